@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from experiment.errors import UsageError
@@ -12,6 +12,7 @@ from mesh.description.topology import Topology, load_topology
 from mesh.paths import ROOT
 
 Profile = TypeVar("Profile")
+T = TypeVar("T")
 
 WORKLOADS = ROOT / "load" / "workloads"
 HIGHEST_SEED = 2**53 - 1
@@ -55,6 +56,24 @@ def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ..
     if list(numbers) != sorted(set(numbers)):
         raise UsageError(f"{name}={given} is not valid: each number must be above the one before it")
     return numbers
+
+
+def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
+    """Reads items with commas between them, in the order in which they are given.
+
+    Args:
+        name: Name of the setting.
+        given: What the user gave for it.
+        read: Reads one item; says what is wrong with one that is empty.
+
+    Raises:
+        UsageError: An item is invalid, or given twice.
+    """
+    texts = [item.strip() for item in given.split(",")]
+    items = [read(text) for text in texts]
+    if twice := [text for text, item in dict(zip(texts, items, strict=True)).items() if items.count(item) > 1]:
+        raise UsageError(f"{name}={given}: {twice[0]} is given twice; give each once")
+    return items
 
 
 def checked_seed(given: str) -> int:

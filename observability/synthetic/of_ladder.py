@@ -10,19 +10,6 @@ from hops.kinds.ladder import arms as ladder
 from synthetic.run import Arm
 from synthetic.shop import by_way_of_sidecars
 
-ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
-    ladder.NO_EDGE: {"edge": "none"},
-    ladder.SIDECARS: {"mesh": "envoy"},
-    ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
-    ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
-    ladder.UNTRACED: {"trace": 0.0},
-    ladder.SDK: {"tracing": "sdk"},
-    ladder.METRICS: {"metrics": "on"},
-    ladder.UPDATES: {"updates": "on"},
-    ladder.CLUSTER: {"runtime": "kubernetes"},
-    ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
-}
-"""Switches that the arms change, by the manifest."""
 PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2, ladder.CLUSTER_ISTIO: 0.2}
 WIRE_MS = 0.06
 """Mean time in one proxy of a pair, ms, and on each of the two wires that it adds."""
@@ -37,7 +24,7 @@ def synthetic_arms(names: Sequence[str] = ladder.ARMS) -> list[Arm]:
         Arm(
             name,
             _CLIMBED,
-            ARM_SWITCHES.get(name, {}),
+            {**ladder.SWITCHES.get(name, {}), **({"trace": 0.0} if name == ladder.UNTRACED else {})},
             parts=partial(arm_parts, name),
             call_ms=partial(call_ms, name),
             traced=name != ladder.UNTRACED,

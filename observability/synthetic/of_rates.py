@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.kinds.rates.arms import label_of
+from hops.kinds.rates.arms import AXIS
 from synthetic.run import Arm
 
 
 def synthetic_arms(topologies: Sequence[str], rates: Sequence[float]) -> list[Arm]:
     """Arms for `write_generated_run`: each topology at each rate."""
-    return [Arm(label_of(name, rate), name, rate=rate) for rate in rates for name in topologies]
+    return [Arm(AXIS.label(name, rate), name, rate=rate) for rate in rates for name in topologies]

@@ -67,8 +67,8 @@ class Lengths:
         users_s: Seconds for which each number of users is kept up.
         part_s: Seconds of each part of a peak's load.
         precision: Where a search ends (`hops.kinds.capacity.search.Bounds`).
-        most_steps: Most replays of a search.
-        most_confirmations: Most replays that confirm.
+        max_steps: Largest number of replays of a search.
+        max_confirmations: Largest number of replays that confirm.
     """
 
     warmup_s: int
@@ -78,14 +78,14 @@ class Lengths:
     users_s: float
     part_s: float
     precision: float
-    most_steps: int
-    most_confirmations: int
+    max_steps: int
+    max_confirmations: int
 
 
 PROFILES = {
-    "smoke": Lengths(2, 3, 5, 5, 4, 2, 1.5, most_steps=4, most_confirmations=2),
-    "quick": Lengths(5, 10, 22, 30, 20, 10, 1.05, most_steps=12, most_confirmations=3),
-    "full": Lengths(10, 30, 60, 120, 60, 30, 1.03, most_steps=16, most_confirmations=5),
+    "smoke": Lengths(2, 3, 5, 5, 4, 2, 1.5, max_steps=4, max_confirmations=2),
+    "quick": Lengths(5, 10, 22, 30, 20, 10, 1.05, max_steps=12, max_confirmations=3),
+    "full": Lengths(10, 30, 60, 120, 60, 30, 1.03, max_steps=16, max_confirmations=5),
 }
 
 
@@ -131,7 +131,7 @@ def announce(plan: Plan) -> Iterator[str]:
     asked, lengths = cast("Asked", plan.about[KIND]), PROFILES[plan.profile.name]
     names = ", ".join(arm.topology.name for arm in plan.arms)
     trial_s = TRIAL_OVERHEAD_S + lengths.warmup_s
-    search_s = min(lengths.most_steps, 9) * (lengths.shortest_s + trial_s)
+    search_s = min(lengths.max_steps, 9) * (lengths.shortest_s + trial_s)
     if asked["load"] == "sweep":
         what = f"p99 below {asked['objective_ms']:g} ms, from {plan.profile.rate:g} journeys a second up"
         each_s = search_s + 1.5 * (lengths.confirm_s + trial_s)
@@ -187,7 +187,7 @@ def command(*, load: str, topologies: str, common: in_blocks.Common, switches: G
 def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
     """The bounds of each topology's search."""
     lowest = min(start, ceil(MIN_JOURNEYS / (4 * lengths.confirm_s)))
-    made = Bounds(start, highest, lowest, lengths.precision, lengths.most_steps, lengths.most_confirmations)
+    made = Bounds(start, highest, lowest, lengths.precision, lengths.max_steps, lengths.max_confirmations)
     return cast("SearchBounds", asdict(made))
 
 

@@ -20,10 +20,11 @@ from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
 from hops.gates.verdict import worst_verdict
 from hops.kinds import analyse
+from hops.kinds.axis import shared_places
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
+from hops.kinds.rates.arms import AXIS
 from hops.kinds.rates.arms import KIND as RATES
-from hops.kinds.rates.arms import arms_of, equal_rates
 from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import Document, read_watched
 from hops.kinds.watch.report import doubts
@@ -118,15 +119,15 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:
     """The arms of a run over rates at one of them, as a comparison of topologies."""
-    arms = arms_of(run.manifest)
-    equal = equal_rates(arms)
+    arms = AXIS.arms(run.manifest)
+    equal = shared_places(arms)
     told = ", ".join(f"{one:g}" for one in equal)
     if not rate:
         raise UsageError(f"run={run.path.name} is over rates: say which one to decide at, rate= one of {told}")
     wanted = number("rate", rate)
     if wanted not in equal:
         raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; it has {told}")
-    at = run.of_arms({arm.label: arm.topology for arm in arms if arm.rate == wanted})
+    at = run.of_arms({arm.label: arm.topology for arm in arms if arm.at == wanted})
     at.manifest.update(kind=COMPARE, profile={**at.manifest["profile"], "rate": wanted})
     return at
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from experiment.arguments import read_items
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
@@ -13,21 +13,6 @@ from hops.kinds.ladder import arms as ladder
 from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
 
-SWITCHES: Mapping[str, Mapping[str, str]] = {
-    ladder.NO_EDGE: {"edge": "none"},
-    ladder.EDGE: {},
-    ladder.SIDECARS: {"mesh": "envoy", "mtls": "off"},
-    ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
-    ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
-    ladder.UNTRACED: {"trace": "0"},
-    ladder.SDK: {"tracing": "sdk"},
-    ladder.MEMORY: {"store": "memory"},
-    ladder.METRICS: {"metrics": "on"},
-    ladder.UPDATES: {"updates": "on"},
-    ladder.CLUSTER: {"runtime": "kubernetes"},
-    ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
-}
-"""What each arm changes."""
 OVER_THE_EDGE_ONLY = ("2", "3")
 """Versions of HTTP that gateways do not speak themselves."""
 
@@ -75,7 +60,7 @@ def ladder_arms(
         arm_of(
             name,
             topology if name == ladder.UPDATES else untold,
-            {"http": http, "trace": trace, "payload": payload, **SWITCHES[name]},
+            {"http": http, "trace": trace, "payload": payload, **ladder.SWITCHES.get(name, {})},
         )
         for name in names
     )
@@ -93,13 +78,12 @@ def _all(topology: Topology, http: str | None) -> Sequence[str]:
 
 
 def _named(steps: str) -> Sequence[str]:
-    given = [name.strip() for name in steps.split(",")]
-    for name in given:
+    def known(name: str) -> str:
         if name not in ladder.ARMS:
             raise UsageError(f"steps={steps}: {name or 'an empty item'} is unknown; valid: {', '.join(ladder.ARMS)}")
-    twice = [name for name, count in Counter(given).items() if count > 1]
-    if twice:
-        raise UsageError(f"steps={steps}: {', '.join(twice)} is given twice; give each once")
+        return name
+
+    given = read_items("steps", steps, known)
     compared = {arm for step in ladder.steps_of(given) for arm in (step.lower, step.upper)}
     alone = [name for name in given if name not in compared]
     partners = {name: ladder.CLUSTER if name == ladder.CLUSTER_ISTIO else ladder.EDGE for name in alone}

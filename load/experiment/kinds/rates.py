@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.axis import arms_along
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS
 from hops.errors import HopsError
+from hops.kinds.axis import SHARE
 from hops.kinds.capacity.document import capacity_of
-from hops.kinds.rates.arms import KIND, label_of
+from hops.kinds.rates.arms import AXIS, KIND
 from hops.run.files import SUMMARY, read_document
 from mesh.description.options import Given
 from mesh.description.topology import Topology
@@ -58,13 +59,10 @@ def rate_arms(
         UsageError: A rate is none, above what any topology holds, or given twice; there is only one; there are too
             many arms; no sweep says what the topologies hold; or a topology cannot run with a switch.
     """
-    amounts = _read(rates)
-    count = len(topologies) * len(amounts)
-    if count > MOST_ARMS:
-        raise UsageError(
-            f"{len(topologies)} topologies at {len(amounts)} rates make {count} arms, and an experiment has at most "
-            f"{MOST_ARMS}: give fewer topologies= or rates="
-        )
+    places = arms_along(
+        "rates", rates, "rate", DEFAULT_RATES, topologies, lambda item: _amount(item, rates), lambda place: place[::-1]
+    )
+    amounts = dict.fromkeys(amount for _, amount in places)
     names = [topology.name for topology in topologies]
     held, sweep = _held(names, results)
     absolute = [amount for amount, percent in amounts if not percent]
@@ -82,22 +80,11 @@ def rate_arms(
     networks = channel_networks(workload)
 
     def arm(topology: Topology, amount: float, *, percent: bool) -> Arm:
-        label = label_of(topology.name, amount, percent=percent)
+        label = AXIS.label(topology.name, amount, SHARE if percent else None)
         rate = float(f"{held[topology.name] * amount / 100:.3g}") if percent else amount
         return arm_of(label, topology, given, networks, compared=topologies, rate=rate)
 
-    return tuple(arm(topology, amount, percent=percent) for amount, percent in amounts for topology in topologies)
-
-
-def _read(rates: str) -> list[tuple[float, bool]]:
-    """Each amount, ascending, and whether it is in percent."""
-    amounts = [_amount(item.strip(), rates) for item in rates.split(",")]
-    twice = [_told(amount) for amount, count in Counter(amounts).items() if count > 1]
-    if twice:
-        raise UsageError(f"rates={rates}: {', '.join(twice)} is given twice; give each rate once")
-    if len(amounts) < 2:
-        raise UsageError(f"rates={rates} is a single rate; give at least two, such as {DEFAULT_RATES}")
-    return sorted(amounts, key=lambda amount: (amount[1], amount[0]))
+    return tuple(arm(topology, amount, percent=percent) for topology, (amount, percent) in places)
 
 
 def _amount(item: str, rates: str) -> tuple[float, bool]:
@@ -113,10 +100,6 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
             f"{HIGHEST_RATE:g}, or percent up to {MOST_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
         )
     return amount, percent
-
-
-def _told(amount: tuple[float, bool]) -> str:
-    return f"{amount[0]:g}{'%' if amount[1] else ''}"
 
 
 def _held(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
-from hops.kinds.rtt.arms import KIND, label_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.axis import arms_along
+from hops.kinds.rtt.arms import AXIS, KIND
 from mesh.description.network import read_rtt
 from mesh.description.options import Given
 from mesh.description.topology import Topology
@@ -44,29 +44,19 @@ def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str 
         UsageError: A round-trip time is none or is given twice, there is only one, there are too many arms, or a
             topology cannot run with a switch.
     """
-    times_ms = _read(rtts)
-    count = len(topologies) * len(times_ms)
-    if count > MOST_ARMS:
-        raise UsageError(
-            f"{len(topologies)} topologies at {len(times_ms)} round-trip times make {count} arms, and an experiment "
-            f"has at most {MOST_ARMS}: give fewer topologies= or rtts="
-        )
-    return tuple(
-        arm_of(label_of(topology.name, time_ms), topology, {**given, "rtt": f"{time_ms:.10g}ms"}, compared=topologies)
-        for time_ms in times_ms
-        for topology in topologies
+    places = arms_along(
+        "rtts",
+        rtts,
+        "round-trip time",
+        DEFAULT_RTTS,
+        topologies,
+        lambda item: _milliseconds(item, rtts),
+        lambda time_ms: (time_ms,),
     )
-
-
-def _read(rtts: str) -> list[float]:
-    """The round-trip times in ms, ascending."""
-    times_ms = [_milliseconds(item.strip(), rtts) for item in rtts.split(",")]
-    twice = [f"{time_ms:g} ms" for time_ms, count in Counter(times_ms).items() if count > 1]
-    if twice:
-        raise UsageError(f"rtts={rtts}: {', '.join(twice)} is given twice; give each round-trip time once")
-    if len(times_ms) < 2:
-        raise UsageError(f"rtts={rtts} is a single round-trip time; give at least two, such as {DEFAULT_RTTS}")
-    return sorted(times_ms)
+    return tuple(
+        arm_of(AXIS.label(topology.name, time_ms), topology, {**given, "rtt": f"{time_ms:.10g}ms"}, compared=topologies)
+        for topology, time_ms in places
+    )
 
 
 def _milliseconds(item: str, rtts: str) -> float:

@@ -123,7 +123,7 @@ def block_spread(run: RunFiles) -> list[Gate]:
     looked_at = (pl.col("outcome") == "ok") & ~pl.col("topology").is_in(full)
     ok = run.journeys.filter(looked_at).with_columns(beside_whom, quarter)
     logarithm = pl.col("latency_ns").median().log().alias("log")
-    whole = ok.group_by("topology", "near", "block").agg(logarithm)
+    whole = ok.group_by("topology", "near", "block").agg(logarithm).sort("topology", "block")  # so that sums repeat
     side_by_side = pl.len().over("near", "block") == pl.col("topology").n_unique().over("near")
     beside = pl.col("log").mean().over("near", "block").alias("beside")
     medians = whole.filter(side_by_side).with_columns(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
+from experiment.arguments import read_items
 from experiment.errors import UsageError
 from hops.conclusions.wording import listed
 from hops.kinds.studies.document import SIDES, Metric, Relation
@@ -154,12 +154,13 @@ def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
         UsageError: One is unknown, given twice, or its file is wrong.
     """
     known = all_studies(folder)
-    names = known if given == "all" else [name.strip() for name in given.split(",")]
-    for name in names:
+
+    def one(name: str) -> str:
         if name not in known:
             raise UsageError(f"study={given}: {name or 'an empty item'} is unknown; valid: all, {', '.join(known)}")
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise UsageError(f"study={given}: {', '.join(twice)} is given twice; give each once")
+        return name
+
+    names = known if given == "all" else read_items("study", given, one)
     return [read_study(folder / f"{name}.yaml") for name in names]
 
 

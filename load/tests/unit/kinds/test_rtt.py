@@ -59,7 +59,7 @@ def test_beside_http_3_grpc_stays_on_http_2_at_every_distance() -> None:
             "near is not a round-trip time from 0ms to 2s; give them separated by commas, such as 0,20,50,100",
         ),
         ("0,", "an empty item is not a round-trip time"),
-        ("20,0,20ms", "20 ms is given twice"),
+        ("20,0,20ms", "20 is given twice"),
         ("20", "rtts=20 is a single round-trip time; give at least two, such as 0,20,50,100"),
         ("0,1,2,3,4,5,6,7", "4 topologies at 8 round-trip times make 32 arms, and an experiment has at most 30"),
     ],

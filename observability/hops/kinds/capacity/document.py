@@ -22,8 +22,8 @@ class SearchBounds(TypedDict):
     highest: float
     lowest: float
     precision: float
-    most_steps: int
-    most_confirmations: int
+    max_steps: int
+    max_confirmations: int
 
 
 class Asked(TypedDict):

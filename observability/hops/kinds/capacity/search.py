@@ -28,16 +28,16 @@ class Bounds:
         highest: No rate above it is tried.
         lowest: No rate below it is tried.
         precision: The search ends once the lowest rate that failed is at most this times the highest that held.
-        most_steps: Replays of the search, repetitions included.
-        most_confirmations: Replays that confirm, each of another draw of journeys.
+        max_steps: Replays of the search, repetitions included.
+        max_confirmations: Replays that confirm, each of another draw of journeys.
     """
 
     start: float
     highest: float
     lowest: float = 1.0
     precision: float = 1.05
-    most_steps: int = 12
-    most_confirmations: int = 3
+    max_steps: int = 12
+    max_confirmations: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,13 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
         bounds: The bounds.
     """
     bracket = Bracket()
-    while bracket.steps < bounds.most_steps:
+    while bracket.steps < bounds.max_steps:
         rate = _next_rate(bracket, bounds)
         if rate is None:
             break
         seen = measure(rate)
         bracket.steps += 1
-        if not seen.holds and not seen.clear and bracket.steps < bounds.most_steps:
+        if not seen.holds and not seen.clear and bracket.steps < bounds.max_steps:
             seen = measure(rate)
             bracket.steps += 1
         bracket.note(seen)
@@ -172,7 +172,7 @@ def _within(rate: float, bounds: Bounds) -> float:
 
 def _candidates(bracket: Bracket, bounds: Bounds) -> Iterator[float]:
     rate = bracket.held
-    for _ in range(bounds.most_confirmations):
+    for _ in range(bounds.max_confirmations):
         if rate is None or rate < bounds.lowest:
             return
         yield rate

@@ -7,7 +7,7 @@ run the arm `edge` and, above it, its sidecars.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
@@ -40,6 +40,22 @@ ADDS = {
     CLUSTER_ISTIO: "Istio in the cluster",
 }
 """What a step adds: by its lower arm for one downwards, by its upper arm for every other."""
+
+
+SWITCHES: Mapping[str, Mapping[str, str]] = {
+    NO_EDGE: {"edge": "none"},
+    SIDECARS: {"mesh": "envoy", "mtls": "off"},
+    MTLS: {"mesh": "envoy", "mtls": "on"},
+    ISTIO: {"mesh": "istio", "mtls": "on"},
+    UNTRACED: {"trace": "0"},
+    SDK: {"tracing": "sdk"},
+    MEMORY: {"store": "memory"},
+    METRICS: {"metrics": "on"},
+    UPDATES: {"updates": "on"},
+    CLUSTER: {"runtime": "kubernetes"},
+    CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
+}
+"""The switches that an arm changes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from hops.analysis.break_even import between, break_evens, measured_curve
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL, component_group
 from hops.analysis.latencies import Latencies
 from hops.analysis.summary import Measured
-from hops.kinds.rates.arms import Arm, arms_of, by_topology, equal_rates
+from hops.kinds.axis import Arm, by_topology, shared_places
+from hops.kinds.rates.arms import AXIS
 from hops.kinds.rates.document import Crossing, Filling, RateArm, Rates
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import TopologySummary
@@ -41,8 +42,8 @@ _PIECES = 200
 
 def rates_figures(measured: Measured) -> Mapping[str, Rates]:
     """What an experiment over rates has beside the figures of every run."""
-    arms = arms_of(measured.run.manifest)
-    equal, used = equal_rates(arms), _cores_used(measured.run)
+    arms = AXIS.arms(measured.run.manifest)
+    equal, used = shared_places(arms), _cores_used(measured.run)
     return {
         "rates": Rates(
             arms=[_arm(arm, measured.topologies[arm.label], used[arm.label]) for arm in arms],
@@ -75,7 +76,7 @@ def crossings(
     for metric in METRICS:
         curves = {}
         for topology, own in arms.items():
-            of_rates = [latencies[arm.label] for arm in own if arm.rate in equal and arm.percent is None]
+            of_rates = [latencies[arm.label] for arm in own if arm.at in equal and arm.percent is None]
             for journey in (ALL, *sorted(load)):
                 curve = measured_curve(of_rates, journey, metric)
                 if curve is not None:
@@ -126,7 +127,7 @@ def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
     return RateArm(
         label=arm.label,
         topology=arm.topology,
-        rate=arm.rate,
+        rate=arm.at,
         percent=arm.percent,
         cpu_ms=None
         if total is None

@@ -24,7 +24,8 @@ from hops.analysis.break_even import measured_curve
 from hops.analysis.distance import over_distance
 from hops.analysis.latencies import Latencies
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
-from hops.kinds.rtt.arms import arms_of
+from hops.kinds.axis import by_topology
+from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.break_even import break_even_checks
 from hops.kinds.rtt.document import DistanceCheck, JourneySlope, PredictedPoint
 from hops.run.documents.distance import Distance, MeasuredPoint
@@ -90,14 +91,12 @@ def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[lis
         run: Files of an experiment over distances.
         latencies: Latencies by arm.
     """
-    arms = sorted(arms_of(run.manifest), key=lambda arm: arm.rtt_ms)
-    rtts_ms = list(dict.fromkeys(arm.rtt_ms for arm in arms))
-    labels: dict[str, list[str]] = {}
-    for arm in arms:
-        labels.setdefault(arm.topology, []).append(arm.label)
-    return rtts_ms, {
-        topology: AtDistances(of_arms, travel_of(run, of_arms[0]), [latencies[label] for label in of_arms])
-        for topology, of_arms in labels.items()
+    arms = AXIS.arms(run.manifest)
+    return sorted({arm.at for arm in arms}), {
+        topology: AtDistances(
+            [arm.label for arm in side], travel_of(run, side[0].label), [latencies[arm.label] for arm in side]
+        )
+        for topology, side in by_topology(sorted(arms, key=lambda arm: arm.at)).items()
     }
 
 

@@ -9,7 +9,7 @@ from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.distance import break_even_words
 from hops.conclusions.wording import but_untested, in_ms, listed, not_tested, plural, sentence
 from hops.elements.numbers import figure, times
-from hops.kinds.rtt.arms import label_of
+from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Agreement
@@ -46,7 +46,7 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     """The topologies and comparisons at one round-trip time, under the topologies' own names."""
-    return renamed(summary, {label_of(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]})
+    return renamed(summary, {AXIS.label(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]})
 
 
 def is_within(row: JourneySlope) -> bool:

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 from hops.analysis.summary import Measured
 from hops.conclusions.wording import listed
 from hops.kinds.rtt.analysis import at_distances, distance_check, measured_distance
-from hops.kinds.rtt.arms import arms_of
+from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.conclusions import at_distance
 from hops.kinds.rtt.document import check_of
 from hops.kinds.rtt.tables import section
 from hops.report.view import Kind, View
-from hops.run.files import RunFiles
 from hops.run.network import network_text
 from hops.run.switches import switches_of
-
-
-def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
-    """The arms at the same distance."""
-    arms = combinations(arms_of(run.manifest), 2)
-    return [(left.label, right.label) for left, right in arms if left.rtt_ms == right.rtt_ms]
 
 
 def figures_of(measured: Measured) -> Mapping[str, Any]:
@@ -37,8 +29,8 @@ def figures_of(measured: Measured) -> Mapping[str, Any]:
 
 def network(view: View) -> str:
     """All distances, and what arms share of their networks."""
-    arms = arms_of(view.run.manifest)
-    times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.rtt_ms for arm in arms})])
+    arms = AXIS.arms(view.run.manifest)
+    times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.at for arm in arms})])
     _, _, beside = network_text(switches_of(view.run.manifest, arms[0].label)).partition(" ms")
     return f"{times_ms} ms, by arm{beside}"
 
@@ -50,7 +42,7 @@ def nearest(view: View) -> View:
 
 KIND = Kind(
     "How long do customers wait, and where?",
-    pairs_of=pairs_of,
+    pairs_of=AXIS.pairs,
     figures_of=figures_of,
     conclusions=section,
     arms="arms (one for each topology and round-trip time)",

@@ -40,7 +40,7 @@ class Shop:
 @settings(max_examples=300)
 @given(capacity=st.floats(1.5, 990.0))
 def test_a_known_capacity_is_found_within_the_precision(capacity: float) -> None:
-    plan = dataclasses.replace(PLAN, most_steps=25)
+    plan = dataclasses.replace(PLAN, max_steps=25)
     shop = Shop(capacity)
     found = confirm(shop.confirm, climb(shop.measure, plan), plan)
     assert found.rate is not None
@@ -57,18 +57,18 @@ def test_a_known_capacity_is_found_within_the_precision(capacity: float) -> None
     wrong=st.floats(0.0, 0.6),
     seed=st.integers(0, 2**32),
     start=st.floats(1.0, 500.0),
-    most_steps=st.integers(1, 15),
-    most_confirmations=st.integers(1, 5),
+    max_steps=st.integers(1, 15),
+    max_confirmations=st.integers(1, 5),
 )
 def test_nothing_is_reported_that_was_not_confirmed_and_the_search_ends(
-    capacity: float, wrong: float, seed: int, start: float, most_steps: int, most_confirmations: int
+    capacity: float, wrong: float, seed: int, start: float, max_steps: int, max_confirmations: int
 ) -> None:
-    plan = Bounds(start, highest=700.0, most_steps=most_steps, most_confirmations=most_confirmations)
+    plan = Bounds(start, highest=700.0, max_steps=max_steps, max_confirmations=max_confirmations)
     shop = Shop(capacity, wrong=wrong, seed=seed)
     bracket = climb(shop.measure, plan)
-    assert bracket.steps == len(shop.rates) <= most_steps
+    assert bracket.steps == len(shop.rates) <= max_steps
     found = confirm(shop.confirm, bracket, plan)
-    assert len(shop.rates) <= most_steps + most_confirmations
+    assert len(shop.rates) <= max_steps + max_confirmations
     assert found.rate is None or shop.confirmed == [found.rate]
     assert all(plan.lowest <= rate <= plan.highest for rate in shop.rates)
     assert found.rate is None or found.failed is None or found.rate < found.failed
@@ -81,7 +81,7 @@ def test_a_shop_that_holds_the_highest_rate_has_no_limit_found() -> None:
 
 
 def test_a_search_that_is_out_of_steps_says_that_it_met_no_limit() -> None:
-    plan = Bounds(start=20.0, highest=1000.0, most_steps=2)
+    plan = Bounds(start=20.0, highest=1000.0, max_steps=2)
     shop = Shop(5000.0)
     found = confirm(shop.confirm, climb(shop.measure, plan), plan)
     assert (found.rate, found.failed, found.limit) == (40.0, None, "unknown")
@@ -116,7 +116,7 @@ def test_a_failure_that_is_not_clear_is_measured_again() -> None:
         rates.append(rate)
         return next(answers, Seen(rate, holds=False, clear=True))
 
-    bracket = climb(measure, Bounds(start=20.0, highest=1000.0, most_steps=3))
+    bracket = climb(measure, Bounds(start=20.0, highest=1000.0, max_steps=3))
     assert rates == [20.0, 20.0, 40.0]
     assert (bracket.held, bracket.failed) == (20.0, 40.0)
 
@@ -132,7 +132,7 @@ def test_a_rate_that_is_not_confirmed_is_taken_down() -> None:
 
 def test_confirmations_are_bounded() -> None:
     found = confirm(lambda rate: Seen(rate, holds=False), Bracket(held=100.0, failed=105.0), PLAN)
-    assert (found.rate, found.limit, len(found.tried)) == (None, "unknown", PLAN.most_confirmations)
+    assert (found.rate, found.limit, len(found.tried)) == (None, "unknown", PLAN.max_confirmations)
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(20.04, 20.0), (99.97, 100.0), (123.6, 124.0)])

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from hops.analysis.latencies import Latencies, cells_of
+from hops.kinds.axis import Arm, shared_places
 from hops.kinds.rates.analysis import crossings, fillings
-from hops.kinds.rates.arms import Arm, arms_of, equal_rates, label_of
+from hops.kinds.rates.arms import AXIS
 from hops.kinds.rates.document import Crossing
 from hops.run.files import RunFiles
 from hops.units import ALL
@@ -18,7 +19,7 @@ RATES = [10.0, 20.0, 40.0, 60.0]
 
 
 def arms(*topologies: str, rates: list[float] = RATES) -> dict[str, list[Arm]]:
-    return {name: [Arm(label_of(name, rate), name, rate) for rate in rates] for name in topologies}
+    return {name: [Arm(AXIS.label(name, rate), name, f"{rate:g}", rate) for rate in rates] for name in topologies}
 
 
 def latencies(rng: np.random.Generator, median_ms: float, blocks: int = 5, rows: int = 200) -> Latencies:
@@ -36,7 +37,7 @@ def turn_of(medians: Mapping[str, list[float]], seed: int = 1) -> Crossing:
     """The crossing of the p50 of all journeys of two topologies with these medians at `RATES`."""
     rng = np.random.default_rng(seed)
     found = {
-        label_of(name, rate): latencies(rng, median)
+        AXIS.label(name, rate): latencies(rng, median)
         for name, values in medians.items()
         for rate, median in zip(RATES, values, strict=True)
     }
@@ -69,7 +70,7 @@ def test_equal_ones_are_not_shown_to_differ() -> None:
 
 def test_two_blocks_are_too_few() -> None:
     rng = np.random.default_rng(1)
-    found = {label_of(name, rate): latencies(rng, 10.0, blocks=2) for name in ("rest", "grpc") for rate in RATES}
+    found = {AXIS.label(name, rate): latencies(rng, 10.0, blocks=2) for name in ("rest", "grpc") for rate in RATES}
     rows = crossings(arms("rest", "grpc"), RATES, found, {"browse": 1})
     assert {(row["verdict"], row["reason"]) for row in rows} == {("unknown", "needs 3 blocks, and there are 2")}
 
@@ -79,9 +80,9 @@ def test_rates_that_not_all_have_are_not_compared() -> None:
         "topologies": {"rest-10": {"name": "rest"}, "rest-60pct": {"name": "rest"}, "grpc-10": {"name": "grpc"}},
         "loads": {"rest-10": {"rate": 10}, "rest-60pct": {"rate": 93}, "grpc-10": {"rate": 10}},
     }
-    found = arms_of(manifest)
-    assert [(arm.rate, arm.percent) for arm in found] == [(10, None), (93, 60), (10, None)]
-    assert equal_rates(found) == [10]
+    found = AXIS.arms(manifest)
+    assert [(arm.at, arm.percent) for arm in found] == [(10, None), (93, 60), (10, None)]
+    assert shared_places(found) == [10]
     assert crossings(arms("rest"), [10.0], {}, {}) == []
 
 
@@ -90,7 +91,7 @@ def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
     # The loop of product uses 0.01 core for each journey a second, all processes together 0.016, and 0.1 at rest.
     rng = np.random.default_rng(1)
     used = {
-        label_of("rest", rate): {
+        AXIS.label("rest", rate): {
             block: (
                 rate,
                 {

@@ -9,7 +9,7 @@ import pytest
 from hops.analysis.latencies import latencies_of
 from hops.kinds import analyse
 from hops.kinds.rtt.analysis import AtDistances, distance_check
-from hops.kinds.rtt.arms import KIND, label_of
+from hops.kinds.rtt.arms import AXIS, KIND
 from hops.kinds.rtt.break_even import break_even_check
 from hops.kinds.rtt.conclusions import break_even_sentences, rtt_sentences
 from hops.kinds.rtt.document import DistanceCheck
@@ -33,7 +33,7 @@ def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) 
     shifts = rng.lognormal(0, 0.03, blocks)
     topologies = {}
     for name, (own_ms, round_trips) in TOPOLOGIES.items():
-        labels, frames = [label_of(name, rtt_ms) for rtt_ms in RTTS_MS], []
+        labels, frames = [AXIS.label(name, rtt_ms) for rtt_ms in RTTS_MS], []
         for rtt_ms in RTTS_MS:
             own = own_ms * rng.lognormal(0, 0.3, (blocks, count)) * (shifts * rng.lognormal(0, 0.02, blocks))[:, None]
             latency_ms = own + round_trips * rtt_ms * stretch
@@ -105,7 +105,7 @@ def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: 
         assert reason in (slope["reason"] or "")
     (told,) = break_even_sentences(check)
     assert told.startswith("Orders were not tested: needs ")
-    arms = {label_of(name, at): {"journeys": {}} for name in check["topologies"] for at in check["rtts_ms"]}
+    arms = {AXIS.label(name, at): {"journeys": {}} for name in check["topologies"] for at in check["rtts_ms"]}
     summary = {"topologies": arms, "comparisons": [], "hop_differences": [], "rtt": check}
     sentences = rtt_sentences(summary)  # type: ignore[arg-type]
     assert "none of them with an interval" in sentences[0]

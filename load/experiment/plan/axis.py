@@ -1,0 +1,48 @@
+"""Arms along an axis: each topology at each of several places, such as distances or rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from experiment.arguments import read_items
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import MOST_ARMS
+from mesh.description.topology import Topology
+
+T = TypeVar("T")
+
+
+def arms_along(
+    name: str,
+    given: str,
+    noun: str,
+    example: str,
+    topologies: Sequence[Topology],
+    read: Callable[[str], T],
+    order: Callable[[T], tuple[float, ...]],
+) -> list[tuple[Topology, T]]:
+    """Reads the places of a setting, and pairs each of them with each topology, the first place first.
+
+    Args:
+        name: Name of the setting.
+        given: What the user gave for it: places, comma-separated, in any order.
+        noun: What a place is, such as `rate`.
+        example: A valid value.
+        topologies: The topologies.
+        read: Reads one place.
+        order: What places are sorted by.
+
+    Raises:
+        UsageError: A place is invalid or given twice, there is only one, or there are too many arms.
+    """
+    places = sorted(read_items(name, given, read), key=order)
+    if len(places) < 2:
+        raise UsageError(f"{name}={given} is a single {noun}; give at least two, such as {example}")
+    count = len(topologies) * len(places)
+    if count > MOST_ARMS:
+        raise UsageError(
+            f"{len(topologies)} topologies at {len(places)} {noun}s make {count} arms, and an experiment has at most "
+            f"{MOST_ARMS}: give fewer topologies= or {name}="
+        )
+    return [(topology, place) for place in places for topology in topologies]
