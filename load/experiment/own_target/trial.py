@@ -33,6 +33,7 @@ from hops.budget.bands import exemplars
 from hops.budget.parts import Budget
 from hops.conclusions.wording import listed, plural
 from hops.gates.evidence import evidence_of
+from hops.gates.trial import Observed
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
 from hops.traces.tree import Quality
 from mesh.description.ports import HOST, Ports
@@ -204,10 +205,7 @@ def run_own_trial(
         clock.lap("collect")
     else:
         journeys = journeys.with_columns(sampled=pl.lit(value=False))  # nobody reads the target's traces
-    evidence = evidence_of(
-        journeys,
-        budgets,
-        quality,
+    observed = Observed(
         journeys_planned=load.tape.journeys,
         parity_mismatches=None,
         invariants_broken=None,
@@ -221,6 +219,7 @@ def run_own_trial(
         of_the_shop=False,
         target=lacking,
     )
+    evidence = evidence_of(journeys, budgets, quality, observed)
     speed = (speed_before + machine_speed()) / 2
     clock.lap("analysis")
     return Trial(

@@ -118,7 +118,8 @@ class Plan:
         for name in (self.name, *labels):
             require_folder_name(name)
         refuse_twice(labels)
-        if not labels or (self.compares and len(labels) > MOST_ARMS):
+        few = self.compares and not any(arm.load for arm in self.arms)  # only arms under one load are compared
+        if not labels or (few and len(labels) > MOST_ARMS):
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")
@@ -138,8 +139,8 @@ class Plan:
 
     @property
     def compares(self) -> bool:
-        """Whether all its arms are compared: not faults, arms that follow from each other, or arms with own loads."""
-        return not self.chosen and not any(arm.fault or arm.load for arm in self.arms)
+        """Whether its arms are compared: faults are not, nor are arms that follow from each other."""
+        return not self.chosen and not any(arm.fault for arm in self.arms)
 
     @property
     def staying_on_http2(self) -> list[str]:

@@ -25,7 +25,7 @@ from experiment.trial.span_costs import Spans, spans_of, tracing_record
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, beside, budgets_of
 from hops.gates.evidence import evidence_of
-from hops.gates.trial import NOT_AUDITED, Sidecars
+from hops.gates.trial import NOT_AUDITED, Observed, Sidecars
 from hops.run.documents.cache import CacheCounts
 from hops.run.fault_notice import aborts
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
@@ -185,10 +185,7 @@ class Replay:
         lost = self._refused + spans_lost(self._system.span_accounts()) - self._lost_before
         # The generator accounts for itself to its end; a look from outside may have missed its last moments.
         cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
-        evidence = evidence_of(
-            self._journeys,
-            self._budgets,
-            self._quality,
+        observed = Observed(
             journeys_planned=self._load.tape.journeys,
             # A difference in the parity sample would have ended the trial before the load.
             parity_mismatches=0 if self._reference is None else wrong_answers(self._journeys, self._reference),
@@ -197,8 +194,6 @@ class Replay:
             steal_share=resources.steal_share(),
             other_cores=resources.other_cores(cpu_s.values()),
             disk_stall_share=resources.disk_stall_share(),
-            logged=logged,
-            load_nodes=len(by_node(generator)),
             spans_dropped=int(generator["spans_dropped"]) + lost,
             sidecars=self._sidecars,
             clock_offset_ms=self._clock_offset_ms,
@@ -207,7 +202,16 @@ class Replay:
             closed=closed is not None,
             tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
             late_customers=late_customers(generator),
-            keepers=SERVICES if self._system.switches.store == "postgres" else (),
+        )
+        keepers = SERVICES if self._system.switches.store == "postgres" else ()
+        evidence = evidence_of(
+            self._journeys,
+            self._budgets,
+            self._quality,
+            observed,
+            logged=logged,
+            load_nodes=len(by_node(generator)),
+            keepers=keepers,
         )
         accounts = {name: account.cost_ns for name, account in self._system.span_accounts().items()}
         self._clock.lap("analysis")

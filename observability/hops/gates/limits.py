@@ -40,6 +40,7 @@ class Kind:
         unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
         more: The condition for another limit, as it reads behind the usual one; empty if there is none.
         remedy: Advice for when it fails; empty if there is nothing but to look for the cause.
+        optional: Whether a trial that did not measure it has no such gate.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Kind:
     unit: str = ""
     more: str = ""
     remedy: str = ""
+    optional: bool = False
 
     def held(self, value: float | None, limit: float | None = None) -> Gate:
         """The gate of one run; a value that was not measured does not hold.
@@ -195,6 +197,7 @@ GATES = (
         0,
         "what the network took is known exactly",
         unit="ns",
+        optional=True,
     ),
     Kind("edge_unmatched", "requests missing from traces or edge log", WRONG, "at most", 0, _WITNESSES),
     Kind(
@@ -217,6 +220,7 @@ GATES = (
         _CLOCKS,
         unit="ms",
         remedy="Synchronize the nodes' clocks (chrony, NTP), or run everything on one node.",
+        optional=True,
     ),
     Kind(
         "bypassed_calls",

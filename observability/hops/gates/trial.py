@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TypeAlias
 
 from hops.gates.edge_agreement import Agreement
 from hops.gates.limits import (
     EDGE_LAGS,
+    GATES,
     LAG_SHARE,
     LOST_BY_OTHERS,
     OTHER_CORES_OF_A_NODE,
     UNATTRIBUTED_BY_OTHERS,
+    Kind,
     kind_of,
 )
 from hops.gates.target_traces import TargetTraces
@@ -37,49 +40,23 @@ class Sidecars:
     encrypted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Everything that the gates look at. None means "not measured", which no gate lets pass.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """What a trial measured beside its rows. None means "not measured".
 
     Args:
         parity_mismatches: Answers that differ from the reference.
         invariants_broken: Broken invariants of the shop's data, after the replay.
         journeys_planned: How many journeys the tape has.
-        journeys_sent: Rows of the replay.
-        start_lag_p99_ms: 99th percentile of actual minus intended start, of the load node that is worst off.
-        start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
-        answer_lag_ms: How long after the edge had answered the client had read the answer, median over traced requests;
-            None with a network between the two, or without an edge.
-        edge_lag_ms: How long after its callees had answered the edge had read the answers, likewise.
-        requests: Requests of a traced journey to the edge, mean.
-        spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
-            of a component that keeps data.
-        spans_outside: Spans that one clock cannot have timed: begun before their parent, or of a callee that mostly
-            ends well after its callers do.
-        latency_median_ms: Median latency of all journeys.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
-        failures: Journeys whose outcome is not ok.
+        steal_share: CPU time that the hypervisor gave to others, 0 to 1.
+        other_cores: Cores that programs outside of the run used.
+        disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None where no kernel counts them.
         spans_dropped: Spans that exporters lost.
         audited: Whether the shop's data can be looked at after the replay; without, the gate on its invariants is left
             out.
-        traced: Whether the run sampled any journey; without, the gates on traces are left out.
-        traces_expected: Sampled journeys.
-        traces_found: How many traces the trace store had.
-        quality: Quality of the traces that were found, added up.
-        budget_gap_ns: Largest budget imbalance of any trace, ns.
-        network_off_ns: Largest difference between a budget's part `network` and what the customer's link took of the
-            journey, of journeys with one request at a time; None if no network was emulated, or nothing traced.
-        edge_logged: Whether an edge stood before the topology, which logs every request; without, the gates on its log
-            are left out.
-        edge_unmatched: Requests of sampled journeys that only one of traces and edge's log has.
-        agreements: How far traces are from the generator's clock and the edge's log.
-        unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
-        steal_share: CPU time that the hypervisor gave to others, 0 to 1.
-        other_cores: Cores that programs used that are no part of the run.
-        disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if nobody keeps account of it.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
             one clock and no gate on it.
-        bypassed_calls: Calls in the traces that went past the sidecar of their caller or their callee.
         sidecars: Evidence of the mesh; None without one, which then has no gates.
         stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and no gate.
         closed: Whether virtual users sent the journeys, each after its answer; the tape gave no times.
@@ -93,16 +70,61 @@ class Evidence:
     parity_mismatches: int | None
     invariants_broken: int | None
     journeys_planned: int
-    journeys_sent: int
-    start_lag_p99_ms: float | None
-    latency_median_ms: float | None
     generator_cores: float | None
-    failures: int
     steal_share: float | None
     other_cores: float | None
     disk_stall_share: float | None
     spans_dropped: int = 0
     audited: bool = True
+    clock_offset_ms: float | None = None
+    sidecars: Sidecars | None = None
+    stress: bool = False
+    closed: bool = False
+    tape_exhausted: bool = False
+    late_customers: int | None = None
+    of_the_shop: bool = True
+    target: TargetTraces | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Observed):
+    """Everything that the gates look at: what a trial measured, and what follows from its rows and traces.
+
+    A field with the name of a gate is that gate's value. None means "not measured", which no gate lets pass.
+
+    Args:
+        journeys_sent: Rows of the replay.
+        start_lag_p99_ms: 99th percentile of actual minus intended start, of the load node that is worst off.
+        start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
+        answer_lag_ms: How long after the edge had answered the client had read the answer, median over traced requests;
+            None with a network between the two, or without an edge.
+        edge_lag_ms: How long after its callees had answered the edge had read the answers, likewise.
+        requests: Requests of a traced journey to the edge, mean.
+        spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
+            of a component that keeps data.
+        spans_outside: Spans that one clock cannot have timed: begun before their parent, or of a callee that mostly
+            ends well after its callers do.
+        latency_median_ms: Median latency of all journeys.
+        failures: Journeys whose outcome is not ok.
+        traced: Whether the run sampled any journey; without, the gates on traces are left out.
+        traces_expected: Sampled journeys.
+        traces_found: How many traces the trace store had.
+        quality: Quality of the traces that were found, added up.
+        budget_gap_ns: Largest budget imbalance of any trace, ns.
+        network_off_ns: Largest difference between a budget's part `network` and what the customer's link took of the
+            journey, of journeys with one request at a time; None if no network was emulated, or nothing traced.
+        edge_logged: Whether an edge stood before the topology, which logs every request; without, the gates on its log
+            are left out.
+        edge_unmatched: Requests of sampled journeys that only one of traces and edge's log has.
+        agreements: How far traces are from the generator's clock and the edge's log.
+        unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
+        bypassed_calls: Calls in the traces that went past the sidecar of their caller or their callee.
+    """
+
+    journeys_sent: int
+    start_lag_p99_ms: float | None
+    latency_median_ms: float | None
+    failures: int
     traced: bool = True
     traces_expected: int = 0
     traces_found: int = 0
@@ -113,23 +135,17 @@ class Evidence:
     edge_unmatched: int | None = None
     agreements: Sequence[Agreement] = ()
     unattributed_share: float | None = None
-    clock_offset_ms: float | None = None
     bypassed_calls: int | None = None
-    sidecars: Sidecars | None = None
-    stress: bool = False
-    closed: bool = False
-    tape_exhausted: bool = False
-    late_customers: int | None = None
     start_lag_mean_ms: float | None = None
     answer_lag_ms: float | None = None
     edge_lag_ms: float = 0.0
     requests: float = 1.0
     spans_missing: int | None = None
     spans_outside: int | None = None
-    of_the_shop: bool = True
-    target: TargetTraces | None = None
 
 
+Measure: TypeAlias = Callable[[Kind, Evidence], Gate | None]
+"""Measures a gate of a trial; None where it does not apply."""
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
 AUDIT_GATES = ("invariants_broken", "unanswered", "unsettled")
 """The gates that fail if a fault lost or doubled something, or left it unfinished."""
@@ -148,13 +164,24 @@ TRACE_GATES = (
 
 
 def evaluate(evidence: Evidence) -> list[Gate]:
-    """Holds the evidence against every gate that applies.
+    """Compares the evidence with every gate that applies.
 
     Returns:
         The gates in the order of the run: before, during, after the load.
     """
     skipped = {row["name"] for row in left_out(evidence)}
-    return [gate for gate in _gates(evidence) if gate["name"] not in skipped]
+    gates = (_gate(kind, evidence) for kind in GATES if kind.name not in skipped)
+    return [gate for gate in gates if gate is not None]
+
+
+def _gate(kind: Kind, evidence: Evidence) -> Gate | None:
+    """One gate of a trial; None where it does not apply, or is of several trials."""
+    if kind.name in _MEASURES:
+        return _MEASURES[kind.name](kind, evidence)
+    if kind.name not in _FIELDS:
+        return None
+    value = getattr(evidence, kind.name)
+    return None if value is None and kind.optional else kind.held(value)
 
 
 def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list[Gate]:
@@ -236,59 +263,6 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     return gates
 
 
-def _gates(evidence: Evidence) -> Iterator[Gate]:
-    quality = evidence.quality
-    of_median_ms = LAG_SHARE * (evidence.latency_median_ms or 0.0)
-    yield kind_of("parity").held(evidence.parity_mismatches)
-    if evidence.closed:
-        yield kind_of("tape_exhausted").held(int(evidence.tape_exhausted))
-    else:
-        yield kind_of("tape_unsent").held(evidence.journeys_planned - evidence.journeys_sent)
-        yield _lag("start_lag_p99_ms", evidence.start_lag_p99_ms, of_median_ms)
-        yield _lag("start_lag_mean_ms", evidence.start_lag_mean_ms, of_median_ms)
-    if evidence.answer_lag_ms is not None:
-        of_edge_ms = EDGE_LAGS * evidence.edge_lag_ms
-        yield _lag("answer_lag_ms", evidence.answer_lag_ms, max(of_median_ms / evidence.requests, of_edge_ms))
-    yield kind_of("generator_cores").held(evidence.generator_cores)
-    if evidence.late_customers is not None:
-        yield kind_of("late_customers").held(_share(evidence.late_customers, evidence.journeys_sent))
-    yield kind_of("failure_share").held(_share(evidence.failures, evidence.journeys_sent))
-    yield kind_of("spans_lost").held(_spans_lost(evidence))
-    orphans, target = kind_of("orphan_share"), evidence.target
-    yield orphans.held(_share(quality.orphans, quality.spans), orphans.limit if target is None else LOST_BY_OTHERS)
-    if target is not None:
-        yield kind_of("traces_missing").held(_share(evidence.traces_expected - target.found, evidence.traces_expected))
-        # Where no call is usually answered, nothing says that one should be.
-        yield kind_of("calls_unanswered").held(_share(target.unanswered, target.calls) or 0.0)
-        yield kind_of("answers_longer").held(_share(target.longer, target.requests))
-    yield kind_of("spans_missing").held(evidence.spans_missing)
-    if not evidence.clock_offset_ms:  # one machine, or one node whose clock all of them have
-        yield kind_of("spans_outside").held(evidence.spans_outside)
-    yield kind_of("budget_gap_ns").held(evidence.budget_gap_ns)
-    if evidence.network_off_ns is not None:
-        yield kind_of("network_off_ns").held(evidence.network_off_ns)
-    yield kind_of("edge_unmatched").held(evidence.edge_unmatched)
-    yield _edge_agrees(evidence)
-    unattributed = kind_of("unattributed_share")
-    of_others = UNATTRIBUTED_BY_OTHERS if target is not None else unattributed.limit
-    yield unattributed.held(evidence.unattributed_share, of_others)
-    if evidence.clock_offset_ms is not None:
-        yield kind_of("clock_offset_ms").held(evidence.clock_offset_ms)
-    sidecars = evidence.sidecars
-    if sidecars is not None:
-        yield kind_of("bypassed_calls").held(evidence.bypassed_calls)
-    yield kind_of("invariants_broken").held(evidence.invariants_broken)
-    if sidecars is not None:
-        yield kind_of("silent_sidecars").held(sidecars.silent)
-        yield kind_of("config_refused").held(sidecars.refused)
-        yield kind_of("unencrypted_sidecars").held(sidecars.unencrypted)
-    yield kind_of("steal_share").held(evidence.steal_share)
-    other = kind_of("other_cores")
-    in_cluster = evidence.clock_offset_ms is not None
-    yield other.held(evidence.other_cores, OTHER_CORES_OF_A_NODE if in_cluster else other.limit)
-    yield kind_of("disk_stall_share").held(evidence.disk_stall_share)
-
-
 def _spans_lost(evidence: Evidence) -> int:
     """Spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
     if evidence.target is not None:  # other systems keep no account; `TargetTraces` has what their traces lack
@@ -297,18 +271,71 @@ def _spans_lost(evidence: Evidence) -> int:
     return evidence.spans_dropped + traces + evidence.quality.empty + evidence.quality.missing_servers
 
 
-def _lag(name: str, value_ms: float | None, allowed_ms: float) -> Gate:
-    kind = kind_of(name)
-    return kind.held(value_ms, max(kind.limit, allowed_ms))
+def _lag(kind: Kind, evidence: Evidence, value_ms: float | None) -> Gate:
+    return kind.held(value_ms, max(kind.limit, LAG_SHARE * (evidence.latency_median_ms or 0.0)))
 
 
-def _edge_agrees(evidence: Evidence) -> Gate:
+def _answer_lag(kind: Kind, evidence: Evidence) -> Gate | None:
+    if evidence.answer_lag_ms is None:
+        return None
+    of_median_ms = LAG_SHARE * (evidence.latency_median_ms or 0.0) / evidence.requests
+    return kind.held(evidence.answer_lag_ms, max(kind.limit, of_median_ms, EDGE_LAGS * evidence.edge_lag_ms))
+
+
+def _edge_agrees(kind: Kind, evidence: Evidence) -> Gate:
     """The journey that is farthest off for its allowance."""
     if not evidence.agreements:
-        return kind_of("edge_off_ms").held(None, 0.0)
+        return kind.held(None, 0.0)
     worst = max(evidence.agreements, key=lambda row: row.off_ms / row.allowed_ms)
-    return kind_of("edge_off_ms").held(worst.off_ms, worst.allowed_ms)
+    return kind.held(worst.off_ms, worst.allowed_ms)
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(part: int | None, whole: int) -> float | None:
+    return part / whole if part is not None and whole else None
+
+
+def _of_mesh(value: Callable[[Evidence, Sidecars], float | None]) -> Measure:
+    """A gate that only a mesh has."""
+    return lambda kind, seen: None if seen.sidecars is None else kind.held(value(seen, seen.sidecars))
+
+
+def _of_target(value: Callable[[Evidence, TargetTraces], float | None]) -> Measure:
+    """A gate that only the traces of another target have."""
+    return lambda kind, seen: None if seen.target is None else kind.held(value(seen, seen.target))
+
+
+_FIELDS = {one.name for one in fields(Evidence)}
+_MEASURES: Mapping[str, Measure] = {
+    "parity": lambda kind, seen: kind.held(seen.parity_mismatches),
+    "tape_unsent": lambda kind, seen: kind.held(seen.journeys_planned - seen.journeys_sent),
+    "tape_exhausted": lambda kind, seen: kind.held(int(seen.tape_exhausted)) if seen.closed else None,
+    "start_lag_p99_ms": lambda kind, seen: _lag(kind, seen, seen.start_lag_p99_ms),
+    "start_lag_mean_ms": lambda kind, seen: _lag(kind, seen, seen.start_lag_mean_ms),
+    "answer_lag_ms": _answer_lag,
+    "late_customers": lambda kind, seen: (
+        None if seen.late_customers is None else kind.held(_share(seen.late_customers, seen.journeys_sent))
+    ),
+    "failure_share": lambda kind, seen: kind.held(_share(seen.failures, seen.journeys_sent)),
+    "spans_lost": lambda kind, seen: kind.held(_spans_lost(seen)),
+    "orphan_share": lambda kind, seen: kind.held(
+        _share(seen.quality.orphans, seen.quality.spans), kind.limit if seen.target is None else LOST_BY_OTHERS
+    ),
+    "traces_missing": _of_target(lambda seen, of: _share(seen.traces_expected - of.found, seen.traces_expected)),
+    # Where no call is usually answered, nothing says that a call should be.
+    "calls_unanswered": _of_target(lambda _, of: _share(of.unanswered, of.calls) or 0.0),
+    "answers_longer": _of_target(lambda _, of: _share(of.longer, of.requests)),
+    # Only on one machine, or on nodes that have one clock.
+    "spans_outside": lambda kind, seen: None if seen.clock_offset_ms else kind.held(seen.spans_outside),
+    "edge_off_ms": _edge_agrees,
+    "unattributed_share": lambda kind, seen: kind.held(
+        seen.unattributed_share, kind.limit if seen.target is None else UNATTRIBUTED_BY_OTHERS
+    ),
+    "bypassed_calls": _of_mesh(lambda seen, _: seen.bypassed_calls),
+    "silent_sidecars": _of_mesh(lambda _, sidecars: sidecars.silent),
+    "config_refused": _of_mesh(lambda _, sidecars: sidecars.refused),
+    "unencrypted_sidecars": _of_mesh(lambda _, sidecars: sidecars.unencrypted),
+    "other_cores": lambda kind, seen: kind.held(
+        seen.other_cores, kind.limit if seen.clock_offset_ms is None else OTHER_CORES_OF_A_NODE
+    ),
+}
+"""How the value of a gate is measured that is not a field of the evidence, or not in every run."""

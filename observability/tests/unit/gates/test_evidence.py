@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 
 import polars as pl
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from hops.budget.parts import POOL_SPAN, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
-from hops.gates.trial import Sidecars, evaluate, left_out
+from hops.gates.trial import Observed, Sidecars, evaluate, left_out
 from hops.gates.verdict import verdict_of
 from hops.run.documents.gate import VALID
 from hops.traces.span import Kind
@@ -55,20 +56,20 @@ def logged(budgets):
     return [*lines, LoggedRequest("f" * 32, "f" * 16, 1_000_000)]
 
 
-RUN = {
-    "journeys_planned": 100,
-    "parity_mismatches": 0,
-    "invariants_broken": 0,
-    "generator_cores": 0.2,
-    "steal_share": 0.0,
-    "other_cores": 0.0,
-    "disk_stall_share": 0.0,
-}
+RUN = Observed(
+    journeys_planned=100,
+    parity_mismatches=0,
+    invariants_broken=0,
+    generator_cores=0.2,
+    steal_share=0.0,
+    other_cores=0.0,
+    disk_stall_share=0.0,
+)
 
 
 def test_a_sound_replay_passes():
     journeys, budgets, quality = replay()
-    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), **RUN)
+    evidence = evidence_of(journeys, budgets, quality, RUN, logged=logged(budgets))
     assert [evidence.start_lag_p99_ms, evidence.start_lag_mean_ms] == pytest.approx([0.1, 0.1])
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
     assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
@@ -81,10 +82,10 @@ def failing(spans_of, journeys=None):
     traces = [trace(number) for number in range(20)]
     budgets, quality = budgets_of(spans_of(number, spans) for number, spans in enumerate(traces))
     logs = logged(budgets_of(traces)[0])
-    run = RUN | {"journeys_planned": sound.height}
+    run = dataclasses.replace(RUN, journeys_planned=sound.height)
     return {
         gate["name"]
-        for gate in evaluate(evidence_of(sound, budgets, quality, logged=logs, keepers=SERVICES, **run))
+        for gate in evaluate(evidence_of(sound, budgets, quality, run, logged=logs, keepers=SERVICES))
         if not gate["ok"]
     }
 
@@ -215,8 +216,8 @@ def test_what_the_network_took_is_held_against_budgets(draw, took_ns, parallel, 
         parallel=pl.lit(parallel),
         outcome=pl.lit(outcome),
     )
-    assert evidence_of(journeys, budgets, quality, **RUN).network_off_ns == off_ns
-    assert evidence_of(journeys, [], quality, **RUN).network_off_ns is None
+    assert evidence_of(journeys, budgets, quality, RUN).network_off_ns == off_ns
+    assert evidence_of(journeys, [], quality, RUN).network_off_ns is None
 
 
 def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():
@@ -224,8 +225,8 @@ def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():
     # One of 100 nodes was late; its journey alone does not move the 99th percentile of all.
     late = pl.when(pl.col("seq") % 100 == 1).then(pl.col("started_ns") + 9_000_000).otherwise(pl.col("started_ns"))
     journeys = journeys.with_columns(started_ns=late)
-    alone = evidence_of(journeys, budgets, quality, logged=logged(budgets), **RUN)
-    shared = evidence_of(journeys, budgets, quality, logged=logged(budgets), load_nodes=100, **RUN)
+    alone = evidence_of(journeys, budgets, quality, RUN, logged=logged(budgets))
+    shared = evidence_of(journeys, budgets, quality, RUN, logged=logged(budgets), load_nodes=100)
     assert shared.start_lag_p99_ms == pytest.approx(9.1)
     assert alone.start_lag_p99_ms < 1
 
@@ -234,27 +235,27 @@ def test_a_trace_not_found_and_a_failed_journey_show():
     journeys, budgets, quality = replay()
     _, fewer = budgets_of(map(trace, range(19)))
     failed = journeys.with_columns(outcome=pl.Series(["timeout"] + ["ok"] * 99))
-    gates = evaluate(evidence_of(failed, budgets[:19], fewer, logged=logged(budgets), **RUN))
+    gates = evaluate(evidence_of(failed, budgets[:19], fewer, RUN, logged=logged(budgets)))
     assert [gate["name"] for gate in gates if not gate["ok"]] == ["failure_share", "spans_lost", "edge_unmatched"]
     assert quality.traces == 20
 
 
 def test_a_replay_without_an_edge_has_no_gates_on_its_log():
-    evidence = evidence_of(*replay(), **RUN)
+    evidence = evidence_of(*replay(), RUN)
     assert verdict_of(evaluate(evidence)) == VALID
     assert [row["name"] for row in left_out(evidence)] == ["edge_unmatched", "edge_off_ms"]
 
 
 def test_a_replay_whose_data_no_audit_sees_has_no_gate_on_its_invariants():
     journeys, budgets, quality = replay()
-    run = RUN | {"invariants_broken": None}
-    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), audited=False, **run)
+    run = dataclasses.replace(RUN, invariants_broken=None, audited=False)
+    evidence = evidence_of(journeys, budgets, quality, run, logged=logged(budgets))
     assert verdict_of(evaluate(evidence)) == VALID
     assert [row["name"] for row in left_out(evidence)] == ["invariants_broken"]
 
 
 def test_an_untraced_replay_has_no_trace_gates():
-    evidence = evidence_of(*replay(sampled=0, unsampled=100), **RUN)
+    evidence = evidence_of(*replay(sampled=0, unsampled=100), RUN)
     assert evidence.traced is False
     assert verdict_of(evaluate(evidence)) == VALID
 
@@ -262,9 +263,11 @@ def test_an_untraced_replay_has_no_trace_gates():
 def test_in_a_mesh_every_wire_without_a_sidecar_is_a_call_that_bypassed_one():
     journeys, budgets, quality = replay()
     sidecars = Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True)
-    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), sidecars=sidecars, **RUN)
+    evidence = evidence_of(
+        journeys, budgets, quality, logged=logged(budgets), observed=dataclasses.replace(RUN, sidecars=sidecars)
+    )
     wires = Counter()
     for budget in budgets:
         wires += {part: count for part, count in budget.crossings.items() if part.startswith("wire:")}
     assert evidence.bypassed_calls == wires.total() - wires["wire:client→edge"] > 0
-    assert evidence_of(journeys, [], quality, sidecars=sidecars, **RUN).bypassed_calls is None
+    assert evidence_of(journeys, [], quality, run).bypassed_calls is None
