@@ -262,10 +262,8 @@ def test_an_untraced_replay_has_no_trace_gates():
 
 def test_in_a_mesh_every_wire_without_a_sidecar_is_a_call_that_bypassed_one():
     journeys, budgets, quality = replay()
-    sidecars = Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True)
-    evidence = evidence_of(
-        journeys, budgets, quality, logged=logged(budgets), observed=dataclasses.replace(RUN, sidecars=sidecars)
-    )
+    run = dataclasses.replace(RUN, sidecars=Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True))
+    evidence = evidence_of(journeys, budgets, quality, run, logged=logged(budgets))
     wires = Counter()
     for budget in budgets:
         wires += {part: count for part, count in budget.crossings.items() if part.startswith("wire:")}

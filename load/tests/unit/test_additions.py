@@ -1,0 +1,128 @@
+"""How many files an addition touches: a gate and a metric are added to a copy of the sources, and take effect."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from hops.kinds import kinds
+from hopwise.table import TARGETS
+from mesh.paths import ROOT
+
+HOPS, TESTS = "observability/hops", "observability/tests/unit"
+COPIED = ("observability/hops", "observability/user_files", "observability/tests", "load/experiment", "docs")
+MAX_OF_A_GATE = MAX_OF_A_METRIC = 6
+Edits = Mapping[str, Mapping[str, str]]
+"""The text before which something is added, and what, by file."""
+
+GATE: Edits = {
+    f"{HOPS}/gates/limits.py": {
+        '    Kind("steal_share"': (
+            '    Kind("overrun_s", "replay beyond its load", WRONG, "below", 5.0, _GENERATOR, "s", optional=True),\n'
+        )
+    },
+    f"{HOPS}/gates/trial.py": {"    spans_dropped: int = 0\n": "    overrun_s: float | None = None\n"},
+    "load/experiment/trial/replay.py": {
+        "            spans_dropped=int(": (
+            "            overrun_s=self._load_s[1] - self._load_s[0] - self._load.duration_s,\n"
+        )
+    },
+    "docs/experiments/method.md": {
+        "| `steal_share` |": (
+            "| `overrun_s` | replay beyond its load | below 5 s | WRONG "
+            "| the load generator must not be the bottleneck | |\n"
+        )
+    },
+    f"{TESTS}/gates/test_trial.py": {
+        '"invariants_broken", "steal_share", "other_cores"': '"overrun_s", ',
+        "    steal_share=0.001,\n": "    overrun_s=1.0,\n",
+        '    "a noisy neighbour":': '    "a replay that does not end": ("overrun_s", {"overrun_s": 5.0}),\n',
+    },
+}
+METRIC: Edits = {
+    f"{HOPS}/analysis/topology.py": {
+        '        parallel_mean=_mean(journeys["parallel"]),\n': (
+            '        waves_max=int(journeys["waves"].to_numpy().max()),\n'
+        )
+    },
+    f"{HOPS}/run/documents/topology.py": {"    parallel_mean: float\n": "    waves_max: int\n"},
+    f"{HOPS}/tables/latency.py": {
+        'Column("failed")]': 'Column("waves", spare=5), ',
+        "_failed(cell)]": 'whole(cell["waves_max"]), ',
+    },
+    "docs/results/on-disk.md": {"    count, errors, requests_per_journey,": "    waves_max,\n"},
+    f"{TESTS}/analysis/test_topology.py": {'"parallel_mean", "bytes_in_mean"': '"waves_max", '},
+    f"{TESTS}/conclusions/summaries.py": {'        "parallel_mean": 1.0,\n': '        "waves_max": 2,\n'},
+}
+REPORTED = """
+import sys
+from pathlib import Path
+from hops.kinds import make_report
+from hops.synthetic.run import write_generated_run
+folder = write_generated_run(Path(sys.argv[1]), topologies=("rest",), blocks=1, journeys_per_trial=40, kind="bench")
+make_report(folder)
+print((folder / "csv" / "latency.csv").read_text().splitlines()[0])
+"""
+
+
+def add(edits: Edits, copy: Path) -> None:
+    """Copies the sources that an addition concerns, and adds it."""
+    for name in COPIED:
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / name, copy / name)
+    for file, additions in edits.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        for place, added in additions.items():
+            assert text.count(place) == 1, (file, place)
+            text = text.replace(place, added + place)
+        (copy / file).write_text(text, encoding="utf-8")
+
+
+def run(copy: Path, *argv: str) -> str:
+    """Runs Python with the copy's packages."""
+    packages = os.pathsep.join(str(copy / name) for name in ("observability", "load"))
+    done = subprocess.run(
+        [sys.executable, *argv],
+        env={**os.environ, "PYTHONPATH": packages},
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_gate_touches_few_files(tmp_path: Path) -> None:
+    assert len(GATE) <= MAX_OF_A_GATE
+    add(GATE, tmp_path)
+    tests = [f"{TESTS}/gates/test_{name}.py" for name in ("trial", "limits", "evidence")]
+    out = run(tmp_path, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", *tests)
+    assert " passed" in out
+
+
+def test_a_metric_from_rows_touches_few_files(tmp_path: Path) -> None:
+    assert len(METRIC) <= MAX_OF_A_METRIC
+    add(METRIC, tmp_path)
+    assert ",waves," in run(tmp_path, "-c", REPORTED, str(tmp_path / "run"))
+
+
+def test_kinds_are_listed_in_the_table_of_commands_alone() -> None:
+    """`test_kinds.py` adds a kind: a row of that table, and two files."""
+    names = {*kinds(), *(name for name in TARGETS if (ROOT / "load/experiment/kinds" / f"{name}.py").is_file())}
+    lists = []
+    for folder in ("load/experiment", HOPS, "observability/hopwise", "mesh/mesh"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+                    items = node.keys if isinstance(node, ast.Dict) else node.elts
+                    named = {item.value for item in items if isinstance(item, ast.Constant)} & names
+                    lists += [str(file.relative_to(ROOT))] if len(named) > 1 else []
+    assert lists in ([], [f"{HOPS}/kinds/__init__.py"])
