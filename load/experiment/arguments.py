@@ -64,7 +64,7 @@ def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
     Args:
         name: Name of the setting.
         given: What the user gave for it.
-        read: Reads one item; says what is wrong with one that is empty.
+        read: Reads one item; also names what is wrong with an empty item.
 
     Raises:
         UsageError: An item is invalid, or given twice.

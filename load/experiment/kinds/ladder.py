@@ -78,12 +78,12 @@ def _all(topology: Topology, http: str | None) -> Sequence[str]:
 
 
 def _named(steps: str) -> Sequence[str]:
-    def known(name: str) -> str:
+    def read_step(name: str) -> str:
         if name not in ladder.ARMS:
             raise UsageError(f"steps={steps}: {name or 'an empty item'} is unknown; valid: {', '.join(ladder.ARMS)}")
         return name
 
-    given = read_items("steps", steps, known)
+    given = read_items("steps", steps, read_step)
     compared = {arm for step in ladder.steps_of(given) for arm in (step.lower, step.upper)}
     alone = [name for name in given if name not in compared]
     partners = {name: ladder.CLUSTER if name == ladder.CLUSTER_ISTIO else ladder.EDGE for name in alone}

@@ -37,7 +37,7 @@ def evidence_of(
         journeys: Rows of `run.rows.JOURNEYS`.
         budgets: Budgets of the journeys' traces.
         quality: Quality of the traces, as `budgets_of` gives it.
-        observed: What the trial measured beside its rows.
+        observed: What the trial measured apart from its rows.
         logged: The edge's access log, which may have other requests than these journeys'; None without an edge.
         load_nodes: Generators that shared the tape, by seq.
         keepers: Components that keep their data in the database: each request to them leaves a statement.
@@ -81,7 +81,7 @@ def evidence_of(
 
 
 def _start_lag_ms(journeys: pl.DataFrame, load_nodes: int) -> tuple[float | None, float | None]:
-    """p99 and mean of the load node that is worst off: one that is late is as bad as a single generator that is."""
+    """p99 and mean of the load node that is worst off: a late node is as bad as a late generator."""
     lag_ms = (pl.col("started_ns") - pl.col("intended_ns")) / NS_PER_MS
     by_node = journeys.group_by(pl.col("seq") % load_nodes).agg(
         lag_ms.quantile(0.99, "linear").alias("p99"), lag_ms.mean().alias("mean")

@@ -42,7 +42,7 @@ class Sidecars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What a trial measured beside its rows. None means "not measured".
+    """What a trial measured apart from its rows. None means "not measured".
 
     Args:
         parity_mismatches: Answers that differ from the reference.
