@@ -20,7 +20,6 @@ from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
 from hops.gates.verdict import worst_verdict
 from hops.kinds import analyse
-from hops.kinds.axis import shared_places
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
 from hops.kinds.rates.arms import AXIS
@@ -28,6 +27,7 @@ from hops.kinds.rates.arms import KIND as RATES
 from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import Document, read_watched
 from hops.kinds.watch.report import doubts
+from hops.run.axis import shared_places
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, RunFiles, read_document, read_run

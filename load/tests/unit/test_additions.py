@@ -15,7 +15,11 @@ from hopwise.table import TARGETS
 from mesh.paths import ROOT
 
 HOPS, TESTS = "observability/hops", "observability/tests/unit"
-COPIED = ("observability/hops", "observability/user_files", "observability/tests", "load/experiment", "docs")
+COPIED = (
+    *(f"observability/{name}" for name in ("hops", "user_files", "synthetic", "tests")),
+    "load/experiment",
+    "docs",
+)
 MAX_OF_A_GATE = MAX_OF_A_METRIC = 6
 Edits = Mapping[str, Mapping[str, str]]
 """The text before which something is added, and what, by file."""
@@ -61,7 +65,7 @@ METRIC: Edits = {
 }
 REPORTED = "; ".join(
     (
-        "import sys, pathlib, hops.kinds, hops.synthetic.run as made",
+        "import sys, pathlib, hops.kinds, synthetic.run as made",
         "run = made.write_generated_run(pathlib.Path(sys.argv[1]), blocks=1, journeys_per_trial=40, kind='bench')",
         "hops.kinds.make_report(run)",
         "print((run / 'csv' / 'latency.csv').read_text().splitlines()[0])",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hops.kinds.axis import Axis
+from hops.run.axis import Axis
 
 KIND: Final = "rates"
 AXIS = Axis("", lambda manifest, label: manifest["loads"][label]["rate"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hops.kinds.axis import Axis
+from hops.run.axis import Axis
 
 KIND: Final = "rtt"
 AXIS = Axis("ms", lambda manifest, label: manifest["arms"][label]["rtt_ms"])

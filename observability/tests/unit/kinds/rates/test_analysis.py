@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from hops.analysis.latencies import Latencies, cells_of
-from hops.kinds.axis import Arm, shared_places
 from hops.kinds.rates.analysis import crossings, fillings
 from hops.kinds.rates.arms import AXIS
 from hops.kinds.rates.document import Crossing
+from hops.run.axis import Arm, shared_places
 from hops.run.files import RunFiles
 from hops.units import ALL
 
