@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
 	"time"
 
@@ -50,7 +49,8 @@ func Open(
 	if err != nil {
 		return nil, err
 	}
-	if err := answered(ctx, pool, place(databaseURL)); err != nil {
+	where := fmt.Sprintf("%s:%d/%s", c.ConnConfig.Host, c.ConnConfig.Port, c.ConnConfig.Database)
+	if err := answered(ctx, pool, where); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -71,15 +71,6 @@ func answered(ctx context.Context, pool *pgxpool.Pool, where string) error {
 		}
 		time.Sleep(connectPause)
 	}
-}
-
-// place returns the part of a URL that may be shown: without role and password.
-func place(databaseURL string) string {
-	parsed, err := url.Parse(databaseURL)
-	if err != nil {
-		return "SHOP_DATABASE_URL"
-	}
-	return parsed.Host + parsed.Path
 }
 
 // InTransaction does work in a READ COMMITTED transaction, which rolls back if the work fails.

@@ -190,7 +190,7 @@ func (d *documents) prepare(ctx context.Context, text string) (*document, error)
 	if len(parsed.Operations) == 0 {
 		return nil, shoperr.New(shoperr.InvalidArgument, "query", "the document has no operation; add a query or a mutation")
 	}
-	return &document{parsed, isPublic(parsed)}, nil
+	return &document{parsed, isPublic(d.schema, parsed)}, nil
 }
 
 func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument, error) {

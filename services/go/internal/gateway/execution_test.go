@@ -47,6 +47,16 @@ func (l lateProducts) ListProducts(
 	return &productv1.ListProductsResponse{Products: products}, nil
 }
 
+// awaitEnd returns how the call for products ended.
+func (l lateProducts) awaitEnd() error {
+	select {
+	case err := <-l.ended:
+		return err
+	case <-time.After(giveUp):
+		return errors.New("nobody asked for products")
+	}
+}
+
 // startLate serves a gateway over products that come late, and returns its address.
 func startLate(t *testing.T) (lateProducts, string) {
 	t.Helper()
@@ -62,6 +72,8 @@ func startLate(t *testing.T) (lateProducts, string) {
 
 func newQuery(t *testing.T, ctx context.Context, url string) *http.Request {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 2*giveUp)
+	t.Cleanup(cancel)
 	text := `{"query": "{ products(first: 100) { edges { node { id } } } }"}`
 	query, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text))
 	if err != nil {
@@ -84,7 +96,7 @@ func TestAnExecutionStopsAtItsDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ended := <-late.ended; !errors.Is(ended, context.DeadlineExceeded) {
+	if ended := late.awaitEnd(); !errors.Is(ended, context.DeadlineExceeded) {
 		t.Errorf("the call ended by: %v", ended)
 	}
 	// The products that came after the deadline are not completed.
@@ -97,7 +109,10 @@ func TestAnExecutionStopsWhenItsClientHasGone(t *testing.T) {
 	late, url := startLate(t)
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
-		<-late.isAsked
+		select {
+		case <-late.isAsked:
+		case <-t.Context().Done():
+		}
 		leave()
 	}()
 	answer, err := http.DefaultClient.Do(newQuery(t, ctx, url))
@@ -105,7 +120,7 @@ func TestAnExecutionStopsWhenItsClientHasGone(t *testing.T) {
 		answer.Body.Close()
 		t.Fatal("the client got an answer")
 	}
-	if ended := <-late.ended; !errors.Is(ended, context.Canceled) {
+	if ended := late.awaitEnd(); !errors.Is(ended, context.Canceled) {
 		t.Errorf("the call ended by: %v", ended)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator"
 )
 
 // public is what everyone may see, as in graphql_gateway/schema.py: types with all their fields, and single fields.
@@ -14,34 +15,13 @@ var public = map[string]bool{
 }
 
 // isPublic tells whether all fields of a valid document are public, so that everyone gets the same answer.
-func isPublic(document *ast.QueryDocument) bool {
-	for _, operation := range document.Operations {
-		if !allPublic(operation.SelectionSet) {
-			return false
-		}
-	}
-	for _, fragment := range document.Fragments {
-		if !allPublic(fragment.SelectionSet) {
-			return false
-		}
-	}
-	return true
-}
-
-func allPublic(set ast.SelectionSet) bool {
-	for _, one := range set {
-		switch one := one.(type) {
-		case *ast.Field:
-			owner := one.ObjectDefinition.Name
-			isIntrospection := strings.HasPrefix(one.Name, "__") || strings.HasPrefix(owner, "__")
-			if !isIntrospection && !public[owner] && !public[owner+"."+one.Name] || !allPublic(one.SelectionSet) {
-				return false
-			}
-		case *ast.InlineFragment:
-			if !allPublic(one.SelectionSet) {
-				return false
-			}
-		}
-	}
-	return true
+func isPublic(schema *ast.Schema, document *ast.QueryDocument) bool {
+	isPublic, fields := true, new(validator.Events)
+	fields.OnField(func(_ *validator.Walker, field *ast.Field) {
+		owner := field.ObjectDefinition.Name
+		isIntrospection := strings.HasPrefix(field.Name, "__") || strings.HasPrefix(owner, "__")
+		isPublic = isPublic && (isIntrospection || public[owner] || public[owner+"."+field.Name])
+	})
+	validator.Walk(schema, document, fields)
+	return isPublic
 }

@@ -46,7 +46,7 @@ func (queries) Product(ctx context.Context, id string) (*graph.Product, error) {
 	} else {
 		product, err = graph.Of(ctx).Products.Load(number)
 	}
-	return graph.Existing(product, err, "product", number)
+	return shoperr.Existing(product, err, "product", number)
 }
 
 func (queries) Products(ctx context.Context, first int32, after, category *string) (*schema.ProductConnection, error) {
@@ -269,7 +269,7 @@ func ownUser(ctx context.Context, number int64) (*graph.User, error) {
 		return nil, err
 	}
 	user, err := graph.Of(ctx).Users.Load(number)
-	return graph.Existing(user, err, "user", number)
+	return shoperr.Existing(user, err, "user", number)
 }
 
 func value(text *string) string {

@@ -19,12 +19,12 @@ func ExpectProducts(ctx context.Context) {
 	var plain []int64
 	var reviewed []ReviewsKey
 	r, operation := Of(ctx), graphql.GetOperationContext(ctx)
-	all := selection{operation, []*ast.Field{{SelectionSet: operation.Operation.SelectionSet}}}
+	all := selection{operation, []graphql.CollectedField{{Field: new(ast.Field), Selections: operation.Operation.SelectionSet}}}
 	for _, field := range slices.Concat(all.inside("product").nodes, all.inside("node").nodes) {
 		id, _ := field.ArgumentMap(operation.Variables)["id"].(string)
 		if number, err := Number(id, "Product", "id"); err != nil {
 			continue
-		} else if reviews := r.reviewsOf(selection{operation, []*ast.Field{field}}); reviews > 0 {
+		} else if reviews := r.reviewsOf(selection{operation, []graphql.CollectedField{field}}); reviews > 0 {
 			reviewed = append(reviewed, ReviewsKey{number, reviews})
 		} else {
 			plain = append(plain, number)

@@ -4,9 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"hopwise/proto/stubs/orderv1"
 	"hopwise/proto/stubs/paymentv1"
@@ -114,8 +111,7 @@ func (o *Order) ID() string     { return GlobalID("Order", o.Id) }
 func (l *OrderLine) ID() string { return GlobalID("OrderLine", l.Id) }
 func (p *Payment) ID() string   { return GlobalID("Payment", p.Id) }
 
-func (o *Order) Status() string   { return strings.TrimPrefix(o.Order.Status.String(), orderStatus) }
-func (o *Order) PlacedAt() string { return moment(o.CreateTime) }
+func (o *Order) Status() string { return strings.TrimPrefix(o.Order.Status.String(), orderStatus) }
 func (p *Payment) Status() string {
 	return strings.TrimPrefix(p.Payment.Status.String(), "PAYMENT_STATUS_")
 }
@@ -178,7 +174,7 @@ func (r *Request) userKnown(ctx context.Context, id int64) (*User, error) {
 // Me returns the user with this id, without a call if the query asks for no more than is known.
 func (r *Request) Me(ctx context.Context, id int64) (*User, error) {
 	u, err := r.userKnown(ctx, id)
-	return Existing(u, err, "user", id)
+	return shoperr.Existing(u, err, "user", id)
 }
 
 // Payment returns what pays the order, nil until then.
@@ -190,7 +186,7 @@ func (l *OrderLine) LineNumber() (int32, error) {
 		return l.OrderLine.LineNumber, nil
 	}
 	order, err := l.order.request.Orders.Load(l.order.Id)
-	if order, err = Existing(order, err, "order", l.order.Id); err != nil {
+	if order, err = shoperr.Existing(order, err, "order", l.order.Id); err != nil {
 		return 0, err
 	}
 	for _, other := range order.Lines {
@@ -248,7 +244,7 @@ func (r *Request) OwnOrder(ctx context.Context, id int64) (*Order, error) {
 		return nil, err
 	}
 	order, err := r.Orders.Load(id)
-	if order, err = Existing(order, err, "order", id); err == nil {
+	if order, err = shoperr.Existing(order, err, "order", id); err == nil {
 		err = r.Show(call, order.UserId, shoperr.NoSuch("order", id))
 	}
 	if err != nil {
@@ -274,14 +270,6 @@ func (r *Request) OwnPayment(ctx context.Context, id int64) (*Payment, error) {
 	return NewPayment(payment), nil
 }
 
-// Existing says of nothing that there is none.
-func Existing[T any](thing *T, err error, kind string, id int64) (*T, error) {
-	if err == nil && thing == nil {
-		err = shoperr.NoSuch(kind, id)
-	}
-	return thing, err
-}
-
 // CheckFirst checks the size of a page.
 func CheckFirst(first, most int32) error {
 	if first < 1 || first > most {
@@ -289,5 +277,3 @@ func CheckFirst(first, most int32) error {
 	}
 	return nil
 }
-
-func moment(t *timestamppb.Timestamp) string { return t.AsTime().Format(time.RFC3339) }

@@ -5,25 +5,27 @@ import (
 	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 )
 
 // selection is what a query asks for somewhere: fields of one name, as often as the query has them.
 type selection struct {
 	operation *graphql.OperationContext
-	nodes     []*ast.Field
+	nodes     []graphql.CollectedField
 }
+
+// entities are the types that fragments of a query may be about, besides the type of a field.
+var entities = []string{"Query", "Node", "Product", "Review", "User", "Order", "OrderLine", "Payment"}
 
 // asked returns the fields that the query asks for at the end of a path from the current one, which is that of an empty path.
 func asked(ctx context.Context, path ...string) selection {
-	field := graphql.GetFieldContext(ctx).Field
-	return selection{graphql.GetOperationContext(ctx), []*ast.Field{{SelectionSet: field.Selections}}}.inside(path...)
+	current := graphql.GetFieldContext(ctx).Field
+	return selection{graphql.GetOperationContext(ctx), []graphql.CollectedField{current}}.inside(path...)
 }
 
 func (s selection) inside(path ...string) selection {
 	for _, name := range path {
-		var next []*ast.Field
-		s.each(func(field *ast.Field) {
+		var next []graphql.CollectedField
+		s.each(func(field graphql.CollectedField) {
 			if field.Name == name {
 				next = append(next, field)
 			}
@@ -39,7 +41,7 @@ func Asks(ctx context.Context, name string) bool { return len(asked(ctx, name).n
 // only tells whether the query asks for no other than these fields.
 func (s selection) only(known []string) bool {
 	isOnly := true
-	s.each(func(field *ast.Field) { isOnly = isOnly && slices.Contains(known, field.Name) })
+	s.each(func(field graphql.CollectedField) { isOnly = isOnly && slices.Contains(known, field.Name) })
 	return isOnly
 }
 
@@ -56,40 +58,15 @@ func (s selection) firsts() []int32 {
 	return values
 }
 
-// each visits the fields inside, those of each fragment once.
-func (s selection) each(visit func(*ast.Field)) {
-	visited := make(map[string]bool)
-	var walk func(ast.SelectionSet)
-	walk = func(set ast.SelectionSet) {
-		for _, one := range set {
-			switch one := one.(type) {
-			case *ast.Field:
-				if s.included(one.Directives) {
-					visit(one)
-				}
-			case *ast.InlineFragment:
-				if s.included(one.Directives) {
-					walk(one.SelectionSet)
-				}
-			case *ast.FragmentSpread:
-				if s.included(one.Directives) && !visited[one.Name] {
-					visited[one.Name] = true
-					walk(one.Definition.SelectionSet)
-				}
-			}
-		}
-	}
+// each visits the fields inside, whatever entity a fragment is about.
+func (s selection) each(visit func(graphql.CollectedField)) {
 	for _, node := range s.nodes {
-		walk(node.SelectionSet)
-	}
-}
-
-func (s selection) included(directives ast.DirectiveList) bool {
-	for _, directive := range directives {
-		condition, _ := directive.ArgumentMap(s.operation.Variables)["if"].(bool)
-		if directive.Name == "skip" && condition || directive.Name == "include" && !condition {
-			return false
+		types := entities
+		if node.Definition != nil { // else the operation itself
+			types = append(slices.Clip(types), node.Definition.Type.Name())
+		}
+		for _, field := range graphql.CollectFields(s.operation, node.Selections, types) {
+			visit(field)
 		}
 	}
-	return true
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"hopwise/proto/stubs/productv1"
 )
@@ -13,37 +15,20 @@ import (
 // Document is a technical document.
 type Document struct{ *productv1.Document }
 
-// Section is the records of a document below one heading.
-type Section struct{ *productv1.DocumentSection }
-
-// Record is one test of a document.
-type Record struct{ *productv1.DocumentRecord }
-
 func (d *Document) ID() string { return GlobalID("Document", d.Id) }
 
-func (d *Document) Sections() []*Section {
-	made := make([]*Section, len(d.Document.Sections))
-	for place, section := range d.Document.Sections {
-		made[place] = &Section{section}
+// MarshalDateTime writes a moment in whole seconds; null if it is not known.
+func MarshalDateTime(moment *timestamppb.Timestamp) graphql.Marshaler {
+	if moment == nil {
+		return graphql.Null
 	}
-	return made
+	return graphql.MarshalString(moment.AsTime().Format(time.RFC3339))
 }
 
-func (s *Section) Records() []*Record {
-	made := make([]*Record, len(s.DocumentSection.Records))
-	for place, record := range s.DocumentSection.Records {
-		made[place] = &Record{record}
-	}
-	return made
-}
-
-// At returns when it was measured, nil if that is not known.
-func (r *Record) At() *string {
-	if r.DocumentRecord.At == nil {
-		return nil
-	}
-	text := moment(r.DocumentRecord.At)
-	return &text
+// UnmarshalDateTime reads a moment, as gqlgen wants it of each scalar.
+func UnmarshalDateTime(value any) (*timestamppb.Timestamp, error) {
+	moment, err := graphql.UnmarshalTime(value)
+	return timestamppb.New(moment), err
 }
 
 // MarshalLong writes a whole number of 64 bits as a JSON number.

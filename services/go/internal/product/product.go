@@ -33,7 +33,7 @@ const (
 // Service is the catalogue's use cases.
 type Service struct {
 	pb.UnimplementedProductServiceServer
-	store        store
+	store
 	pageTokenKey []byte
 }
 
@@ -49,17 +49,8 @@ func (s *Service) GetProduct(ctx context.Context, r *pb.GetProductRequest) (*pb.
 	if err := validate.Identifier(r.Id, "id"); err != nil {
 		return nil, err
 	}
-	return found(r.Id)(s.store.get(ctx, r.Id))
-}
-
-// found says of no product that there is none.
-func found(id int64) func(*pb.Product, error) (*pb.Product, error) {
-	return func(p *pb.Product, err error) (*pb.Product, error) {
-		if err == nil && p == nil {
-			return nil, shoperr.NoSuch("product", id)
-		}
-		return p, err
-	}
+	product, err := one(ctx, s.pool, productOf, getSQL, r.Id)
+	return shoperr.Existing(product, err, "product", r.Id)
 }
 
 // BatchGetProducts returns the products that exist, in the order of the ids.
@@ -70,7 +61,7 @@ func (s *Service) BatchGetProducts(
 	if err != nil {
 		return nil, err
 	}
-	products, err := s.store.batchGet(ctx, wanted)
+	products, err := many(ctx, s.pool, productOf, batchGetSQL, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +81,7 @@ func (s *Service) BatchGetProductsWithReviews(
 	if err != nil {
 		return nil, err
 	}
-	products, err := s.store.batchGetWithReviews(ctx, wanted, each)
+	products, err := s.reviewed(ctx, batchGetWithReviewsSQL, wanted, each)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +104,10 @@ func sortAs[P identified](ids []int64, products []P) {
 // ListProducts returns a page of the catalogue, by ascending id.
 func (s *Service) ListProducts(ctx context.Context, r *pb.ListProductsRequest) (*pb.ListProductsResponse, error) {
 	products, token, err := pageOf(s, r, func(after int64, limit int) ([]*pb.Product, error) {
-		return s.store.page(ctx, after, limit, r.Category)
+		if r.Category == "" {
+			return many(ctx, s.pool, productOf, pageSQL, after, limit)
+		}
+		return many(ctx, s.pool, productOf, pageOfCategorySQL, after, limit, r.Category)
 	})
 	return &pb.ListProductsResponse{Products: products, NextPageToken: token}, err
 }
@@ -127,7 +121,10 @@ func (s *Service) ListProductsWithReviews(
 		return nil, err
 	}
 	products, token, err := pageOf(s, r, func(after int64, limit int) ([]*pb.ReviewedProduct, error) {
-		return s.store.pageWithReviews(ctx, after, limit, r.Category, each)
+		if r.Category == "" {
+			return s.reviewed(ctx, pageWithReviewsSQL, after, limit, each)
+		}
+		return s.reviewed(ctx, pageOfCategoryWithReviewsSQL, after, limit, r.Category, each)
 	})
 	return &pb.ListProductsWithReviewsResponse{Products: products, NextPageToken: token}, err
 }
@@ -172,7 +169,7 @@ func (s *Service) CreateProduct(ctx context.Context, r *pb.CreateProductRequest)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.add(ctx, r.Product)
+	return s.add(ctx, r.Product)
 }
 
 // UpdateProduct changes the fields that the mask names.
@@ -195,13 +192,13 @@ func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest)
 	if err != nil {
 		return nil, err
 	}
-	product, err := s.store.change(ctx, id, changed, r.Expected)
+	product, err := s.change(ctx, id, changed, r.Expected)
 	if err == nil && product == nil && r.Expected != nil {
-		if current, err := s.store.get(ctx, id); err != nil || current != nil {
+		if current, err := one(ctx, s.pool, productOf, getSQL, id); err != nil || current != nil {
 			return nil, cmp.Or(err, changedSince(id))
 		}
 	}
-	return found(id)(product, err)
+	return shoperr.Existing(product, err, "product", id)
 }
 
 // DeleteProduct removes a product that no reservation holds.
@@ -213,7 +210,7 @@ func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &emptypb.Empty{}, s.store.inTransaction(ctx, func(stock stock) error {
+	return &emptypb.Empty{}, s.inTransaction(ctx, func(stock stock) error {
 		products, err := stock.productsLocked(ctx, []int64{r.Id})
 		if err != nil {
 			return err
@@ -224,14 +221,15 @@ func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest)
 		if r.Expected != nil && !proto.Equal(r.Expected, products[0]) {
 			return changedSince(r.Id)
 		}
-		held, err := stock.isHeld(ctx, r.Id)
-		if err != nil {
+		var held bool
+		if err := stock.tx.QueryRow(ctx, isHeldSQL, r.Id).Scan(&held); err != nil {
 			return err
 		}
 		if held {
 			return shoperr.New(shoperr.FailedPrecondition, "id", "product %d has reserved stock; delete it later", r.Id)
 		}
-		return stock.delete(ctx, r.Id)
+		_, err = stock.tx.Exec(ctx, deleteSQL, r.Id)
+		return err
 	})
 }
 
@@ -247,7 +245,7 @@ func (s *Service) BatchListReviews(
 	if err != nil {
 		return nil, err
 	}
-	reviews, err := s.store.reviews(ctx, wanted, each)
+	reviews, err := many(ctx, s.pool, reviewOf, reviewsSQL, wanted, each)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +271,7 @@ func (s *Service) StreamProductRows(r *pb.StreamProductRowsRequest, stream pb.Pr
 	}
 	for after := r.AfterProductId; left > 0; {
 		asked := min(left, rowsAQuery)
-		rows, err := s.store.rows(stream.Context(), after, asked)
+		rows, err := many(stream.Context(), s.pool, rowOf, rowsSQL, after, asked)
 		if err != nil {
 			return err
 		}
@@ -295,11 +293,8 @@ func (s *Service) GetDocument(ctx context.Context, r *pb.GetDocumentRequest) (*p
 	if err := validate.Identifier(r.Id, "id"); err != nil {
 		return nil, err
 	}
-	document, err := s.store.document(ctx, r.Id)
-	if err == nil && document == nil {
-		return nil, shoperr.NoSuch("document", r.Id)
-	}
-	return document, err
+	document, err := s.document(ctx, r.Id)
+	return shoperr.Existing(document, err, "document", r.Id)
 }
 
 // StreamDocument sends a document's sections in their order.

@@ -19,7 +19,7 @@ func (s *Service) ReserveStock(ctx context.Context, r *pb.ReserveStockRequest) (
 		return nil, err
 	}
 	reservation := &pb.Reservation{Id: key, State: held}
-	err = s.store.inTransaction(ctx, func(stock stock) error {
+	err = s.inTransaction(ctx, func(stock stock) error {
 		claimed, err := stock.claim(ctx, key, held)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Service) moved(
 	ctx context.Context, key string, to pb.ReservationState, work func(stock, *pb.Reservation) error,
 ) (*pb.Reservation, error) {
 	reservation := &pb.Reservation{Id: key}
-	err := s.store.inTransaction(ctx, func(stock stock) error {
+	err := s.inTransaction(ctx, func(stock stock) error {
 		if to == released {
 			if claimed, err := stock.claim(ctx, key, to); err != nil || claimed {
 				return err

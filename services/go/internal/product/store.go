@@ -61,34 +61,6 @@ func rowOf(row pgx.CollectableRow) (*pb.ProductRow, error) {
 	return r, row.Scan(&r.ProductId, &r.Title, &r.Price.AmountMinor, &r.Price.Currency, &r.Stock)
 }
 
-func (s store) get(ctx context.Context, id int64) (*pb.Product, error) {
-	return one(ctx, s.pool, productOf, getSQL, id)
-}
-
-func (s store) batchGet(ctx context.Context, ids []int64) ([]*pb.Product, error) {
-	return many(ctx, s.pool, productOf, batchGetSQL, ids)
-}
-
-func (s store) page(ctx context.Context, after int64, limit int, category string) ([]*pb.Product, error) {
-	if category == "" {
-		return many(ctx, s.pool, productOf, pageSQL, after, limit)
-	}
-	return many(ctx, s.pool, productOf, pageOfCategorySQL, after, limit, category)
-}
-
-func (s store) batchGetWithReviews(ctx context.Context, ids []int64, each int) ([]*pb.ReviewedProduct, error) {
-	return s.reviewed(ctx, batchGetWithReviewsSQL, ids, each)
-}
-
-func (s store) pageWithReviews(
-	ctx context.Context, after int64, limit int, category string, each int,
-) ([]*pb.ReviewedProduct, error) {
-	if category == "" {
-		return s.reviewed(ctx, pageWithReviewsSQL, after, limit, each)
-	}
-	return s.reviewed(ctx, pageOfCategoryWithReviewsSQL, after, limit, category, each)
-}
-
 // reviewed returns the products of a statement that has a row for each of their reviews.
 func (s store) reviewed(ctx context.Context, sql string, args ...any) ([]*pb.ReviewedProduct, error) {
 	var products []*pb.ReviewedProduct
@@ -129,14 +101,6 @@ func (s store) change(ctx context.Context, id int64, c change, expected *pb.Prod
 	}
 	return one(ctx, s.pool, productOf, changeSQL, id, c.title, c.description, c.category, c.amount, c.currency, c.stock,
 		e.title, e.description, e.category, e.amount, e.currency, e.stock)
-}
-
-func (s store) reviews(ctx context.Context, productIDs []int64, limit int) ([]*pb.Review, error) {
-	return many(ctx, s.pool, reviewOf, reviewsSQL, productIDs, limit)
-}
-
-func (s store) rows(ctx context.Context, after int64, limit int) ([]*pb.ProductRow, error) {
-	return many(ctx, s.pool, rowOf, rowsSQL, after, limit)
 }
 
 // document returns a technical document; nil if there is none.
@@ -242,15 +206,6 @@ func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
 	ids, quantities := columnsOf[int64](reservation)
 	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, nameOf(to), ids, quantities, stock, sold)
-	return err
-}
-
-func (s stock) isHeld(ctx context.Context, productID int64) (held bool, err error) {
-	return held, s.tx.QueryRow(ctx, isHeldSQL, productID).Scan(&held)
-}
-
-func (s stock) delete(ctx context.Context, productID int64) error {
-	_, err := s.tx.Exec(ctx, deleteSQL, productID)
 	return err
 }
 

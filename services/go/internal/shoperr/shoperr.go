@@ -100,6 +100,14 @@ func NoSuch(kind string, id int64) *Error {
 	return New(NotFound, "id", "there is no %s %d", kind, id)
 }
 
+// Existing says of nothing that there is none.
+func Existing[T any](thing *T, err error, kind string, id int64) (*T, error) {
+	if err == nil && thing == nil {
+		err = NoSuch(kind, id)
+	}
+	return thing, err
+}
+
 // RetryAfter returns after how long the same request may work; 0 where nobody knows.
 func (e *Error) RetryAfter() time.Duration { return cmp.Or(e.Retry, statuses[e.Code].retry) }
 

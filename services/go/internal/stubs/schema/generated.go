@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/graph"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/introspection"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // region    ***************************** api!.gotpl *****************************
@@ -1679,11 +1681,11 @@ func (ec *executionContext) _Document_sections(ctx context.Context, field graphq
 			return ec.fieldContext_Document_sections(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Sections(), nil
+			return obj.Sections, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*graph.Section) graphql.Marshaler {
-			return ec.marshalNDocumentSection2ᚕᚖhopwiseᚋservicesᚋinternalᚋgraphᚐSectionᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*productv1.DocumentSection) graphql.Marshaler {
+			return ec.marshalNDocumentSection2ᚕᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentSectionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1693,7 +1695,7 @@ func (ec *executionContext) fieldContext_Document_sections(_ context.Context, fi
 	fc = &graphql.FieldContext{
 		Object:     "Document",
 		Field:      field,
-		IsMethod:   true,
+		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DocumentSection(ctx, field)
@@ -1702,7 +1704,7 @@ func (ec *executionContext) fieldContext_Document_sections(_ context.Context, fi
 	return fc, nil
 }
 
-func (ec *executionContext) _DocumentRecord_text(ctx context.Context, field graphql.CollectedField, obj *graph.Record) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentRecord_text(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentRecord) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1725,7 +1727,7 @@ func (ec *executionContext) fieldContext_DocumentRecord_text(_ context.Context, 
 	return graphql.NewScalarFieldContext("DocumentRecord", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DocumentRecord_count(ctx context.Context, field graphql.CollectedField, obj *graph.Record) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentRecord_count(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentRecord) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1748,7 +1750,7 @@ func (ec *executionContext) fieldContext_DocumentRecord_count(_ context.Context,
 	return graphql.NewScalarFieldContext("DocumentRecord", field, false, false, errors.New("field of type Long does not have child fields"))
 }
 
-func (ec *executionContext) _DocumentRecord_value(ctx context.Context, field graphql.CollectedField, obj *graph.Record) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentRecord_value(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentRecord) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1771,7 +1773,7 @@ func (ec *executionContext) fieldContext_DocumentRecord_value(_ context.Context,
 	return graphql.NewScalarFieldContext("DocumentRecord", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
-func (ec *executionContext) _DocumentRecord_ok(ctx context.Context, field graphql.CollectedField, obj *graph.Record) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentRecord_ok(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentRecord) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1794,7 +1796,7 @@ func (ec *executionContext) fieldContext_DocumentRecord_ok(_ context.Context, fi
 	return graphql.NewScalarFieldContext("DocumentRecord", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _DocumentRecord_at(ctx context.Context, field graphql.CollectedField, obj *graph.Record) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentRecord_at(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentRecord) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1803,21 +1805,21 @@ func (ec *executionContext) _DocumentRecord_at(ctx context.Context, field graphq
 			return ec.fieldContext_DocumentRecord_at(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.At(), nil
+			return obj.At, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalODateTime2ᚖstring(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *timestamppb.Timestamp) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖgoogleᚗgolangᚗorgᚋprotobufᚋtypesᚋknownᚋtimestamppbᚐTimestamp(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_DocumentRecord_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DocumentRecord", field, true, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("DocumentRecord", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _DocumentRecord_price(ctx context.Context, field graphql.CollectedField, obj *graph.Record) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentRecord_price(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentRecord) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1849,7 +1851,7 @@ func (ec *executionContext) fieldContext_DocumentRecord_price(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _DocumentSection_title(ctx context.Context, field graphql.CollectedField, obj *graph.Section) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentSection_title(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentSection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1872,7 +1874,7 @@ func (ec *executionContext) fieldContext_DocumentSection_title(_ context.Context
 	return graphql.NewScalarFieldContext("DocumentSection", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _DocumentSection_records(ctx context.Context, field graphql.CollectedField, obj *graph.Section) (ret graphql.Marshaler) {
+func (ec *executionContext) _DocumentSection_records(ctx context.Context, field graphql.CollectedField, obj *productv1.DocumentSection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1881,11 +1883,11 @@ func (ec *executionContext) _DocumentSection_records(ctx context.Context, field 
 			return ec.fieldContext_DocumentSection_records(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Records(), nil
+			return obj.Records, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*graph.Record) graphql.Marshaler {
-			return ec.marshalNDocumentRecord2ᚕᚖhopwiseᚋservicesᚋinternalᚋgraphᚐRecordᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*productv1.DocumentRecord) graphql.Marshaler {
+			return ec.marshalNDocumentRecord2ᚕᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentRecordᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1895,7 +1897,7 @@ func (ec *executionContext) fieldContext_DocumentSection_records(_ context.Conte
 	fc = &graphql.FieldContext{
 		Object:     "DocumentSection",
 		Field:      field,
-		IsMethod:   true,
+		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DocumentRecord(ctx, field)
@@ -2500,18 +2502,18 @@ func (ec *executionContext) _Order_placedAt(ctx context.Context, field graphql.C
 			return ec.fieldContext_Order_placedAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PlacedAt(), nil
+			return obj.CreateTime, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNDateTime2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *timestamppb.Timestamp) graphql.Marshaler {
+			return ec.marshalNDateTime2ᚖgoogleᚗgolangᚗorgᚋprotobufᚋtypesᚋknownᚋtimestamppbᚐTimestamp(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Order_placedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Order", field, true, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("Order", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _Order_total(ctx context.Context, field graphql.CollectedField, obj *graph.Order) (ret graphql.Marshaler) {
@@ -6520,7 +6522,7 @@ func (ec *executionContext) _Document(ctx context.Context, sel ast.SelectionSet,
 
 var documentRecordImplementors = []string{"DocumentRecord"}
 
-func (ec *executionContext) _DocumentRecord(ctx context.Context, sel ast.SelectionSet, obj *graph.Record) graphql.Marshaler {
+func (ec *executionContext) _DocumentRecord(ctx context.Context, sel ast.SelectionSet, obj *productv1.DocumentRecord) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, documentRecordImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6583,7 +6585,7 @@ func (ec *executionContext) _DocumentRecord(ctx context.Context, sel ast.Selecti
 
 var documentSectionImplementors = []string{"DocumentSection"}
 
-func (ec *executionContext) _DocumentSection(ctx context.Context, sel ast.SelectionSet, obj *graph.Section) graphql.Marshaler {
+func (ec *executionContext) _DocumentSection(ctx context.Context, sel ast.SelectionSet, obj *productv1.DocumentSection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, documentSectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -8734,14 +8736,20 @@ func (ec *executionContext) unmarshalNCreateUserInput2hopwiseᚋservicesᚋinter
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNDateTime2string(ctx context.Context, v any) (string, error) {
-	res, err := graphql.UnmarshalString(v)
+func (ec *executionContext) unmarshalNDateTime2ᚖgoogleᚗgolangᚗorgᚋprotobufᚋtypesᚋknownᚋtimestamppbᚐTimestamp(ctx context.Context, v any) (*timestamppb.Timestamp, error) {
+	res, err := graph.UnmarshalDateTime(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDateTime2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+func (ec *executionContext) marshalNDateTime2ᚖgoogleᚗgolangᚗorgᚋprotobufᚋtypesᚋknownᚋtimestamppbᚐTimestamp(ctx context.Context, sel ast.SelectionSet, v *timestamppb.Timestamp) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
 	_ = sel
-	res := graphql.MarshalString(v)
+	res := graph.MarshalDateTime(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -8788,11 +8796,11 @@ func (ec *executionContext) marshalNDeleteUserPayload2ᚖhopwiseᚋservicesᚋin
 	return ec._DeleteUserPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocumentRecord2ᚕᚖhopwiseᚋservicesᚋinternalᚋgraphᚐRecordᚄ(ctx context.Context, sel ast.SelectionSet, v []*graph.Record) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentRecord2ᚕᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentRecordᚄ(ctx context.Context, sel ast.SelectionSet, v []*productv1.DocumentRecord) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDocumentRecord2ᚖhopwiseᚋservicesᚋinternalᚋgraphᚐRecord(ctx, sel, v[i])
+		return ec.marshalNDocumentRecord2ᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentRecord(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -8804,7 +8812,7 @@ func (ec *executionContext) marshalNDocumentRecord2ᚕᚖhopwiseᚋservicesᚋin
 	return ret
 }
 
-func (ec *executionContext) marshalNDocumentRecord2ᚖhopwiseᚋservicesᚋinternalᚋgraphᚐRecord(ctx context.Context, sel ast.SelectionSet, v *graph.Record) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentRecord2ᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentRecord(ctx context.Context, sel ast.SelectionSet, v *productv1.DocumentRecord) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -8814,11 +8822,11 @@ func (ec *executionContext) marshalNDocumentRecord2ᚖhopwiseᚋservicesᚋinter
 	return ec._DocumentRecord(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDocumentSection2ᚕᚖhopwiseᚋservicesᚋinternalᚋgraphᚐSectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*graph.Section) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentSection2ᚕᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentSectionᚄ(ctx context.Context, sel ast.SelectionSet, v []*productv1.DocumentSection) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDocumentSection2ᚖhopwiseᚋservicesᚋinternalᚋgraphᚐSection(ctx, sel, v[i])
+		return ec.marshalNDocumentSection2ᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentSection(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -8830,7 +8838,7 @@ func (ec *executionContext) marshalNDocumentSection2ᚕᚖhopwiseᚋservicesᚋi
 	return ret
 }
 
-func (ec *executionContext) marshalNDocumentSection2ᚖhopwiseᚋservicesᚋinternalᚋgraphᚐSection(ctx context.Context, sel ast.SelectionSet, v *graph.Section) graphql.Marshaler {
+func (ec *executionContext) marshalNDocumentSection2ᚖhopwiseᚋprotoᚋstubsᚋproductv1ᚐDocumentSection(ctx context.Context, sel ast.SelectionSet, v *productv1.DocumentSection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -9477,21 +9485,21 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
-func (ec *executionContext) unmarshalODateTime2ᚖstring(ctx context.Context, v any) (*string, error) {
+func (ec *executionContext) unmarshalODateTime2ᚖgoogleᚗgolangᚗorgᚋprotobufᚋtypesᚋknownᚋtimestamppbᚐTimestamp(ctx context.Context, v any) (*timestamppb.Timestamp, error) {
 	if v == nil {
 		return nil, nil
 	}
-	res, err := graphql.UnmarshalString(v)
-	return &res, graphql.ErrorOnPath(ctx, err)
+	res, err := graph.UnmarshalDateTime(v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalODateTime2ᚖstring(ctx context.Context, sel ast.SelectionSet, v *string) graphql.Marshaler {
+func (ec *executionContext) marshalODateTime2ᚖgoogleᚗgolangᚗorgᚋprotobufᚋtypesᚋknownᚋtimestamppbᚐTimestamp(ctx context.Context, sel ast.SelectionSet, v *timestamppb.Timestamp) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(*v)
+	res := graph.MarshalDateTime(v)
 	return res
 }
 
