@@ -40,10 +40,7 @@ func TestClosedLoop(t *testing.T) {
 	if code != exitOK || !strings.Contains(stdout, "closed loop") || time.Since(began) > 25*time.Second {
 		t.Fatalf("exit code %d after %v: %s %s", code, time.Since(began), stdout, stderr)
 	}
-	var figures record.Generator
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
-		t.Fatal(err)
-	}
+	figures := figuresOf(t, out)
 	if figures.Mode != record.Closed || figures.Closed == nil || figures.Closed.VUs != 3 || !figures.Closed.TapeExhausted || figures.Incomplete {
 		t.Errorf("figures %+v, %+v", figures, figures.Closed)
 	}
@@ -51,11 +48,7 @@ func TestClosedLoop(t *testing.T) {
 		t.Errorf("%v of %v journeys, %d under way", figures.Outcomes, summary["journeys"], most.Load())
 	}
 	last := int64(0)
-	for line := range strings.Lines(read(t, filepath.Join(out, "journeys.jsonl"))) {
-		var row record.Row
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
+	for _, row := range sentOf(t, out) {
 		if row.Mode != record.Closed || row.LatencyNs != row.EndedNs-row.IntendedNs || row.StartedNs-row.IntendedNs > int64(time.Second) {
 			t.Errorf("row %+v", row)
 		}
@@ -78,10 +71,7 @@ func TestClosedLoopEnds(t *testing.T) {
 		if code != exitOK {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
-		var figures record.Generator
-		if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
-			t.Fatal(err)
-		}
+		figures := figuresOf(t, out)
 		if figures.WallS > 10 || figures.Incomplete || figures.Closed.TapeExhausted || figures.Outcomes["ok"] != figures.Journeys || figures.Journeys == 0 {
 			t.Errorf("figures %+v, %+v", figures, figures.Closed)
 		}
@@ -124,11 +114,7 @@ func TestUsersStayAway(t *testing.T) {
 		more int
 	}
 	var moments []moment
-	for line := range strings.Lines(read(t, filepath.Join(out, "journeys.jsonl"))) {
-		var row record.Row
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
+	for _, row := range sentOf(t, out) {
 		moments = append(moments, moment{row.StartedNs, 1}, moment{row.EndedNs, -1})
 	}
 	slices.SortFunc(moments, func(a, b moment) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
@@ -194,13 +180,9 @@ func TestBytesOnTheWire(t *testing.T) {
 					t.Fatal(stderr)
 				}
 				var in, out int64
-				for line := range strings.Lines(read(t, answers)) {
-					var got sampleLine
-					if err := json.Unmarshal([]byte(line), &got); err != nil {
-						t.Fatal(err)
-					}
+				for _, got := range linesOf[sampleLine](t, answers) {
 					if got.WireIn <= got.BytesIn || got.WireOut <= got.BytesOut || got.BytesIn > got.BytesInRaw || got.Waves > got.Requests {
-						t.Errorf("%s over HTTP/%s: %s", protocol, version, line)
+						t.Errorf("%s over HTTP/%s: %+v", protocol, version, got)
 					}
 					in, out = in+got.WireIn, out+got.WireOut
 				}
@@ -208,10 +190,7 @@ func TestBytesOnTheWire(t *testing.T) {
 				if code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", targetPath, "--out", dir); code != exitOK {
 					t.Fatal(stderr)
 				}
-				var figures record.Generator
-				if err := json.Unmarshal([]byte(read(t, filepath.Join(dir, "generator.json"))), &figures); err != nil {
-					t.Fatal(err)
-				}
+				figures := figuresOf(t, dir)
 				// Tokens, trace contexts and the table of headers differ a little from run to run.
 				if near := func(a, b int64) bool { return a-b < a/20 && b-a < a/20 }; !near(in, figures.WireBytesIn) || !near(out, figures.WireBytesOut) {
 					t.Errorf("%s over HTTP/%s: %d in, %d out one by one; %d in, %d out in the replay",

@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"hopwise/load/internal/record"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
 )
@@ -33,10 +30,7 @@ func TestSignalStopsAReplay(t *testing.T) {
 	if code != exitInterrupted || time.Since(began) > 30*time.Second {
 		t.Fatalf("exit code %d after %v: %s", code, time.Since(began), stderr)
 	}
-	var figures record.Generator
-	if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
-		t.Fatal(err)
-	}
+	figures := figuresOf(t, out)
 	if !figures.Incomplete || figures.Journeys == 0 || figures.Journeys >= figures.TapeJourneys {
 		t.Errorf("figures %+v", figures)
 	}

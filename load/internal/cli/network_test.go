@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,16 +71,8 @@ func TestNetworkOfEachChannel(t *testing.T) {
 	if got := figuresOf(t, args[6]); !maps.Equal(got.Network.Channels, want) || got.Outcomes["ok"] != got.TapeJourneys || got.Network.Late != 0 {
 		t.Errorf("%+v of %+v, expected %+v", *got.Network, got, want)
 	}
-	rows, err := os.ReadFile(filepath.Join(args[6], "journeys.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	mobile := 0
-	for line := range strings.Lines(string(rows)) {
-		var row record.Row
-		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			t.Fatal(err)
-		}
+	for _, row := range sentOf(t, args[6]) {
 		if row.Channel == target.Mobile {
 			mobile++
 			if least := int64(row.Waves) * (40 * time.Millisecond).Nanoseconds(); row.LatencyNs < least {

@@ -53,16 +53,31 @@ func figuresOf(t *testing.T, folder string) (g record.Generator) {
 	return g
 }
 
-// rowsOf returns the rows without what differs from run to run.
-func rowsOf(t *testing.T, folder string) (rows []record.Row) {
+// linesOf returns the rows of a file, a JSON object a line.
+func linesOf[T any](t *testing.T, path string) (rows []T) {
 	t.Helper()
-	for line := range strings.Lines(read(t, filepath.Join(folder, "journeys.jsonl"))) {
-		var row record.Row
+	for line := range strings.Lines(read(t, path)) {
+		var row T
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
-		row.IntendedNs, row.StartedNs, row.EndedNs, row.LatencyNs, row.TraceID, row.OrderID = 0, 0, 0, 0, "", 0
 		rows = append(rows, row)
+	}
+	return rows
+}
+
+func sentOf(t *testing.T, folder string) []record.Row {
+	t.Helper()
+	return linesOf[record.Row](t, filepath.Join(folder, "journeys.jsonl"))
+}
+
+// rowsOf returns the rows of a replay without what differs from run to run.
+func rowsOf(t *testing.T, folder string) []record.Row {
+	t.Helper()
+	rows := sentOf(t, folder)
+	for i := range rows {
+		row := &rows[i]
+		row.IntendedNs, row.StartedNs, row.EndedNs, row.LatencyNs, row.TraceID, row.OrderID = 0, 0, 0, 0, "", 0
 	}
 	return rows
 }

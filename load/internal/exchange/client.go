@@ -126,7 +126,7 @@ func (c *Client) open(entry target.Entry, channels int) error {
 		return nil
 	}
 	for len(at.channels) < channels {
-		channel, err := c.newChannel(at.base.Host)
+		channel, err := c.NewChannel(at.base.Host)
 		if err != nil {
 			return err
 		}
@@ -137,6 +137,10 @@ func (c *Client) open(entry target.Entry, channels int) error {
 
 // At returns the entrance with the URL of one of the target's entries.
 func (c *Client) At(url string) *Entrance { return c.entrances[url] }
+
+// NewTransport returns what sends HTTP requests on one connection, opened by the first of them. These are no journey's: they
+// have no span and may last.
+func (c *Client) NewTransport() http.RoundTripper { return c.newTransport(c.http, 1) }
 
 func (c *Client) newTransport(version, connections int) transport {
 	if version == 3 {

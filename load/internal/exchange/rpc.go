@@ -30,8 +30,8 @@ const traceparent = "traceparent"
 // journeyHeader names the kind of journey to the edge.
 const journeyHeader = "x-journey"
 
-// newChannel returns a gRPC channel of one connection, which is not opened yet; options come after the usual ones.
-func (c *Client) newChannel(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+// NewChannel returns a gRPC channel of one connection, which is not opened yet; options come after the usual ones.
+func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
 	if c.tls != nil {
 		security = credentials.NewTLS(c.tls)
@@ -153,7 +153,7 @@ func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
 	if !at.client.fresh {
 		return at.channels[at.client.next.Add(1)%uint64(len(at.channels))], nil
 	}
-	if r.own, err = at.client.newChannel(at.base.Host); err == nil {
+	if r.own, err = at.client.NewChannel(at.base.Host); err == nil {
 		opened(ctx, r.own) // where it failed, the RPC says why
 		r.progress.way.connected()
 	}
