@@ -58,7 +58,7 @@ func (s selection) firsts() []int32 {
 	return values
 }
 
-// each visits the fields inside, whatever entity a fragment is about.
+// each visits the fields inside, those of fragments about any entity too.
 func (s selection) each(visit func(graphql.CollectedField)) {
 	for _, node := range s.nodes {
 		types := entities
