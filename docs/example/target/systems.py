@@ -1,0 +1,208 @@
+"""Three systems that people run, each on PostgreSQL and traced, to be loaded with `hopwise load`.
+
+Usage: .venv/bin/python docs/example/target/systems.py kinto|postgraphile|openfga
+
+| system | what it is | needs |
+|---|---|---|
+| kinto | documents over HTTP, in Python, from PyPI | nothing else |
+| postgraphile | GraphQL on Node, from npm | node 20 or newer, npm |
+| openfga | permissions over HTTP and gRPC, in Go | go |
+
+The first start installs it below `.tools/systems`. It sends spans to a run's OTLP endpoint, and runs until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+
+from mesh.components.postgres import Database
+from mesh.description.ports import load_ports
+from mesh.native.database_run import open_database
+from mesh.paths import ROOT
+from mesh.supervisor.processes import guarded
+from mesh.supervisor.signals import Interrupted
+from provision.environment import uv
+
+FOLDER = ROOT / ".tools" / "systems"
+DATE = "2026-11-28"
+"""What these depend on is as new as this at most."""
+APART = 1000
+"""The database's port base lies so far from the run's, whose Jaeger has the other."""
+START_S = 60.0
+OTEL = {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+
+KINTO = """
+[app:main]
+use = egg:kinto
+kinto.storage_backend = kinto.core.storage.postgresql
+kinto.storage_url = {url}
+kinto.permission_backend = kinto.core.permission.postgresql
+kinto.permission_url = {url}
+kinto.cache_backend = kinto.core.cache.memory
+kinto.userid_hmac_secret = example
+kinto.bucket_create_principals = system.Everyone
+kinto.bucket_read_principals = system.Everyone
+kinto.bucket_write_principals = system.Everyone
+[server:main]
+use = egg:waitress
+host = 127.0.0.1
+port = 8888
+"""
+BOOKS = """
+CREATE TABLE author (id int PRIMARY KEY, name text NOT NULL);
+CREATE TABLE book (id int PRIMARY KEY, title text NOT NULL, author_id int NOT NULL REFERENCES author);
+CREATE TABLE loan (id serial PRIMARY KEY, book_id int NOT NULL REFERENCES book, customer text NOT NULL);
+CREATE INDEX ON book (author_id);
+CREATE INDEX ON loan (book_id);
+INSERT INTO author SELECT i, 'Author ' || i FROM generate_series(1, 100) i;
+INSERT INTO book SELECT i, 'Volume ' || i, 1 + i % 100 FROM generate_series(1, 1000) i;
+"""
+MODEL = b"""{"schema_version": "1.1", "type_definitions": [{"type": "user"},
+{"type": "group", "relations": {"member": {"this": {}}},
+ "metadata": {"relations": {"member": {"directly_related_user_types": [{"type": "user"}]}}}},
+{"type": "doc", "relations": {"reader": {"this": {}}}, "metadata": {"relations": {"reader":
+ {"directly_related_user_types": [{"type": "user"}, {"type": "group", "relation": "member"}]}}}}]}"""
+
+
+def run(*argv: str | Path, env: Mapping[str, str] | None = None) -> None:
+    """Runs one step of a set-up."""
+    subprocess.run([*map(str, argv)], check=True, env={**os.environ, **(env or {})}, cwd=FOLDER)
+
+
+def kinto(url: str, _otlp: Mapping[str, str]) -> tuple[list[str], str]:
+    """Installs Kinto with OpenTelemetry's stock instrumentation, and makes its tables."""
+    bin_ = FOLDER / "kinto" / "bin"
+    if not (bin_ / "kinto").exists():
+        run(uv(), "venv", "--python", sys.executable, FOLDER / "kinto")
+        run(uv(), "pip", "install", "--python", bin_ / "python", "--exclude-newer", f"{DATE}T00:00:00Z",
+            "kinto[postgresql]==26.5.0", "setuptools==80.9.0", *(f"opentelemetry-{name}==0.66b1" for name in (
+                "distro", "instrumentation-pyramid", "instrumentation-sqlalchemy", "instrumentation-psycopg2")),
+            "opentelemetry-exporter-otlp-proto-http==1.45.1")  # fmt: skip
+    settings = FOLDER / "kinto.ini"
+    settings.write_text(KINTO.format(url=url), encoding="utf-8")
+    run(bin_ / "kinto", "migrate", "--ini", settings)
+    argv = [bin_ / "opentelemetry-instrument", bin_ / "kinto", "start", "--ini", settings]
+    return [*map(str, argv)], "http://127.0.0.1:8888/v1/"
+
+
+def postgraphile(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
+    """Installs PostGraphile with OpenTelemetry's stock instrumentation, and makes its tables."""
+    folder = FOLDER / "postgraphile"
+    if not (folder / "node_modules").exists():
+        folder.mkdir()
+        run("npm", "install", "--prefix", folder, "--before", DATE, "--no-audit", "--no-fund", "postgraphile@4.14.1",
+            "@opentelemetry/api@1.9.0", "@opentelemetry/auto-instrumentations-node")  # fmt: skip
+    with psycopg.connect(url) as connection:
+        connection.execute(BOOKS)
+    register = (
+        folder / "node_modules" / "@opentelemetry" / "auto-instrumentations-node" / "build" / "src" / "register.js"
+    )
+    otlp |= {"NODE_OPTIONS": f"--require {register}", "OTEL_NODE_ENABLED_INSTRUMENTATIONS": "http,pg,graphql"}
+    program = folder / "node_modules" / ".bin" / "postgraphile"
+    return [str(program), "-c", url, "-s", "public", "-n", "127.0.0.1", "-p", "8889"], "http://127.0.0.1:8889/graphiql"
+
+
+def openfga(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
+    """Compiles OpenFGA, which exports OTLP by itself, and makes its tables."""
+    program = FOLDER / "openfga"
+    if not program.exists():
+        run("go", "install", "github.com/openfga/openfga/cmd/openfga@v1.10.2",
+            env={"GOBIN": str(FOLDER), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "auto"})  # fmt: skip
+    store = ["--datastore-engine", "postgres", "--datastore-uri", f"{url}?sslmode=disable"]
+    run(program, "migrate", *store)
+    traced = ["--trace-enabled", "--trace-sample-ratio", "1", "--trace-otlp-endpoint", otlp["grpc"]]
+    listens = ["--http-addr", "127.0.0.1:8890", "--grpc-addr", "127.0.0.1:8891", "--playground-enabled=false"]
+    return [str(program), "run", *store, *traced, *listens, "--log-level", "warn"], "http://127.0.0.1:8890/healthz"
+
+
+SYSTEMS: Mapping[str, Callable[[str, dict[str, str]], tuple[list[str], str]]] = {
+    "kinto": kinto,
+    "postgraphile": postgraphile,
+    "openfga": openfga,
+}
+STORE = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
+"""OpenFGA's store in the target file."""
+
+
+def ask(method: str, url: str, body: bytes = b"{}") -> None:
+    """Sends one request of a set-up."""
+    headers = {"Content-Type": "application/json", "Authorization": "Basic dTpw"}
+    urllib.request.urlopen(urllib.request.Request(url, body, headers, method=method), timeout=10).close()  # noqa: S310
+
+
+def fill(name: str, url: str) -> None:
+    """Gives a system that runs what its journeys expect."""
+    if name == "kinto":
+        ask("PUT", "http://127.0.0.1:8888/v1/buckets/library")
+        ask("PUT", "http://127.0.0.1:8888/v1/buckets/library/collections/notes")
+    if name == "openfga":
+        with psycopg.connect(url) as connection:
+            connection.execute("INSERT INTO store VALUES (%s, 'library', now(), now())", [STORE])
+        ask("POST", f"http://127.0.0.1:8890/stores/{STORE}/authorization-models", MODEL)
+
+
+def fresh(database: Database, name: str) -> str:
+    """Makes an empty database, and returns its URL."""
+    with psycopg.connect(database.admin_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name}")
+        connection.execute(f"CREATE DATABASE {name}")
+    return database.admin_url_of(name)
+
+
+def wait_for(process: subprocess.Popen[bytes], url: str) -> None:
+    """Waits until a system answers.
+
+    Raises:
+        SystemExit: It has ended, or does not answer in time.
+    """
+    until = time.monotonic() + START_S
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            urllib.request.urlopen(url, timeout=1).close()  # noqa: S310
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    raise SystemExit(f"{url} does not answer")
+
+
+def main(name: str) -> None:
+    """Installs, starts and fills a system, which then runs until Ctrl-C."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    ports = load_ports(os.environ)
+    elsewhere = load_ports({"SHOP_PORT_BASE": str(ports.base + APART)})
+    otlp = {"grpc": ports.address("jaeger-otlp-grpc")}
+    with open_database(elsewhere, {}) as database:
+        url = fresh(database, name)
+        argv, page = SYSTEMS[name](url, otlp)
+        env = {**os.environ, **OTEL, **{key: value for key, value in otlp.items() if key.isupper()}}
+        env |= {"OTEL_SERVICE_NAME": name, "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-http")}
+        process = subprocess.Popen(guarded(argv, signal.SIGTERM), env=env, cwd=FOLDER)
+        try:
+            wait_for(process, page)
+            fill(name, url)
+            print(f"{name} runs at {page}. Load it: hopwise load docs/example/target/{name}.yaml", flush=True)
+            process.wait()
+        finally:
+            process.terminate()
+            process.wait(timeout=START_S)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in SYSTEMS:
+        raise SystemExit(f"usage: systems.py {'|'.join(SYSTEMS)}")
+    with suppress(Interrupted, KeyboardInterrupt):
+        main(sys.argv[1])
