@@ -39,7 +39,7 @@ DATE = "2026-11-28"
 """What these depend on is as new as this at most."""
 APART = 1000
 """The database's port base lies so far from the run's, whose Jaeger has the other."""
-START_S = 60.0
+START_S, END_S = 60.0, 5.0
 OTEL = {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
 
 KINTO = """
@@ -102,7 +102,7 @@ def postgraphile(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
     if not (folder / "node_modules").exists():
         folder.mkdir()
         run("npm", "install", "--prefix", folder, "--before", DATE, "--no-audit", "--no-fund", "postgraphile@4.14.1",
-            "@opentelemetry/api@1.9.0", "@opentelemetry/auto-instrumentations-node")  # fmt: skip
+            "@opentelemetry/api@1.9.1", "@opentelemetry/auto-instrumentations-node@0.81.2")  # fmt: skip
     with psycopg.connect(url) as connection:
         connection.execute(BOOKS)
     register = (
@@ -198,7 +198,10 @@ def main(name: str) -> None:
             process.wait()
         finally:
             process.terminate()
-            process.wait(timeout=START_S)
+            try:
+                process.wait(timeout=END_S)
+            except subprocess.TimeoutExpired:  # Node's server waits for connections that clients keep open
+                process.kill()
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from hops.units import NS_PER_MS
 
 USUALLY = 0.5
 """A call is usually answered if at least this share of its kind is."""
-LONGER_NS = NS_PER_MS
-"""A SERVER span that is so much longer than its request lasts beyond the answer, or is another request's."""
+LONGER_NS = 2 * NS_PER_MS
+"""A SERVER span that is so much longer than its request lasts beyond the answer, or is another request's.
+Some tracers' clocks have milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
