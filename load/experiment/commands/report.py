@@ -6,12 +6,12 @@ import typer
 
 from experiment.commands.options import reported_errors
 from experiment.results.folder import RESULTS, find_run
-from hops.kinds import DOCUMENTS, make_report
+from hops.kinds import make_report
 from hops.run.files import SUMMARY, TRIALS
 from mesh.description.options import takes_settings
 
 #: What a report can be made from. A run whose summary was lost is what this command is for.
-HOLDS = (*(f"{name}.json" for name in DOCUMENTS), TRIALS, SUMMARY)
+HOLDS = (TRIALS, SUMMARY)
 
 
 @takes_settings("report")

@@ -18,15 +18,13 @@ from experiment.plan.networks import channel_networks
 from experiment.plan.workload import mix_of, workload_file
 from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
-from hops.gates.verdict import worst_verdict
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
 from hops.kinds.rates.arms import AXIS
 from hops.kinds.rates.arms import KIND as RATES
 from hops.kinds.watch.choice import choice_elements, choices
-from hops.kinds.watch.document import Document, read_watched
-from hops.kinds.watch.report import doubts
+from hops.kinds.watch.document import watched_of
 from hops.run.axis import shared_places
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
@@ -40,7 +38,8 @@ from mesh.description.switches import parse_switches
 
 #: The kind of run that can be decided by; one over rates is so at one of its rates.
 COMPARE = "compare"
-WATCHED = "watch.json"
+WATCHED = "updates.parquet"
+"""The file that only runs of watchers have."""
 SOONEST, LATEST = "1ms", "60m"
 
 
@@ -61,10 +60,10 @@ def command(
         ends_noisy = is_strict(strict)
         if watchers:
             others = {"workload": workload, "rate": rate, **switches}
-            document = _decide_how_to_wait(
+            summary = _decide_how_to_wait(
                 run, watchers, lateness or "1s", [name for name, value in others.items() if value], as_json
             )
-            end(worst_verdict(doubt.verdict for doubt in doubts(document)), strict=ends_noisy)
+            end(summary["verdict"], strict=ends_noisy)
             return
         if lateness:
             raise UsageError(f"lateness={lateness} needs watchers=, how many customers wait")
@@ -96,25 +95,26 @@ def command(
         end(decision["verdict"], strict=ends_noisy)
 
 
-def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> Document:
-    """Says which way to wait to take, by the document that it returns."""
+def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> Summary:
+    """Says which way to wait to take, by the summary that it returns."""
     if others:
         raise UsageError(f"{others[0]}= does not go with watchers=; valid beside it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
     there = finished_runs(RESULTS, WATCHED)
     if run == "latest" and not there:
         raise UsageError("there is no run of watchers yet: run `make watch` first")
-    folder = find_run(RESULTS, there[0] if run == "latest" else run, holds=(WATCHED,))
-    document = read_watched(folder / WATCHED)
-    count = whole_number("watchers", watchers, 1, document["counts"][-1])
+    folder = find_run(RESULTS, there[0] if run == "latest" else run, holds=(WATCHED, SUMMARY))
+    summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
+    watched = watched_of(summary)
+    count = whole_number("watchers", watchers, 1, watched["counts"][-1])
     if as_json:
-        found = choices(document, count, lateness_s)
+        found = choices(watched, count, lateness_s)
         typer.echo(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
     else:
         out = console()
-        out.print(rendered(choice_elements(document, count, lateness_s)))
+        out.print(rendered(choice_elements(watched, count, lateness_s)))
         out.print(f"By {folder}.")
-    return document
+    return summary
 
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:

@@ -140,7 +140,7 @@ class Plan:
     @property
     def compares(self) -> bool:
         """Whether its arms are compared: faults are not, nor are arms that follow from each other."""
-        return not self.chosen and not any(arm.fault for arm in self.arms)
+        return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
 
     @property
     def staying_on_http2(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SETTLE_S = 3.0
 HOLD_S = 7.0
 """Seconds until memory is steady at a number of connections; for estimates."""
 
@@ -40,4 +41,31 @@ class Holding:
         return HOLD_S * len(self.counts)
 
 
-Probe = Looking | Holding
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Lets customers wait for updates of their orders from before the load until after it.
+
+    Attributes:
+        way: `push` for streams, `poll` for requests at an interval.
+        watchers: How many customers wait.
+        interval_s: Seconds between two polls of a customer.
+        channel: Channel of the customers.
+    """
+
+    way: str
+    watchers: int
+    interval_s: float
+    channel: str
+
+    @property
+    def settle_s(self) -> float:
+        """Seconds after the load in which the last updates may arrive."""
+        return SETTLE_S + (self.interval_s if self.way == "poll" else 0.0)
+
+    @property
+    def takes_s(self) -> float:
+        """How much longer a trial takes with it, in seconds; a first guess."""
+        return self.settle_s + SETTLE_S
+
+
+Probe = Looking | Holding | Watching

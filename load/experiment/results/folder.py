@@ -218,7 +218,7 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
         listed = f"available: {', '.join(there[:5])}"
     elif others := finished_runs(root, "report.html"):
         listed = (
-            f"no run there counts here: those without a {holds[0]}, as soak leaves them ({others[0]}), do "
+            f"no run there counts here: those without a {holds[0]}, such as {others[0]}, do "
             "not; those of bench, compare, ladder and rates do: run `make bench` first"
         )
     else:

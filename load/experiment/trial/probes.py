@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import psutil
 import psycopg
 
+from experiment.errors import GeneratorError
 from experiment.generator.shopload import Load, Shopload
-from experiment.plan.probes import Holding, Looking, Probe
+from experiment.plan.probes import SETTLE_S, Holding, Looking, Probe, Watching
 from experiment.trial.outcome import Clock
 from experiment.trial.resources import memory_mb
 from experiment.trial.sender import LocalSender, Sender
+from hops.analysis.cost import WATCHERS
+from hops.budget.parts import budgets_of
 from hops.kinds.connections.memory import STEADY_LOOKS, is_steady
-from hops.run.rows import LOOKS
+from hops.run.rows import LOOKS, UPDATES, WATCHED, hops_frame, read_rows
+from hops.traces.jaeger import read_traces
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 
 LOOK_S, MAX_HOLD_S = 1.0, 20.0
 """Seconds between two looks at a number of connections, and how long it is held at most."""
+POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
+TRACES_S = 20.0
+"""Seconds that the last spans of updates may take to Jaeger."""
 DATABASE_SIZE = "SELECT pg_database_size(current_database())"
 
 
@@ -34,15 +44,23 @@ class Observation:
     Attributes:
         sender: Sends the load; None for the usual sender.
         rows: Its rows, by the name of their file.
+        account: What the generator says of it, on top of its account of the load.
     """
 
     sender: Sender | None = None
     rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+    account: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
 def observing(
-    probe: Probe | None, system: Runtime, shopload: Shopload, load: Load, clock: Clock, say: Callable[[str], None]
+    probe: Probe | None,
+    system: Runtime,
+    shopload: Shopload,
+    load: Load,
+    folder: Path,
+    clock: Clock,
+    say: Callable[[str], None],
 ) -> Iterator[Observation]:
     """Runs a probe around the load that is sent inside the block; its rows are complete after the block.
 
@@ -68,6 +86,18 @@ def observing(
             observed.rows["looks"] = looks.rows
             clock.lap("holding")
             yield observed
+        case Watching(way, watchers, interval_s, channel):
+            told, seconds = folder / WATCHERS, load.duration_s + probe.settle_s + SETTLE_S
+            before = positions(system)
+            with shopload.watching(
+                load.tape, system.target, told, watchers, way, interval_s, seconds, channel
+            ) as process:
+                observed.sender = LocalSender(system, shopload, helpers={WATCHERS: [process.pid]})
+                yield observed
+                if process.wait(timeout=seconds + 10 * SETTLE_S) != 0:
+                    raise GeneratorError(f"the watchers ended with exit code {process.returncode}; see above")
+            observed.rows, observed.account = read_updates(system, told, before)
+            clock.lap("watching")
 
 
 class Looks:
@@ -139,3 +169,52 @@ def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
         return process.num_fds(), process.num_threads(), connections
     except psutil.NoSuchProcess:
         return 0, 0, 0
+
+
+def read_updates(
+    system: Runtime, folder: Path, before: Mapping[int, int]
+) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+    """Reads which updates reached the watchers, and which should have, by the shop's database.
+
+    Args:
+        system: The system, which still runs.
+        folder: The watchers' files.
+        before: The position of each customer's newest notification before they waited.
+
+    Returns:
+        Rows of `hops.run.rows.OBSERVED`, and what the generator says of the watchers.
+
+    Raises:
+        HopsError: The traces could not be read.
+    """
+    account = json.loads((folder / "watchers.json").read_text(encoding="utf-8"))
+    arrived, after = read_rows(folder / "updates.jsonl", UPDATES), positions(system)
+    trace_ids = [(context or "").split("-")[1] if context else "" for context in arrived["traceparent"]]
+    traces = read_traces(system.ports.url("jaeger-query-http"), filter(None, trace_ids), patience_s=TRACES_S).traces
+    budgets = {one.trace_id: one for one in budgets_of(traces.values())[0] if one.quality.complete}
+    came = {(user, position) for user, position in arrived.select("user_id", "position").iter_rows()}
+    rows: list[tuple[object, ...]] = [
+        (*row, False, trace_id, trace_id in budgets, budgets[trace_id].gap_ns if trace_id in budgets else 0)
+        for row, trace_id in zip(
+            arrived.select("user_id", "position", "created_ns", "arrived_ns", "again").iter_rows(),
+            trace_ids,
+            strict=True,
+        )
+    ]
+    rows += [
+        (user, position, 0, 0, False, True, "", False, 0)
+        for user in account["users"]
+        for position in range(before.get(user, 0) + 1, after.get(user, 0) + 1)
+        if (user, position) not in came
+    ]
+    of_watchers = {name: account[name] for name in ("protocol", "longest_reconnect_s", "opened_s", "open_s")}
+    of_watchers |= {"reconnects": sum(account["reconnects"].values())}
+    of_watchers |= {"bytes": account["bytes_in"] + account["bytes_out"]}
+    frames = {"updates": pl.DataFrame(rows, schema=WATCHED, orient="row"), "update_hops": hops_frame(budgets.values())}
+    return frames, {WATCHERS: of_watchers}
+
+
+def positions(system: Runtime) -> dict[int, int]:
+    """The position of each customer's newest notification."""
+    with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
+        return {int(user): int(position) for user, position in connection.execute(POSITIONS).fetchall()}

@@ -81,7 +81,7 @@ def run_trial(
         from experiment.trial.replay import Replay
 
         reference = reference_digests(system, load.tape) if compared else None
-        with observing(arm.probe, system, shopload, load, clock, say) as observed:
+        with observing(arm.probe, system, shopload, load, folder, clock, say) as observed:
             say(f"replaying {load}")
             replay = Replay(system, shopload, load, folder, clock, reference, observed.sender)
         if sending.overload:  # the shop may still work on journeys that were given up
@@ -93,7 +93,7 @@ def run_trial(
     speed = (speed_before + machine_speed()) / 2
     clock.lap("stop")
     trial = replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
-    return replace(trial, observed=observed.rows)
+    return replace(trial, observed=observed.rows, generator={**trial.generator, **observed.account})
 
 
 @contextmanager

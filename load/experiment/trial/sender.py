@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -57,17 +57,19 @@ class LocalSender:
         system: System to send to.
         shopload: The generator.
         meanwhile: What to do to the system from the begin of a replay on.
+        helpers: Process ids of other parts of the generator, by name; their CPU counts with it.
     """
 
     system: Loaded
     shopload: Shopload
     meanwhile: Callable[[], None] = lambda: None
+    helpers: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def warm_up(self, load: Load, out: Path) -> None:
         self.shopload.warm_up(load, self.system.target, out)
 
     def replay(self, load: Load, out: Path) -> Resources:
-        system, heads = self.system, dict[str, Sequence[int]]()
+        system, heads = self.system, dict(self.helpers)
         # The first look takes a moment, in which a short load would be over on a busy machine.
         with ResourceSampler(lambda: {**system.pids(), **heads}) as sampler:
             process = self.shopload.start_replay(load, system.target, out, trace=system.switches.trace)

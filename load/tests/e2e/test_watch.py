@@ -10,25 +10,21 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 
-@pytest.mark.parametrize(("topology", "protocol"), [("grpc", "grpc"), ("hybrid", "rest"), ("rest", "rest-services")])
-def test_every_watcher_is_told_of_its_own_orders(terminal, topology: str, protocol: str) -> None:
-    small = ("watchers=30", "blocks=1", "duration=8s", "interval=1s", "trace=1", f"topologies={topology}")
+def test_every_watcher_is_told_of_its_own_orders(terminal) -> None:
+    small = ("watchers=30", "blocks=1", "profile=rtt", "interval=1s", "trace=1", "verbose=on", "topologies=grpc,rest")
     done = terminal.make(*small, "watch")
     assert done.returncode == 0, done.stderr
     assert "hop budgets of traced updates" in done.stdout
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("Results: ")]
     folder = terminal.root / line.removeprefix("Results: ").strip()
-    waited = json.loads((folder / "watch.json").read_text())["waited"]
-    assert sorted((one["way"], one["watchers"]) for one in waited) == [
-        ("poll", 0),
-        ("poll", 30),
-        ("push", 0),
-        ("push", 30),
+    waited = json.loads((folder / "summary.json").read_text())["watch"]["waited"]
+    assert sorted((one["topology"], one["way"], one["watchers"]) for one in waited) == [
+        (topology, way, 30 if way else 0) for topology in ("grpc", "rest") for way in ("", "poll", "push")
     ]
     for one in waited:
         assert one["failed"] == one["missed"] == one["repeated"] == one["off_ns"] == 0
         if one["watchers"]:
-            assert one["protocol"] == protocol
+            assert one["protocol"] == {"grpc": "grpc", "rest": "rest-services"}[one["topology"]]
             assert one["updates"] > 10
             assert one["traced"] == one["updates"]
             assert {"outbox:order", "outbox:notification", "wire:order→notification", "push"} <= set(one["budget_ms"])

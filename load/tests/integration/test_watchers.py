@@ -19,9 +19,10 @@ import psycopg
 import pytest
 
 from experiment.generator.shopload import BINARY, Load, Shopload
-from experiment.kinds.watch import positions, told_to
 from experiment.plan.workload import workload_file
 from experiment.trial.outcome import JOURNEYS
+from experiment.trial.probes import positions, read_updates
+from hops.kinds.watch.analysis import figures_of_updates
 from hops.run.rows import UPDATES as UPDATE_COLUMNS
 from hops.run.rows import read_rows
 from mesh.components.postgres import POSTGRES
@@ -100,7 +101,10 @@ def test_kills_make_nobody_miss_an_update(
                 kills += 1
             shopload.finish_replay(replay)
             assert [watchers.wait(timeout=2 * seconds) for watchers in watching] == [0] * len(channels)
-        of_channel = [told_to(system, folder, before) for folder in folders.values()]
+        of_channel = []
+        for folder in folders.values():
+            rows, account = read_updates(system, folder, before)
+            of_channel.append({**account["watchers"], **figures_of_updates(rows["updates"], rows["update_hops"])})
         strays = [stray for folder in folders.values() for stray in not_own_or_not_in_turn(system, folder)]
     assert kills >= len(killed)
     assert strays == []

@@ -11,12 +11,13 @@ from typing import Any
 import polars as pl
 
 from experiment.plan.arms_in_blocks import Arm, Plan
-from experiment.plan.probes import Holding, Probe
+from experiment.plan.probes import Holding, Probe, Watching
 from experiment.trial.outcome import Trial
 from experiment.trial.resources import Origin
 from hops.gates.trial import Evidence
+from hops.kinds.watch.analysis import NOBODY
 from hops.run.documents.trial import Fault, Program
-from hops.run.rows import CALLS, HOPS, JOURNEYS, LOOKS, RESOURCES
+from hops.run.rows import CALLS, HOPS, JOURNEYS, LOOKS, RESOURCES, WATCHED
 from hops.units import NS_PER_MS
 
 
@@ -155,17 +156,22 @@ def whole_trial(arm: Arm, plan: Plan) -> Trial:
         [{"at_ns": at, "component": "order", "cpu_s": 1.0, "memory_mb": 50.0, "processes": 1} for at in (1, 10**9)],
         schema=RESOURCES,
     )
-    generator = {"answers_sha256": "ab", "wall_s": 1.0, "journeys": int(sending.rate), "connections": 4}
+    generator: dict[str, Any] = {"answers_sha256": "ab", "wall_s": 1.0, "journeys": int(sending.rate), "connections": 4}
     fault = None
     if arm.fault:
         audit = {"checkouts": 240, "repeated": 0, "unanswered": 0, "settle_s": 0.0, "unsettled": 0, "broken": []}
         fault = Fault(fault=arm.fault, began_ns=4 * 10**9, ended_ns=5 * 10**9, **audit)  # type: ignore[typeddict-item]
+    if isinstance(arm.probe, Watching):
+        generator["watchers"] = {**NOBODY, "protocol": "grpc", "open_s": 1.0}
     trial = replace(fake_trial(rows=count), journeys=journeys, resources=resources, generator=generator, fault=fault)
     return trial if arm.probe is None else replace(trial, observed=observed_by(arm.probe))
 
 
 def observed_by(probe: Probe) -> dict[str, pl.DataFrame]:
-    """What a probe observes of one component that is steady for an hour."""
+    """What a probe observes: an update, or one component that is steady for an hour."""
+    if isinstance(probe, Watching):
+        update = (1, 1, 0, 8_000_000, False, False, "", False, 0)
+        return {"updates": pl.DataFrame([update], schema=WATCHED, orient="row"), "update_hops": HOPS.to_frame()}
     counts = probe.counts if isinstance(probe, Holding) else (0,)
     looks = [(60.0 * look, held, "order", 50.0, 9, 4, held, 40.0) for held in counts for look in range(60)]
     return {"looks": pl.DataFrame(looks, schema=LOOKS, orient="row")}

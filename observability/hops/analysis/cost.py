@@ -39,6 +39,8 @@ GROUPS = (
 )
 """Groups of components; `total` is all of them but the generator."""
 
+WATCHERS = "watchers"
+"""The generator's customers who wait for updates, among the components."""
 _GROUP_OF = {
     EDGE: "edge",
     CONTROL_PLANE: "control plane",
@@ -47,6 +49,7 @@ _GROUP_OF = {
     TELEMETRY: "telemetry",
     TARGET: TARGET,
     GENERATOR: GENERATOR_GROUP,
+    WATCHERS: GENERATOR_GROUP,
 }
 
 CORE_HOURS_A_MILLION = 1e6 / 3600

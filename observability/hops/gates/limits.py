@@ -303,6 +303,11 @@ GATES = (
     ),
     Kind("stopped", "topologies that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
     Kind("without_rate", "topologies without a rate that holds", WRONG, "at most", 0, "a search must find something"),
+    Kind("updates_missed", "updates that did not reach a watcher", WRONG, "at most", 0, "each update must arrive"),
+    Kind("updates_repeated", "updates that came twice", WRONG, "at most", 0, "only a reconnection may repeat one"),
+    Kind("without_updates", "arms in which no update came", WRONG, "at most", 0, "nothing is known of lateness"),
+    Kind("updates_gap_ns", "largest budget imbalance of an update", WRONG, "at most", 0, _WHOLE, unit="ns"),
+    Kind("updates_unattributed_share", "unattributed time of updates", WRONG, "at most", 0.01, _WHOLE, unit="%"),
     Kind("growing", "figures that grow and should not", WRONG, "at most", 0, "a leak ends in an outage"),
     Kind(
         "too_short",

@@ -1,7 +1,6 @@
 """The kinds of experiments, a folder for each: what a run of it has beside the figures of every run.
 
-A kind whose trials run in blocks has a `kind.py`, from which the summary and the report take what sets it apart. One
-that leaves a document of its own instead fills the frame of the report itself.
+Each has a `kind.py`, from which the summary and the report take what sets it apart.
 """
 
 from __future__ import annotations
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
 #: An experiment that proves the instrument is a bench.
 PROOF, BENCH = "proof", "bench"
-#: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
-DOCUMENTS = {
-    "watch": "watch",
-}
 
 
 def kind_of(run: RunFiles) -> Kind:
@@ -115,10 +110,4 @@ def make_report(folder: Path) -> tuple[Path, Verdict]:
     """
     from hops.report.write import PAGE
 
-    for name, where in DOCUMENTS.items():
-        if (folder / f"{name}.json").is_file():
-            made: tuple[Path, Verdict] = import_module(f"{__name__}.{where}.report").make_report(
-                folder / f"{name}.json"
-            )
-            return made
     return folder / PAGE, summary_with_report(folder)["verdict"]

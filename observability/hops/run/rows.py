@@ -118,7 +118,22 @@ LOOKS = pl.Schema(
 )
 """A row per component and look of a probe. `at_s` counts from its begin; `held` is how many connections
 clients hold open. Memory is without what processes were given to share. `database_mb` is the size of the database."""
-OBSERVED = {"looks": LOOKS}
+WATCHED = pl.Schema(
+    {
+        "user_id": pl.Int64,
+        "position": pl.Int64,
+        "created_ns": pl.Int64,
+        "arrived_ns": pl.Int64,
+        "again": pl.Boolean,
+        "missed": pl.Boolean,
+        "trace_id": pl.String,
+        "traced": pl.Boolean,
+        "off_ns": pl.Int64,
+    }
+)
+"""A row per update of a customer who waits. A missed one has no times. `traced` says whether its trace is whole, and
+`off_ns` by how much its budget does not add up."""
+OBSERVED = {"looks": LOOKS, "updates": WATCHED, "update_hops": HOPS}
 """Rows of probes, by the name of their file."""
 
 

@@ -1,42 +1,40 @@
-"""`make watch`, short: customers wait behind sidecars, in both ways, while the tape buys."""
+"""Customers wait behind sidecars, in both ways, while the tape buys."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
+import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-from experiment.cli import app
-from experiment.commands import in_steps
 from experiment.generator.shopload import BINARY
-from mesh.description.ports import Ports
+from experiment.plan.arms_in_blocks import Arm
+from experiment.plan.probes import Watching
+from hops.kinds.watch.analysis import figures_of_updates
+from hops.run.files import RunFiles
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
 ]
-SHORT = {"topologies": "hybrid", "watchers": "30", "blocks": "1", "duration": "6s", "interval": "1s", "mesh": "envoy"}
 
 
-def test_who_waits_behind_sidecars_is_told_in_both_ways(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
+def test_who_waits_behind_sidecars_gets_every_update_in_both_ways(
+    run_short: Callable[..., tuple[Any, RunFiles]],
 ) -> None:
-    monkeypatch.setattr(in_steps, "RESULTS", tmp_path)
-    arguments = [part for name, value in SHORT.items() for part in (f"--{name}", value)]
-    done = CliRunner(env={"SHOP_PORT_BASE": str(shop_ports.base)}).invoke(app, ["watch", *arguments, "--json"])
-    assert done.exit_code == 0, done.stderr
-    waited = json.loads(done.stdout)["waited"]
-    assert {(one["way"], one["watchers"], one["protocol"]) for one in waited} == {
-        ("push", 0, ""),
-        ("push", 30, "graphql"),
-        ("poll", 0, ""),
-        ("poll", 30, "graphql"),
-    }
-    for one in waited:
-        assert (one["failed"], one["missed"], one["off_ns"]) == (0, 0, 0)
-        if one["watchers"]:
-            assert min(one["updates"], one["traced"], one["bytes"]) > 0
-    pushed = next(one for one in waited if one["way"] == "push" and one["watchers"])
-    assert any(part.startswith("proxy:") for part in pushed["budget_ms"])
+    topology, switches = load_topology("hybrid", updates="on"), Switches(updates="on", mesh="envoy", trace=1)
+    arms = tuple(Arm(way, topology, switches, probe=Watching(way, 30, 1.0, "web")) for way in ("push", "poll"))
+    _, run = run_short("bench", arms)
+    assert run.journeys.filter(pl.col("outcome") != "ok").is_empty()
+    for arm in arms:
+        rows, hops = (run.observed[name].filter(topology=arm.label) for name in ("updates", "update_hops"))
+        figures = figures_of_updates(rows, hops)
+        assert (figures["missed"], figures["off_ns"]) == (0, 0)
+        assert figures["traced"] > 0
+        (trial,) = (trial for trial in run.used if trial["topology"] == arm.label)
+        assert trial["generator"]["watchers"]["protocol"] == "graphql"
+        assert trial["generator"]["watchers"]["bytes"] > 0
+    assert not run.observed["update_hops"].filter(pl.col("part").str.starts_with("proxy:"), topology="push").is_empty()

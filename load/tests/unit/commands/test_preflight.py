@@ -72,7 +72,10 @@ def test_nothing_is_asked_in_ci(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         ("capacity --topologies rest", "Sweep of rest: p99 below 100 ms"),
         ("capacity --load stress --topologies rest --users 100", "Stress of rest: 100 users"),
         ("capacity --load overload --topologies rest --factors 2,5", "Overload of rest: 2 and 5 times what each holds"),
-        ("watch --topologies rest --watchers 100 --blocks 1", "2 systems, 2 loads each"),
+        (
+            "watch --topologies rest --watchers 100 --blocks 1",
+            "rest, rest-push-100, rest-poll-100: 1 block",
+        ),
         ("connections --topologies rest --blocks 2", "rest: 2 blocks of 1 trial"),
         ("soak --topologies rest --minutes 30", "Soak of rest: 30 minutes of load on each"),
         ("chaos --topologies rest --faults kill:order", "1 fault of rest, in random order"),

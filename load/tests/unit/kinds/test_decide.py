@@ -231,7 +231,8 @@ def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, said):
 
 
 def test_a_run_of_watchers_may_lie_elsewhere(tmp_path):
-    (tmp_path / "watch.json").write_text("{", encoding="utf-8")
+    (tmp_path / "updates.parquet").touch()
+    (tmp_path / SUMMARY).write_text("{", encoding="utf-8")
     result = invoke("--watchers", "100", run=str(tmp_path))
     assert result.exit_code == 1
-    assert f"{tmp_path / 'watch.json'}: not valid JSON" in result.stderr
+    assert f"{tmp_path / SUMMARY}: not valid JSON" in result.stderr

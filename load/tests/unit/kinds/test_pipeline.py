@@ -35,12 +35,13 @@ COMMANDS = {
     "capacity": "--topologies rest --profile smoke",
     "capacity --load stress": "--topologies rest --profile smoke --users 5,10,20",
     "capacity --load overload": "--topologies rest --profile smoke --factors 1,5",
+    "watch": "--topologies rest --watchers 10 --ways push --blocks 2 --trace 0",
     "soak": "--topologies rest,grpc,hybrid --minutes 1",
     "connections": "--topologies rest,grpc --connections 0,10 --blocks 2",
 }
 """Each kind that can be resumed, with a small experiment of it."""
 INTERRUPTED = 130
-ELSEWHERE = {"bench", "watch", "two_runs", "decide", "load"}
+ELSEWHERE = {"bench", "two_runs", "decide", "load"}
 """One trial has nothing to resume; the others have their own way."""
 
 

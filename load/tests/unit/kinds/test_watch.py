@@ -6,11 +6,11 @@ import pytest
 
 from experiment.arguments import ascending
 from experiment.errors import UsageError
-from experiment.kinds.watch import MOST_WATCHERS, parse_ways
+from experiment.kinds.watch import MAX_WATCHERS, parse_ways
 
 
 def test_numbers_of_watchers_ascend() -> None:
-    assert ascending("watchers", "100, 1000", 1, MOST_WATCHERS) == (100, 1000)
+    assert ascending("watchers", "100, 1000", 1, MAX_WATCHERS) == (100, 1000)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_numbers_of_watchers_ascend() -> None:
 )
 def test_other_numbers_are_refused(given: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        ascending("watchers", given, 1, MOST_WATCHERS)
+        ascending("watchers", given, 1, MAX_WATCHERS)
 
 
 @pytest.mark.parametrize(

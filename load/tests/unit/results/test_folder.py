@@ -112,7 +112,7 @@ def test_runs_that_do_not_count_are_named_with_those_that_do(tmp_path: Path) -> 
     name = "20260101T000000Z-chaos"
     (tmp_path / name).mkdir()
     (tmp_path / name / "report.html").touch()
-    with pytest.raises(UsageError, match=rf"without a summary\.json, .* \({name}\), do not; those of bench, .* do: "):
+    with pytest.raises(UsageError, match=rf"without a summary\.json, such as {name}, do not; those of bench, .* do: "):
         find_run(tmp_path, "latest")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from hops.elements.element import Element, Points
 from hops.elements.numbers import figure
 from hops.elements.table import Column, number, table_of, whole, words
-from hops.kinds.watch.document import Document, Waited
-from hops.kinds.watch.report import POLL, THOUSAND, bytes_of, cases, cores_of, each, holds, how, memory_of
+from hops.kinds.watch.document import POLL, Waited, Watched
+from hops.kinds.watch.tables import THOUSAND, bytes_of, cases, cores_of, each, holds, how, memory_of
 from hops.statistics.over_blocks import spread_of
 
 SHORTEST_INTERVAL_S = 1.0
@@ -45,18 +45,18 @@ class Choice:
     mib_per_hour: float
 
 
-def choices(document: Document, watchers: int, lateness_s: float) -> list[Choice]:
+def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
     """The ways that are in time, the cheapest first: the one that surely takes the least CPU, then by memory.
 
     What a customer costs is that of the least number of them that was measured and is not below `watchers`. Who polls
     asks as often as the lateness allows, which costs in proportion.
 
     Args:
-        document: The run.
+        watched: The run.
         watchers: How many customers wait, at most as many as were measured.
         lateness_s: How late an update may be, in seconds: at p99 over a stream, at most by polling.
     """
-    found = list(_in_time(document, watchers, lateness_s))
+    found = list(_in_time(watched, watchers, lateness_s))
     limit = _limit(found)
     return sorted(found, key=lambda one: (0, one.memory_mib) if one.cores <= limit else (1, one.cores))
 
@@ -66,22 +66,22 @@ def _limit(found: Sequence[Choice]) -> float:
     return min(found, key=lambda one: one.cores).cores_high if found else 0.0
 
 
-def _in_time(document: Document, watchers: int, lateness_s: float) -> Iterator[Choice]:
-    measured, times = _measured(document, watchers), watchers / THOUSAND
-    for (topology, way, count), of in cases(document):
+def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Choice]:
+    measured, times = _measured(watched, watchers), watchers / THOUSAND
+    for (topology, way, count), of in cases(watched):
         if count != measured or not holds(of):
             continue
         late_ms, interval_s, as_often = _late(of), 0.0, 1.0
         if way == POLL:
             # An answer takes its time too: what came later than the interval did so.
-            answer_ms = max(late_ms - 1_000 * document["interval_s"], 0.0)
+            answer_ms = max(late_ms - 1_000 * watched["interval_s"], 0.0)
             interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
             if interval_s < SHORTEST_INTERVAL_S:
                 continue
-            late_ms, as_often = 1_000 * interval_s + answer_ms, document["interval_s"] / interval_s
+            late_ms, as_often = 1_000 * interval_s + answer_ms, watched["interval_s"] / interval_s
         if late_ms > 1_000 * lateness_s:
             continue
-        cores = each(of, cores_of(document)) * times * as_often
+        cores = each(of, cores_of(watched)) * times * as_often
         mean = max(float(cores.mean()), 0.0)
         high = spread_of(cores - cores.mean()).around(mean)[1] if cores.size > 1 else mean + TIED_CORES
         yield Choice(
@@ -91,16 +91,16 @@ def _in_time(document: Document, watchers: int, lateness_s: float) -> Iterator[C
             interval_s=interval_s,
             cores=mean,
             cores_high=high,
-            memory_mib=float(each(of, memory_of(document)).mean()) * times,
+            memory_mib=float(each(of, memory_of(watched)).mean()) * times,
             mib_per_hour=float(each(of, bytes_of).mean()) * watchers / 1_024 * as_often,
         )
 
 
-def choice_elements(document: Document, watchers: int, lateness_s: float) -> list[Element]:
+def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[Element]:
     """What a terminal shows: the ways in their order, and which to take."""
-    found, measured = choices(document, watchers, lateness_s), _measured(document, watchers)
+    found, measured = choices(watched, watchers, lateness_s), _measured(watched, watchers)
     if not found:
-        soonest = min(_late(of) for (_, _, count), of in cases(document) if count == measured)
+        soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)
         told = (
             f"None of the ways that were measured tells {watchers:,} customers within {1_000 * lateness_s:g} ms at p99"
         )
@@ -140,8 +140,8 @@ def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
     return said
 
 
-def _measured(document: Document, watchers: int) -> int:
-    return next(count for count in document["counts"] if count >= watchers)
+def _measured(watched: Watched, watchers: int) -> int:
+    return next(count for count in watched["counts"] if count >= watchers)
 
 
 def _late(of: Sequence[Waited]) -> float:

@@ -1,11 +1,21 @@
-"""What `make watch` leaves: `watch.json`."""
+"""What a run with customers who wait for updates asked, measured and found, on top of what every run has."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, TypedDict, cast
+from collections.abc import Mapping
+from typing import Final, TypedDict, cast
 
-from hops.run.files import read_document
+KIND: Final = "watch"
+PUSH, POLL = "push", "poll"
+
+
+class Asked(TypedDict):
+    """What one arm is: how many customers wait at a topology, and how; `way` is empty without any."""
+
+    topology: str
+    way: str
+    watchers: int
+    interval_s: float
 
 
 class Waited(TypedDict):
@@ -14,7 +24,7 @@ class Waited(TypedDict):
     Attributes:
         block: From 1.
         topology: What they waited at.
-        way: `push` for streams, `poll` for requests at an interval; the same load without watchers counts for both.
+        way: `push` for streams, `poll` for requests at an interval; empty without watchers.
         watchers: How many waited.
         protocol: What they spoke: `grpc` or `rest`; empty without watchers.
         journeys: Journeys of the tape that were sent.
@@ -27,9 +37,9 @@ class Waited(TypedDict):
         lateness_ms: How long after the change of its order an update was there, by name of a percentile: `p50`.
         opened_s: How long it took until all waited.
         open_s: How long they waited from then on.
-        seconds: How long the load and the wait for its last updates took, while all waited.
+        seconds: How long the load took.
         cpu_s: CPU seconds of each component meanwhile.
-        memory_mb: Memory of each component at the end, as `make connections` has it.
+        memory_mb: Peak memory of each component during the load.
         bytes: What all watchers received and sent in `open_s`.
         budget_ms: Mean budget of the traced updates, by part.
         traced: How many updates were traced whole.
@@ -60,25 +70,17 @@ class Waited(TypedDict):
     off_ns: int
 
 
-class Document(TypedDict):
-    """The whole run; `counts` are the numbers of watchers, ascending, from 0 on."""
+class Watched(TypedDict):
+    """Every arm of every block; `counts` are the numbers of watchers, ascending, from 0 on."""
 
-    schema: int
-    name: str
-    manifest: dict[str, Any]
+    topologies: list[str]
     ways: list[str]
     counts: list[int]
     blocks: int
-    rate: float
     interval_s: float
     waited: list[Waited]
 
 
-def read_watched(path: Path) -> Document:
-    """Reads a run's document.
-
-    Raises:
-        MalformedRunError: It is missing, cut short, or of another schema; or it lacks what this version reads, as one
-            does that has no `open_s`, whose CPU was taken for longer than it was counted.
-    """
-    return cast("Document", read_document(path, form=Document))
+def watched_of(summary: Mapping[str, object]) -> Watched:
+    """What the summary of such a run has on top of every run's."""
+    return cast("Watched", summary[KIND])

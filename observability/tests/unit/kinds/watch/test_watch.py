@@ -6,15 +6,17 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+import polars as pl
 import pytest
 
-from hops.errors import MalformedRunError
-from hops.kinds import make_report
+from hops.kinds import analyse, make_report
+from hops.kinds.watch.analysis import NOBODY
 from hops.kinds.watch.choice import choice_elements, choices
-from hops.kinds.watch.document import Document, Waited
-from hops.kinds.watch.report import budget_table, conclusions, cost_table, doubts, lateness_table
-from hops.run.documents import SCHEMA
-from synthetic.run import plain_manifest
+from hops.kinds.watch.document import KIND, Asked, Waited, Watched, watched_of
+from hops.kinds.watch.tables import budget_table, conclusions, cost_table, lateness_table
+from hops.run.files import MANIFEST, TRIALS, read_run
+from hops.run.rows import HOPS, WATCHED, write_parquet
+from synthetic.run import Arm, write_generated_run
 
 
 def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
@@ -43,15 +45,12 @@ def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Wa
     return cast("Waited", {**place, **given, **more})
 
 
-def document(*rows: Waited) -> Document:
-    return Document(
-        schema=SCHEMA,
-        name="night",
-        manifest=plain_manifest("grpc"),
+def document(*rows: Waited) -> Watched:
+    return Watched(
+        topologies=["grpc"],
         ways=["push", "poll"],
         counts=[0, 100],
         blocks=2,
-        rate=20.0,
         interval_s=5.0,
         waited=list(rows),
     )
@@ -131,13 +130,13 @@ def test_what_may_take_as_little_is_named_where_memory_decides() -> None:
 
     # Of a single block, up to 0.05 cores more than the least are a tie: 1.5 s of CPU in 30 s.
     night = document(*stream("least", 6.0, 150.0), *stream("lean", 7.2, 110.0), *stream("middle", 7.4, 130.0))
-    night["manifest"]["topologies"] = {"least": {}, "lean": {}, "middle": {}}  # type: ignore[typeddict-item]
+    night["topologies"] = ["least", "lean", "middle"]
     assert [one.topology for one in choices(night, 100, 1.0)] == ["lean", "middle", "least"]
     _, said = choice_elements(night, 100, 1.0)
     assert "cannot tell its CPU from that of middle (grpc stream), least (grpc stream); memory decided" in str(said)
     # What is tied with the best, and not with the one that takes the least, is not of the tie.
     further = document(*night["waited"], *stream("further", 8.0, 105.0))
-    further["manifest"]["topologies"] = {**night["manifest"]["topologies"], "further": {}}  # type: ignore[typeddict-item]
+    further["topologies"] = [*night["topologies"], "further"]
     assert [one.topology for one in choices(further, 100, 1.0)][-1] == "further"
     assert "further" not in str(choice_elements(further, 100, 1.0)[1])
 
@@ -147,38 +146,46 @@ def test_what_failed_is_not_to_be_taken() -> None:
     assert [one.way for one in choices(document(*cast("list[Waited]", rows)), 100, 10.0)] == ["grpc polling"]
 
 
+ARMS = {"grpc": ("", 0), "grpc-push-100": ("push", 100)}
+SEEN = (1, 1, 0, 8_000_000, False, False, "a" * 32, True, 0)
+
+
+def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
+    """Writes a run with one traced update, 8 ms late, and more rows of updates."""
+    arms = [Arm(label, "grpc") for label in ARMS]
+    write_generated_run(folder, blocks=1, journeys_per_trial=420, kind=KIND, arms=arms)
+    labels = {"block": pl.Int32(), "topology": pl.String()}
+    rows = [(1, "grpc-push-100", *row) for row in (SEEN, *more)]
+    write_parquet(pl.DataFrame(rows, schema={**labels, **WATCHED}, orient="row"), folder / "updates.parquet")
+    hop = (1, "grpc-push-100", "a" * 32, "update", "web", "push", 8_000_000, 1, 1, 0)
+    write_parquet(pl.DataFrame([hop], schema={**labels, **HOPS}, orient="row"), folder / "update_hops.parquet")
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest[KIND] = {
+        label: Asked(topology="grpc", way=way, watchers=count, interval_s=5.0) for label, (way, count) in ARMS.items()
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    trials = json.loads((folder / TRIALS).read_text(encoding="utf-8"))
+    for trial in trials["trials"]:
+        trial["generator"] |= {"wall_s": 10.0, "watchers": {**NOBODY, "protocol": "grpc", "open_s": 10.0}}
+    (folder / TRIALS).write_text(json.dumps(trials), encoding="utf-8")
+    return folder
+
+
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("row", "failing"),
     [
-        ({"missed": 2}, "grpc, stream, 100 watchers, block 2: 2 updates were missed"),
-        ({"repeated": 1}, "1 updates came twice"),
-        ({"failed": 3}, "3 of 600 journeys failed"),
-        ({"off_ns": 1}, "1 ns off"),
-        ({"budget_ms": {"push": 5.0, "unattributed": 0.1}}, "2.0% of the updates' budget is unattributed"),
-        ({"updates": 0}, "no update came"),
+        ((), []),
+        ((1, 2, 0, 0, False, True, "", False, 0), ["updates_missed"]),
+        ((1, 1, 0, 9_000_000, True, False, "", False, 0), ["updates_repeated"]),
+        ((1, 2, 0, 9_000_000, False, False, "b" * 32, True, 1), ["updates_gap_ns"]),
     ],
 )
-def test_a_run_with_a_doubt_is_wrong(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
-    rows = [*SOUND, waited(2, "push", 100, 6.3, **wrong)]
-    assert any(said in doubt.text for doubt in doubts(document(*rows)))
-    (tmp_path / "watch.json").write_text(json.dumps(document(*rows)), encoding="utf-8")
-    _, verdict = make_report(tmp_path)
-    assert verdict == "WRONG"
-
-
-def test_a_document_without_the_time_in_which_all_waited_is_refused(tmp_path: Path) -> None:
-    old = document(*[cast("Waited", {name: one[name] for name in one if name != "open_s"}) for one in SOUND])  # type: ignore[literal-required]
-    (tmp_path / "watch.json").write_text(json.dumps(old), encoding="utf-8")
-    with pytest.raises(MalformedRunError, match=r"watch\.json: not what a run writes: .*`open_s`"):
-        make_report(tmp_path)
-
-
-def test_what_came_again_after_a_reconnection_is_no_doubt() -> None:
-    assert doubts(document(*SOUND, waited(2, "push", 100, 6.3, repeated=1, reconnects=1))) == []
-
-
-def test_a_sound_run_is_valid(tmp_path: Path) -> None:
-    (tmp_path / "watch.json").write_text(json.dumps(document(*SOUND)), encoding="utf-8")
-    page, verdict = make_report(tmp_path)
-    assert verdict == "VALID"
-    assert "800 updates: each reached its watcher once" in page.read_text(encoding="utf-8")
+def test_updates_decide_on_a_run(row: tuple[object, ...], failing: list[str], tmp_path: Path) -> None:
+    page, verdict = make_report(write_run(tmp_path, *([row] if row else [])))
+    assert verdict == ("WRONG" if failing else "VALID")
+    assert "Lateness and cost" in page.read_text(encoding="utf-8")
+    summary = analyse(read_run(tmp_path), name="night")
+    assert [gate["name"] for gate in summary["gates"] if not gate["ok"]] == failing
+    watched = watched_of(summary)["waited"][1]
+    assert watched["lateness_ms"]["p50"] >= 8.0
+    assert watched["budget_ms"] == {"push": 8.0}

@@ -3,104 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from hops.budget.groups import group_of
-from hops.budget.parts import UNATTRIBUTED
 from hops.conclusions.wording import not_tested
 from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
-from hops.gates.verdict import Doubt
-from hops.kinds.watch.document import Document, Waited, read_watched
-from hops.report.plain import write_plain
-from hops.run.documents.gate import Verdict
+from hops.kinds.watch.document import POLL, PUSH, Waited, Watched, watched_of
 from hops.tables.over_blocks import over_blocks
+from hops.tables.view import SummaryView
 
 PERCENTILES = ("p50", "p90", "p99")
 THOUSAND = 1_000
 HOUR_S = 3_600
-UNATTRIBUTED_LIMIT = 0.01
-PUSH, POLL = "push", "poll"
 WAYS = {PUSH: "stream", POLL: "polling"}
 
 Case = tuple[str, str, int]
 """Topology, way, watchers."""
 
 
-def make_report(file: Path) -> tuple[Path, Verdict]:
-    """Makes the page of a run from its document, beside it, each file whole or not at all.
-
-    Returns:
-        The page, and the verdict.
-
-    Raises:
-        MalformedRunError: The document is cut short, or of another schema.
-        OSError: The disk is full, or the folder cannot be written.
-    """
-    document = read_watched(file)
-    wrong = doubts(document)
-    question = "How late do customers learn of changes of their orders, and what does their waiting cost?"
-    sections = [
-        Section("lateness", "Lateness and cost", elements(document)),
-        Section(
-            "validity", "Why these figures can be trusted, or not", [Points([*map(str, wrong)] or sound(document))]
-        ),
+def section(view: SummaryView) -> Section:
+    """How late updates were, what waiting cost, and where the time went."""
+    watched = watched_of(view.summary)
+    said = list(conclusions(watched))
+    traced = any(one["traced"] and one["way"] == PUSH for one in watched["waited"])
+    elements: list[Element] = [
+        *([Points(said, tone="conclusions")] if said else []),
+        lateness_table(watched),
+        cost_table(watched),
+        *([budget_table(watched)] if traced else []),
     ]
-    nothing = "no update was missed, doubled or out of order."
-    return write_plain(file.parent, document, "watch", question, sections, nothing, wrong)
+    return Section("lateness", "Lateness and cost", elements)
 
 
-def elements(document: Document) -> list[Element]:
-    """What a terminal and the page show."""
-    said = list(conclusions(document))
-    return [
-        lateness_table(document),
-        cost_table(document),
-        *([budget_table(document)] if any(one["traced"] and one["way"] == PUSH for one in document["waited"]) else []),
-        *([Points(said)] if said else []),
-    ]
-
-
-def doubts(document: Document) -> list[Doubt]:
-    """Why the figures may not be trusted."""
-    found = []
-    for one in document["waited"]:
-        where = f"{one['topology']}, {WAYS[one['way']]}, {one['watchers']:,} watchers, block {one['block']}"
-        if one["missed"]:
-            found.append(f"{where}: {one['missed']:,} updates were missed")
-        if one["repeated"] and not one["reconnects"]:
-            found.append(f"{where}: {one['repeated']:,} updates came twice")
-        if one["failed"]:
-            found.append(f"{where}: {one['failed']:,} of {one['journeys']:,} journeys failed")
-        if one["off_ns"]:
-            found.append(f"{where}: the budget of an update is {one['off_ns']:,} ns off")
-        share = one["budget_ms"].get(UNATTRIBUTED, 0.0) / max(sum(one["budget_ms"].values()), 1e-9)
-        if share > UNATTRIBUTED_LIMIT:
-            found.append(f"{where}: {share:.1%} of the updates' budget is {UNATTRIBUTED}")
-        if one["watchers"] and not one["updates"]:
-            found.append(f"{where}: no update came, so that nothing is known of their lateness")
-    return [*map(Doubt, found)]
-
-
-def sound(document: Document) -> list[str]:
-    """What was checked, of a run without doubts."""
-    waited = document["waited"]
-    traced = sum(one["traced"] for one in waited)
-    return [
-        f"{sum(one['updates'] for one in waited):,} updates: each reached its watcher once, and none is missing by the "
-        "shop's own account of what it told",
-        f"{sum(one['journeys'] for one in waited):,} journeys of the tapes: none failed",
-        f"{traced:,} updates were traced whole; the budget of each adds up to the nanosecond",
-    ]
-
-
-def lateness_table(document: Document) -> Table:
+def lateness_table(watched: Watched) -> Table:
     """How late updates were, and whether each watcher got its own."""
     rows: list[Sequence[Cell]] = []
-    for (topology, way, count), of in cases(document):
+    for (topology, way, count), of in cases(watched):
         figures = [over_blocks(each(of, _lateness(name))) for name in PERCENTILES]
         counted = [sum(one[name] for one in of) for name in ("updates", "missed", "repeated")]
         rows.append([words(topology), words(how(of, way)), whole(count), *map(whole, counted), *figures])
@@ -109,16 +50,16 @@ def lateness_table(document: Document) -> Table:
     columns += [Column(name, "ms", interval=True) for name in PERCENTILES]
     caption = (
         "How long after the change of its order an update was there, from the statement that changes the order to the "
-        f"client; means over blocks ({document['blocks']}) with 95 % intervals"
+        f"client; means over blocks ({watched['blocks']}) with 95 % intervals"
     )
     return Table("lateness", caption, columns, rows, heads=2)
 
 
-def cost_table(document: Document) -> Table:
+def cost_table(watched: Watched) -> Table:
     """What a thousand watchers cost."""
     rows: list[Sequence[Cell]] = []
-    for (topology, way, count), of in cases(document):
-        cells = [over_blocks(each(of, per)) for per in (cores_of(document), memory_of(document), bytes_of)]
+    for (topology, way, count), of in cases(watched):
+        cells = [over_blocks(each(of, per)) for per in (cores_of(watched), memory_of(watched), bytes_of)]
         opened = over_blocks(each(of, lambda one: one["opened_s"]))
         rows.append([words(topology), words(how(of, way)), whole(count), *cells, opened])
     columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
@@ -135,15 +76,13 @@ def cost_table(document: Document) -> Table:
     return Table("cost", caption, columns, rows, heads=2)
 
 
-def budget_table(document: Document) -> Table:
+def budget_table(watched: Watched) -> Table:
     """Where the time of traced updates went that were pushed; who polls waits for the next poll, which is no hop."""
-    counts = document["counts"][1:]
+    counts = watched["counts"][1:]
     rows: list[Sequence[Cell]] = []
-    for topology in document["manifest"]["topologies"]:
+    for topology in watched["topologies"]:
         budgets = {
-            case[2]: _mean_budget(of)
-            for case, of in cases(document)
-            if case[:2] == (topology, PUSH) and of[0]["traced"]
+            case[2]: _mean_budget(of) for case, of in cases(watched) if case[:2] == (topology, PUSH) and of[0]["traced"]
         }
         most = max(budgets, default=0)
         for part in sorted(
@@ -167,19 +106,17 @@ def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
     return {part: float(np.average([one["budget_ms"].get(part, 0.0) for one in of], weights=weights)) for part in parts}
 
 
-def conclusions(document: Document) -> Iterator[str]:
+def conclusions(watched: Watched) -> Iterator[str]:
     """What was more than the shop holds, and at which interval polling costs what a stream costs, by topology."""
-    cores, seen = cores_of(document), dict(cases(document))
+    cores, seen = cores_of(watched), dict(cases(watched))
     for (topology, way, count), of in seen.items():
         if not holds(of):
             failed = sum(one["failed"] for one in of) / max(sum(one["journeys"] for one in of), 1)
-            who = f"who poll every {document['interval_s']:g} s" if way == POLL else "with a stream each"
+            who = f"who poll every {watched['interval_s']:g} s" if way == POLL else "with a stream each"
             yield f"In {topology}, {count:,} customers {who} are more than it holds: {failed:.0%} of journeys failed."
-    for topology in document["manifest"]["topologies"]:
+    for topology in watched["topologies"]:
         held = [
-            count
-            for count in document["counts"][1:]
-            if all(holds(seen.get((topology, way, count), [])) for way in WAYS)
+            count for count in watched["counts"][1:] if all(holds(seen.get((topology, way, count), [])) for way in WAYS)
         ]
         if not held:
             continue
@@ -187,7 +124,7 @@ def conclusions(document: Document) -> Iterator[str]:
         push, poll = (each(seen[topology, way, most], cores) for way in WAYS)
         late = {way: float(each(seen[topology, way, most], _lateness("p50")).mean()) for way in WAYS}
         said = (
-            f"In {topology}, {most:,} customers who poll every {document['interval_s']:g} s learn of a change "
+            f"In {topology}, {most:,} customers who poll every {watched['interval_s']:g} s learn of a change "
             f"{late[POLL] / 1_000:.1f} s after it in the median, and those with a stream {late[PUSH]:.0f} ms after it. "
             f"For a thousand of them, polling takes {plain(poll.mean())} cores, and streams take {plain(push.mean())}"
         )
@@ -195,7 +132,7 @@ def conclusions(document: Document) -> Iterator[str]:
         if low is None:
             yield f"{said}; the difference was {not_tested(['needs 2 blocks, and there is 1'])}."
         elif low > 0:
-            even_s = float(f"{document['interval_s'] * poll.mean() / push.mean():.2g}")
+            even_s = float(f"{watched['interval_s'] * poll.mean() / push.mean():.2g}")
             yield f"{said}: polling would take as little at an interval of about {even_s:g} s."
         else:
             yield f"{said}, which this run cannot tell from nothing."
@@ -206,22 +143,22 @@ def holds(of: Sequence[Waited]) -> bool:
     return bool(of) and not any(one["failed"] or one["missed"] or not one["updates"] for one in of)
 
 
-def cores_of(document: Document) -> Callable[[Waited], float]:
+def cores_of(watched: Watched) -> Callable[[Waited], float]:
     """Returns what says how many cores more a thousand watchers take than the same load without."""
 
     def cores(one: Waited) -> float:
-        alone = _alone(document, one)
+        alone = _alone(watched, one)
         more = sum(one["cpu_s"].values()) / one["seconds"] - sum(alone["cpu_s"].values()) / alone["seconds"]
         return more * THOUSAND / one["watchers"]
 
     return cores
 
 
-def memory_of(document: Document) -> Callable[[Waited], float]:
+def memory_of(watched: Watched) -> Callable[[Waited], float]:
     """Returns what says how much more memory the shop has for a thousand watchers, in MiB."""
 
     def memory(one: Waited) -> float:
-        more = sum(one["memory_mb"].values()) - sum(_alone(document, one)["memory_mb"].values())
+        more = sum(one["memory_mb"].values()) - sum(_alone(watched, one)["memory_mb"].values())
         return more * THOUSAND / one["watchers"]
 
     return memory
@@ -232,23 +169,23 @@ def bytes_of(one: Waited) -> float:
     return one["bytes"] / 1_024 / one["watchers"] / one["open_s"] * HOUR_S
 
 
-def _alone(document: Document, one: Waited) -> Waited:
-    """The same load without watchers, on the same system."""
-    place = ("block", "topology", "way")
+def _alone(watched: Watched, one: Waited) -> Waited:
+    """The same load without watchers."""
+    place = ("block", "topology")
     return next(
         other
-        for other in document["waited"]
+        for other in watched["waited"]
         if not other["watchers"] and all(other[name] == one[name] for name in place)  # type: ignore[literal-required]
     )
 
 
-def cases(document: Document) -> Iterator[tuple[Case, list[Waited]]]:
+def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:
     """Each topology, way and number of watchers but 0, with what was seen of it in each block."""
-    for topology in document["manifest"]["topologies"]:
-        for way in document["ways"]:
-            for count in filter(None, document["counts"]):
+    for topology in watched["topologies"]:
+        for way in watched["ways"]:
+            for count in filter(None, watched["counts"]):
                 case = topology, way, count
-                seen = [one for one in document["waited"] if (one["topology"], one["way"], one["watchers"]) == case]
+                seen = [one for one in watched["waited"] if (one["topology"], one["way"], one["watchers"]) == case]
                 if seen:
                     yield case, seen
 

@@ -1,0 +1,18 @@
+"""A run with customers who wait for updates among the kinds of experiments."""
+
+from __future__ import annotations
+
+from hops.analysis.summary import no_pairs
+from hops.kinds.watch.analysis import gates_of, watch_figures
+from hops.kinds.watch.tables import section
+from hops.report.view import Kind
+
+KIND = Kind(
+    "How late do customers learn of changes of their orders, and what does their waiting cost?",
+    pairs_of=no_pairs,
+    figures_of=watch_figures,
+    gates_of=gates_of,
+    conclusions=section,
+    arms="numbers of watchers (each a trial of a topology and a way to wait)",
+    in_detail=False,
+)
