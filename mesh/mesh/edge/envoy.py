@@ -79,6 +79,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager = chain["filters"][0]["typed_config"]
     _limit(manager)
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
+    # A sidecar finds out from the authority where the spans are to go.
+    manager["tracing"]["provider"]["typed_config"]["grpc_service"]["envoy_grpc"]["authority"] = str(plan.otlp_grpc)
     if plan.sampling < 100:
         manager["tracing"]["random_sampling"] = {"value": plan.sampling}
     manager["local_reply_config"] = {"mappers": _mappers(table, transcodes=topology.transcodes)}

@@ -37,11 +37,10 @@ def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resourc
 
 def span_patches(workload: Workload, to: Place, naming: Naming = NATIVE) -> list[dict[str, Any]]:
     """Patches that give a sidecar's spans their names, one for each direction, and send them to a service."""
-    collector = f"outbound|{to.port}||{to.host}"
     directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
     # In a cluster, one patch is for all pods of a component.
     instance = workload.name if naming is NATIVE else None
-    return [_manager_patch(context, workload, name, collector, instance) for context, name in directions.items()]
+    return [_manager_patch(context, workload, name, to, instance) for context, name in directions.items()]
 
 
 def time_limits(naming: Naming = NATIVE) -> Resource:
@@ -89,9 +88,7 @@ def _domain_patch(outbound: Outbound) -> dict[str, Any]:
     return {"applyTo": "VIRTUAL_HOST", "match": match, "patch": patch}
 
 
-def _manager_patch(
-    context: str, workload: Workload, direction: str, collector: str, instance: str | None
-) -> dict[str, Any]:
+def _manager_patch(context: str, workload: Workload, direction: str, to: Place, instance: str | None) -> dict[str, Any]:
     (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
@@ -102,7 +99,8 @@ def _manager_patch(
     # Istio's own provider has one name for both directions. A patch replaces it whole.
     provider = manager["tracing"]["provider"]["typed_config"]
     name_spans(provider, workload, direction, instance)
-    provider["grpc_service"]["envoy_grpc"]["cluster_name"] = collector
+    # Without an authority, Envoy sends the cluster's name, which another Envoy refuses.
+    provider["grpc_service"]["envoy_grpc"] = {"cluster_name": f"outbound|{to.port}||{to.host}", "authority": str(to)}
     match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
     patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}
     return {"applyTo": "NETWORK_FILTER", "match": match, "patch": patch}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -104,6 +105,15 @@ def test_with_mtls_jaeger_has_a_sidecar_which_every_span_passes(tmp_path: Path, 
     senders = {f"cluster.local/ns/hopwise/sa/{pod['spec']['serviceAccountName']}" for pod in pods.values()}
     assert set(rule["from"][0]["source"]["principals"]) == senders
     assert set(rule["to"][0]["operation"]["ports"]) == spans
+    # Jaeger's sidecar refuses the name of a cluster as an authority, and the edge's knows only hosts.
+    texts = [json.dumps(each) for each in resources if each["kind"] in ("EnvoyFilter", "ConfigMap")]
+    sent = [json.loads(each) for text in texts for each in re.findall(r'"envoy_grpc": (\{.+?\})', text)]
+    assert {each["authority"] for each in sent} == {"jaeger.hopwise.svc.cluster.local:18070"}
+    config = next(each for each in of_kind(resources, "ConfigMap") if each["metadata"]["name"] == "edge")
+    edge = yaml.safe_load(config["data"]["envoy.yaml"])
+    manager = edge["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
+    exporter = manager["tracing"]["provider"]["typed_config"]["grpc_service"]
+    assert exporter["envoy_grpc"] == {"cluster_name": "jaeger-otlp", "authority": "jaeger:18070"}
 
 
 def test_the_command_names_both_overlays(tmp_path: Path) -> None:
