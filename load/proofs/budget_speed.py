@@ -1,4 +1,4 @@
-"""`python -m hops benchmark` and `benchmark-budgets`: how fast budgets and reports are made."""
+"""`python -m proofs benchmark` and `benchmark-budgets`: how fast budgets and reports are made."""
 
 from __future__ import annotations
 

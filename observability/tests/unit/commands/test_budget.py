@@ -157,22 +157,6 @@ def test_an_unknown_trace_in_a_file_is_told(otlp_file, others):
     assert (f"Hop budget of {SPANS[0].name}, trace {TRACE_ID}" in words_of(result)) is bool(others)
 
 
-def test_benchmark_says_what_it_measured():
-    result = run("benchmark", "--traces", 20, "--spans", 40, "--rounds", 1, "--json")
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert found["gap_ns"] == 0
-    assert found["traces_per_s"] > 0
-
-
-def test_benchmark_of_a_format():
-    result = run("benchmark-budgets", "--format", "zipkin", "--spans", 60_000, "--json")
-    (figures,) = json.loads(result.stdout)["formats"].values()
-    assert figures["spans"] == 60_000
-    assert figures["peak_mib"] > 0
-    assert run("benchmark-budgets", "--format", "xml").exit_code == 2
-
-
 def test_rows_of_a_whole_file(tmp_path):
     write_lines(tmp_path / "traces.jsonl", [(f"{number:032x}", "browse") for number in range(1, 9)], spans=12)
     result = run("rows", tmp_path / "traces.jsonl", "--out", tmp_path / "rows")
