@@ -69,7 +69,7 @@ def library(**environ: str) -> Iterator[list[int]]:
         process.wait(timeout=LIMIT_S)
 
 
-def written(ports: list[int], folder: Path) -> str:
+def write_target(ports: list[int], folder: Path) -> str:
     """The example of the docs, for a library at these ports; its table is in the folder."""
     (folder / "books.csv").write_bytes((EXAMPLE / "books.csv").read_bytes())
     text = (EXAMPLE / "library.yaml").read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def ports() -> Iterator[list[int]]:
 @pytest.fixture
 def text(ports: list[int], tmp_path: Path) -> str:
     """A target file of that library."""
-    return written(ports, tmp_path)
+    return write_target(ports, tmp_path)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def traced(shop_ports: Ports, tmp_path: Path) -> Iterator[str]:
     """A target file of a library whose spans go to where a run's Jaeger listens."""
     receiver = f"http://{shop_ports.address('jaeger-otlp-grpc')}"
     with library(OTEL_EXPORTER_OTLP_ENDPOINT=receiver, OTEL_SERVICE_NAME="library") as chosen:
-        yield written(chosen, tmp_path)
+        yield write_target(chosen, tmp_path)
 
 
 @pytest.fixture
