@@ -180,8 +180,13 @@ func TestRequestsBehindOthers(t *testing.T) {
 			if visit == link.First {
 				trips = 2
 			}
-			if shape := x.Shape(); waiters != beyond || shape.Waves != 2 || shape.OpeningRoundTrips != trips || shape.Network < 2*rtt {
-				t.Errorf("%d waited; %+v", waiters, shape)
+			waves := time.Duration(1) // where the machine kept one of the first from reading its answer for longer than the others took
+			if last := slices.MaxFunc(x.crossed, func(a, b crossed) int { return a.whole.to.Compare(b.whole.to) }); last.behind != nil {
+				waves = 2
+			}
+			shape := x.Shape()
+			if waiters != beyond || shape.Waves != int64(waves) || shape.OpeningRoundTrips != trips || shape.Network < waves*rtt {
+				t.Errorf("%d waited; %d waves expected; %+v", waiters, waves, shape)
 			}
 		})
 	}
