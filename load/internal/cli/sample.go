@@ -108,6 +108,9 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 				canonical = []byte("null")
 				failed++
 			}
+			if s.runner.Steps != nil {
+				canonical = []byte(s.runner.Steps.Secrets.Hide(string(canonical)))
+			}
 			after := meter.Settle(quiet, settleLimit)
 			wire := after.Since(before)
 			before = after

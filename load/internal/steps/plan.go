@@ -35,6 +35,7 @@ type Plan struct {
 	Descriptors map[string][]byte `json:"descriptors"`      // sets of protobuf files, by the name of their file
 	Journeys    []*Journey        `json:"journeys"`
 	SHA256      string            `json:"-"` // of the file
+	Secrets     Secrets           `json:"-"`
 
 	byName map[string]*Journey
 }
@@ -86,6 +87,7 @@ type Step struct {
 
 	NoErrors bool `json:"no_errors,omitempty"` // whether the answer is GraphQL's and must have no errors
 
+	secrets Secrets
 	file    string
 	url     string // of its endpoint
 	path    template
@@ -119,6 +121,7 @@ func Parse(text []byte) (*Plan, error) {
 	}
 	sum := sha256.Sum256(text)
 	p.SHA256 = hex.EncodeToString(sum[:])
+	p.Secrets = secretsOf(text)
 	for name, table := range p.Tables {
 		if err := choice.Check(table.Take, []Take{Once, Again, Random}, "take", "ways to take rows"); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", p.File, name, err)
@@ -144,7 +147,7 @@ func (p *Plan) add(j *Journey) error {
 		}
 	}
 	for _, step := range j.Steps {
-		step.file = p.File
+		step.file, step.secrets = p.File, p.Secrets
 		if err := step.prepare(known); err != nil {
 			return fmt.Errorf("%s: journey %s: %w", step.where(), j.Name, err)
 		}

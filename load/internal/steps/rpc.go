@@ -268,12 +268,12 @@ func sentAs(name, value string) (string, error) {
 	if isBinary(name) {
 		sent, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
 		if err != nil {
-			return "", outcome.Failed(outcome.Client, "the metadata %s is bytes; %.200q is not base64", name, value)
+			return "", outcome.Failed(outcome.Client, "the metadata %s is bytes; its value is not base64", name)
 		}
 		return string(sent), nil
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", outcome.Failed(outcome.Client, "the metadata %s cannot have the value %.200q: only printable ASCII", name, value)
+		return "", outcome.Failed(outcome.Client, "the metadata %s can have printable ASCII only", name)
 	}
 	return value, nil
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
@@ -61,7 +62,7 @@ func (f *Failure) Where() string {
 	return fmt.Sprintf("step %s (%s) at %s", f.step.Name, f.step.where(), f.step.At)
 }
 
-func (f *Failure) Error() string { return f.Where() + ": " + f.cause.Error() }
+func (f *Failure) Error() string { return f.Where() + ": " + f.step.secrets.Hide(f.cause.Error()) }
 
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.cause }
@@ -74,7 +75,7 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	for name, value := range s.headers {
 		request.Header[name] = value.fill(values)
 		if !httpguts.ValidHeaderFieldValue(request.Header[name]) {
-			return answered{}, outcome.Failed(outcome.Client, "the header %s cannot have the value %.200q", name, request.Header[name])
+			return answered{}, outcome.Failed(outcome.Client, "the header %s cannot have the value %q", name, s.shown(request.Header[name]))
 		}
 	}
 	if body := s.body.fill(values); body != "" {
@@ -98,7 +99,7 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 		if len(got.Body) == 0 {
 			kind = "empty"
 		}
-		return answered{}, outcome.Wrong("the answer is %s, not JSON: %.200q", kind, got.Body)
+		return answered{}, outcome.Wrong("the answer is %s, not JSON: %q", kind, s.shown(string(got.Body)))
 	}
 	return answered{s, fmt.Sprint(got.Status), body, got.Header, got.Body}, nil
 }
@@ -128,7 +129,7 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 	if class == outcome.OK {
 		class = outcome.WrongAnswer
 	}
-	return outcome.Failed(class, "status %d instead of %s: %.200q", got.Status, wanted, got.Body)
+	return outcome.Failed(class, "status %d instead of %s: %q", got.Status, wanted, s.shown(string(got.Body)))
 }
 
 // redirected says where an answer leads, which is never followed.
@@ -137,45 +138,56 @@ func (s *Step) redirected(got exchange.Response, base *url.URL) error {
 	if err == nil && to.Scheme == base.Scheme && to.Host == base.Host {
 		return outcome.Wrong("status %d leads to %s; redirects are not followed: give that path, or expect the status", got.Status, to.RequestURI())
 	}
-	return outcome.Wrong("status %d leads away from the target, to %.200q; redirects are not followed", got.Status, got.Header.Get("Location"))
+	return outcome.Wrong("status %d leads away from the target, to %q; redirects are not followed", got.Status, s.shown(got.Header.Get("Location")))
 }
 
 // check holds the answer against the expectations, and takes variables from it.
 func (s *Step) check(got answered, values Values) error {
 	if errors, _ := at(got.body, "/errors"); s.NoErrors && hasAny(errors) {
-		return outcome.Wrong("/errors is in the answer: %.200s", marshal(errors))
+		return outcome.Wrong("/errors is in the answer: %s", s.shown(string(marshal(errors))))
 	}
 	for _, pointer := range s.Absent {
 		if value, there := at(got.body, pointer); there && value != nil {
-			return outcome.Wrong("%s is in the answer: %.200s", pointer, marshal(value))
+			return outcome.Wrong("%s is in the answer: %s", pointer, s.shown(string(marshal(value))))
 		}
 	}
 	for pointer, want := range s.equal {
 		value, there := at(got.body, pointer)
 		if !there {
-			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
+			return outcome.Wrong("%s is not in the answer: %s", pointer, s.shown(string(marshal(got.body))))
 		}
 		wanted, err := decode([]byte(want.fill(values)))
 		if err != nil || !equal(value, wanted) {
-			return outcome.Wrong("%s is %.200s instead of %s", pointer, marshal(value), want.fill(values))
+			return outcome.Wrong("%s is %s instead of %s", pointer, s.shown(string(marshal(value))), s.shown(want.fill(values)))
 		}
 	}
 	for _, pointer := range s.There {
 		if _, there := at(got.body, pointer); !there {
-			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
+			return outcome.Wrong("%s is not in the answer: %s", pointer, s.shown(string(marshal(got.body))))
 		}
 	}
 	for name, source := range s.Take {
 		value, there := source.of(got)
 		if !there {
-			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %s", name, source, source.instead(got))
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %s", name, source, s.shown(source.instead(got)))
 		}
 		if text, is := value.(string); is && !utf8.ValidString(text) {
-			return outcome.Wrong("the variable %s is to be taken from %s, which is not UTF-8: %.200q", name, source, text)
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not UTF-8: %q", name, source, s.shown(text))
 		}
 		values[name] = marshal(value)
 	}
 	return nil
+}
+
+const mostShown = 200 // bytes of an answer in an error
+
+// shown is a text of a request or an answer for an error: without secrets, and cut.
+func (s *Step) shown(text string) string {
+	hidden := s.secrets.Hide(text)
+	if len(hidden) > mostShown {
+		hidden = strings.ToValidUTF8(hidden[:mostShown], "")
+	}
+	return hidden
 }
 
 // hasAny says whether a GraphQL answer has errors: some servers send null or an empty list with every answer.

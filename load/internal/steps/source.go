@@ -88,9 +88,9 @@ func (s *Source) instead(got answered) string {
 	case s.Header == "" && s.Cookie != "" && len(s.texts(got)) == 0:
 		return "its cookies are " + cmp.Or(strings.Join(cookies(got.header), ", "), "none")
 	case s.isText():
-		return fmt.Sprintf("%.200q", strings.Join(s.texts(got), ", "))
+		return fmt.Sprintf("%q", strings.Join(s.texts(got), ", "))
 	}
-	return fmt.Sprintf("%.200s", marshal(got.body))
+	return string(marshal(got.body))
 }
 
 // cookie is what a browser keeps of a cookie: what the last header that names it says, as it stands there, quotes included; nothing if

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ const (
 	Seq = "seq" // its number on the tape
 	Key = "key" // a text of the form of a UUID that no other journey of any tape has
 )
+
+// environment begins the names of what is taken from the generator's environment: tokens, which are in no file.
+const environment = "env:"
 
 // Values are a journey's variables, each a JSON value.
 type Values map[string]json.RawMessage
@@ -52,9 +56,23 @@ func asPart(v Values, name string) string {
 
 var (
 	placeholder = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}?`)
-	whole       = regexp.MustCompile(`^\$\{(\w+)\}$`)
-	variable    = regexp.MustCompile(`^\w+$`)
+	whole       = regexp.MustCompile(`^\$\{((?:env:)?\w+)\}$`)
+	variable    = regexp.MustCompile(`^(?:env:)?\w+$`)
 )
+
+// secret returns the JSON of what a variable of the environment holds; it is no secret if the name is not of one. It stands in the
+// template as text, which is not written anywhere.
+func secret(name string) (value json.RawMessage, is bool, err error) {
+	of, is := strings.CutPrefix(name, environment)
+	if !is {
+		return nil, false, nil
+	}
+	text, there := os.LookupEnv(of)
+	if !there {
+		return nil, true, fmt.Errorf("the environment has no %s, which ${%s} stands for", of, name)
+	}
+	return marshal(text), true, nil
+}
 
 // split cuts a text at its variables; `$${` stands for `${`.
 func split(text string, literal func(string) string, form func(Values, string) string) (t template, err error) {
@@ -68,7 +86,15 @@ func split(text string, literal func(string) string, form func(Values, string) s
 		}
 		name := text[at[2]:at[3]]
 		if !variable.MatchString(name) || text[at[1]-1] != '}' {
-			return nil, fmt.Errorf("%q is no variable: ${name}, with letters, digits and underscores; $${ stands for ${", text[at[0]:at[1]])
+			return nil, fmt.Errorf("%q is no variable: ${name}, with letters, digits and underscores, or ${env:NAME}; $${ stands for ${", text[at[0]:at[1]])
+		}
+		value, is, err := secret(name)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			t = append(t, piece{literal: form(Values{name: value}, name)})
+			continue
 		}
 		t = append(t, piece{variable: name, form: form})
 	}
@@ -139,6 +165,10 @@ func compile(t template, value any) (_ template, err error) {
 		literal("]")
 	case string:
 		if name := whole.FindStringSubmatch(v); name != nil {
+			value, is, err := secret(name[1])
+			if is {
+				return append(t, piece{literal: string(value)}), err
+			}
 			return append(t, piece{variable: name[1], form: asValue}), nil
 		}
 		escaped := func(text string) string {

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import strawberry
 import uvicorn
-from fastapi import Cookie, FastAPI, HTTPException, Response
+from fastapi import Cookie, FastAPI, Header, HTTPException, Response
 from fastapi.responses import RedirectResponse
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -50,6 +50,11 @@ async def get_book(book: int) -> dict[str, Any]:
     if not 1 <= book <= BOOKS:
         raise HTTPException(404, "no such book")
     return {"id": book, "title": title_of(book), "shelf": f"row {book % 7}/{book % 3}"}
+
+
+@http.get("/echo")
+async def echo(said: str, authorization: Annotated[str, Header()]) -> dict[str, str]:
+    return {"said": said, "authorization": authorization}
 
 
 @http.post("/visits", status_code=204)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import psutil
 import pytest
@@ -144,7 +145,7 @@ def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loa
 
 
 def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp_path: Path) -> None:
-    done = loaded(traced + "traces: here\n", "--json")
+    done = loaded(traced + "traces: here\n", "--rate", "30", "--trace", "0.3", "--json")
     assert done.exit_code == 0, done.stderr
     assert "Open for the target's spans: http://127.0.0.1:" in done.stderr
     summary = json.loads(done.stdout)
@@ -187,6 +188,38 @@ def test_a_store_that_does_not_answer_is_named_before_anything_is_sent(loaded: L
     done = loaded(text + "traces: http://127.0.0.1:9\n")
     assert done.exit_code == 2
     assert "traces: http://127.0.0.1:9/api/services did not answer" in done.stderr
+
+
+def test_a_secret_of_the_environment_reaches_the_target_and_no_file(
+    loaded: Loaded, traced: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "s3cr&t/of the library"
+    monkeypatch.setenv("LIBRARY_TOKEN", secret)
+    step = """- http: GET /echo?said=${env:LIBRARY_TOKEN}
+        at: http
+        headers: {authorization: "Bearer ${env:LIBRARY_TOKEN}"}
+        expect: {equal: {/said: "${env:LIBRARY_TOKEN}", /authorization: "Bearer ${env:LIBRARY_TOKEN}"}}
+"""
+    look = traced[traced.index("      - http: GET /books/${book}") : traced.index("  read:")]
+    text = traced.replace(look, f"      {step}\n") + "traces: here\n"
+    done = loaded(text, "--json")
+    assert "failures" not in json.loads(done.stdout)
+    wrong = loaded(text.replace("/said: ", "/unsaid: "))
+    assert "/unsaid is not in the answer" in wrong.stderr
+    said = [done.stdout, done.stderr, wrong.stdout, wrong.stderr]
+    files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
+    assert any(path.name == "answers.jsonl" for path in files)
+    for form in (secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]):
+        assert not [text for text in said if form in text]
+        # The library's FastAPI names its spans by routes, and puts no query into them.
+        assert not [path for path in files if form.encode() in path.read_bytes()]
+
+
+def test_a_variable_that_the_environment_does_not_have(loaded: Loaded, text: str) -> None:
+    done = loaded(text.replace("/books/${book}", "/books/${env:NO_SUCH_TOKEN}"))
+    assert done.exit_code == 2
+    assert "library.yaml:18" in done.stderr
+    assert "the environment has no NO_SUCH_TOKEN" in done.stderr
 
 
 def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) -> None:
@@ -232,7 +265,7 @@ def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
     monkeypatch.delenv("CI", raising=False)  # in CI nothing is said beforehand
     for module in (programs, summary):  # other tests may run programs that use more
         monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
-    done = loaded(text)
+    done = loaded(text, "--rate", "20")  # which the library holds with a tenth of a core
     assert done.exit_code == 0, done.stderr
     beforehand, _, afterwards = done.stderr.partition("check answered as expected")
     assert f"(pid {busy})" in beforehand

@@ -1,0 +1,53 @@
+package steps
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"hopwise/load/internal/target"
+)
+
+const token = `s3cr&t "quoted"/ä`
+
+// A server that repeats what it got: the secret reaches it in every form, and no error or answer has it.
+func TestSecretsReachTheTargetAndNothingElse(t *testing.T) {
+	t.Setenv("SHOP_TOKEN", token)
+	var got struct{ header, query, body string }
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Token, Part string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		got.header, got.query, got.body = r.Header.Get("X-Token"), r.URL.Query().Get("token"), body.Token+body.Part
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"echo": %s, "long": %q}`, marshal(token), strings.Repeat("-", mostShown-10)+token)
+	}))
+	defer server.Close()
+	for pointer, value := range map[string]string{"/absent": "1", "/echo": `"${env:SHOP_TOKEN}!"`, "/long": "1"} {
+		p := plan(t, Step{
+			At: "e", Method: http.MethodPost, Path: "/x?token=${env:SHOP_TOKEN}",
+			Headers: map[string]string{"x-token": "${env:SHOP_TOKEN}"},
+			JSON:    raw(`{"Token": "${env:SHOP_TOKEN}", "Part": "<${env:SHOP_TOKEN}>"}`),
+			Equal:   map[string]json.RawMessage{pointer: raw(value)},
+		})
+		_, err := run(t, p, target.REST, strings.TrimPrefix(server.URL, "http://"))
+		if err == nil {
+			t.Fatal("the answer is not what is expected")
+		}
+		if got.header != token || got.query != token || got.body != token+"<"+token+">" {
+			t.Errorf("the target got %+v", got)
+		}
+		if strings.Contains(err.Error(), "s3cr") {
+			t.Errorf("the error has the secret: %v", err)
+		}
+	}
+}
+
+func TestAVariableThatTheEnvironmentDoesNotHave(t *testing.T) {
+	_, err := textTemplate("Bearer ${env:NO_SUCH_TOKEN}")
+	if err == nil || err.Error() != "the environment has no NO_SUCH_TOKEN, which ${env:NO_SUCH_TOKEN} stands for" {
+		t.Error(err)
+	}
+}
