@@ -61,7 +61,8 @@ def read_target_traces(sources: Sequence[str], trace_ids: Collection[str], *, li
             for answer in answers(source, "", Query(trace_ids=tuple(trace_ids))):
                 with suppress(NotFoundError):
                     for trace_id, found in by_trace(span for _, batch in answer.batches for span in batch).items():
-                        spans[trace_id][source] = found
+                        if trace_id in spans:  # a store may keep half of an id, and answer with another trace's spans
+                            spans[trace_id][source] = found
         count, now = sum(len(found) for own in spans.values() for found in own.values()), time.monotonic()
         if count != before:
             before, changed = count, now

@@ -1,0 +1,47 @@
+"""A target's traces are read by id, from whatever store has them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from experiment.own_target import traces
+from experiment.own_target.traces import read_target_traces
+
+WHOLE, SHORT = "a" * 32, "b" * 32
+
+
+class _Zipkin(BaseHTTPRequestHandler):
+    """Keeps the last 16 digits of one trace's id alone, as a store with short ids does."""
+
+    def do_GET(self) -> None:
+        _, _, trace_id = self.path.rpartition("/")
+        kept = {WHOLE: WHOLE, SHORT: SHORT[16:]}.get(trace_id)
+        span = {"traceId": kept, "id": "1" * 16, "name": "get", "kind": "SERVER", "timestamp": 1_700_000_000_000_000,
+                "duration": 5, "localEndpoint": {"serviceName": "books"}}  # fmt: skip
+        found = self.path == "/api/v2/services" or kept
+        self.send_response(200 if found else 404)
+        self.end_headers()
+        self.wfile.write(json.dumps([span] if kept else []).encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        pass
+
+
+@pytest.fixture
+def store() -> Iterator[str]:
+    """Address of that store."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Zipkin) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_spans_of_a_trace_that_was_not_requested_are_left_out(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traces, "QUIET_S", 0.0)
+    read = read_target_traces([store], [WHOLE, SHORT])
+    assert {trace_id: [span.service for span in spans] for trace_id, spans in read.items()} == {WHOLE: ["books"]}
