@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -64,6 +64,12 @@ def _begun(resume: str, planned: Callable[[], Plan]) -> tuple[ResultsFolder, Pla
     return begin(plan, RESULTS), plan
 
 
+def _document(rows: Sequence[FoundDelay | FoundQueue]) -> dict[str, Any]:
+    """What a program reads of a proof that judges rows."""
+    documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
+    return {"holds": all(row.holds for row in rows), "rows": documents}
+
+
 @app.command()
 @takes_settings("prove-delays")
 def delays(
@@ -96,8 +102,7 @@ def delays(
 
         def conclude() -> tuple[list[FoundDelay], dict[str, Any], Path]:
             rows = delay_proof.judge(folder.path, injected)
-            documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
-            proof = {"holds": all(row.holds for row in rows), "rows": documents}
+            proof = _document(rows)
             write_json(folder.path / PROOF, proof)
             return rows, proof, folder.publish(latest=False)
 
@@ -165,9 +170,7 @@ def queues(
             return rows, folder.publish(latest=False)
 
         rows, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, retry=RETRY)
-        documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
-        proof = {"holds": all(row.holds for row in rows), "rows": documents}
-        give(proof, [queues_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
+        give(_document(rows), [queues_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
 
 
 @app.command()

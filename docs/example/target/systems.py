@@ -18,19 +18,20 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import psycopg
 
 from mesh.components.postgres import Database
-from mesh.description.ports import load_ports
+from mesh.description.ports import HOST, load_ports
 from mesh.native.database_run import open_database
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
+from mesh.supervisor.readiness import http_ok
 from mesh.supervisor.signals import Interrupted
 from provision.environment import uv
 
@@ -80,7 +81,16 @@ def run(*argv: str | Path, env: Mapping[str, str] | None = None) -> None:
     subprocess.run([*map(str, argv)], check=True, env={**os.environ, **(env or {})}, cwd=FOLDER)
 
 
-def kinto(url: str, _otlp: Mapping[str, str]) -> tuple[list[str], str]:
+class Program(NamedTuple):
+    """How a system is started, and where its page is."""
+
+    argv: Sequence[str | Path]
+    port: int
+    page: str
+    env: Mapping[str, str] = {}
+
+
+def kinto(url: str, _receiver: str) -> Program:
     """Installs Kinto with OpenTelemetry's stock instrumentation, and makes its tables."""
     bin_ = FOLDER / "kinto" / "bin"
     if not (bin_ / "kinto").exists():
@@ -92,11 +102,10 @@ def kinto(url: str, _otlp: Mapping[str, str]) -> tuple[list[str], str]:
     settings = FOLDER / "kinto.ini"
     settings.write_text(KINTO.format(url=url), encoding="utf-8")
     run(bin_ / "kinto", "migrate", "--ini", settings)
-    argv = [bin_ / "opentelemetry-instrument", bin_ / "kinto", "start", "--ini", settings]
-    return [*map(str, argv)], "http://127.0.0.1:8888/v1/"
+    return Program([bin_ / "opentelemetry-instrument", bin_ / "kinto", "start", "--ini", settings], 8888, "/v1/")
 
 
-def postgraphile(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
+def postgraphile(url: str, _receiver: str) -> Program:
     """Installs PostGraphile with OpenTelemetry's stock instrumentation, and makes its tables."""
     folder = FOLDER / "postgraphile"
     if not (folder / "node_modules").exists():
@@ -108,12 +117,12 @@ def postgraphile(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
     register = (
         folder / "node_modules" / "@opentelemetry" / "auto-instrumentations-node" / "build" / "src" / "register.js"
     )
-    otlp |= {"NODE_OPTIONS": f"--require {register}", "OTEL_NODE_ENABLED_INSTRUMENTATIONS": "http,pg,graphql"}
+    env = {"NODE_OPTIONS": f"--require {register}", "OTEL_NODE_ENABLED_INSTRUMENTATIONS": "http,pg,graphql"}
     program = folder / "node_modules" / ".bin" / "postgraphile"
-    return [str(program), "-c", url, "-s", "public", "-n", "127.0.0.1", "-p", "8889"], "http://127.0.0.1:8889/graphiql"
+    return Program([program, "-c", url, "-s", "public", "-n", HOST, "-p", "8889"], 8889, "/graphiql", env)
 
 
-def openfga(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
+def openfga(url: str, receiver: str) -> Program:
     """Compiles OpenFGA, which exports OTLP by itself, and makes its tables."""
     program = FOLDER / "openfga"
     if not program.exists():
@@ -121,16 +130,17 @@ def openfga(url: str, otlp: dict[str, str]) -> tuple[list[str], str]:
             env={"GOBIN": str(FOLDER), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "auto"})  # fmt: skip
     store = ["--datastore-engine", "postgres", "--datastore-uri", f"{url}?sslmode=disable"]
     run(program, "migrate", *store)
-    traced = ["--trace-enabled", "--trace-sample-ratio", "1", "--trace-otlp-endpoint", otlp["grpc"]]
+    traced = ["--trace-enabled", "--trace-sample-ratio", "1", "--trace-otlp-endpoint", receiver]
     listens = ["--http-addr", "127.0.0.1:8890", "--grpc-addr", "127.0.0.1:8891", "--playground-enabled=false"]
-    return [str(program), "run", *store, *traced, *listens, "--log-level", "warn"], "http://127.0.0.1:8890/healthz"
+    return Program([program, "run", *store, *traced, *listens, "--log-level", "warn"], 8890, "/healthz")
 
 
-SYSTEMS: Mapping[str, Callable[[str, dict[str, str]], tuple[list[str], str]]] = {
+SYSTEMS: Mapping[str, Callable[[str, str], Program]] = {
     "kinto": kinto,
     "postgraphile": postgraphile,
     "openfga": openfga,
 }
+"""By name: makes the program from the URL of its database and the run's OTLP receiver over gRPC."""
 STORE = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
 """OpenFGA's store in the target file."""
 
@@ -160,23 +170,17 @@ def fresh(database: Database, name: str) -> str:
     return database.admin_url_of(name)
 
 
-def wait_for(process: subprocess.Popen[bytes], url: str) -> None:
+def wait_for(process: subprocess.Popen[bytes], program: Program) -> None:
     """Waits until a system answers.
 
     Raises:
         SystemExit: It has ended, or does not answer in time.
     """
-    until = time.monotonic() + START_S
-    while process.poll() is None and time.monotonic() < until:
-        try:
-            urllib.request.urlopen(url, timeout=1).close()  # noqa: S310
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-    raise SystemExit(f"{url} does not answer")
+    answers, until = http_ok(program.port, program.page), time.monotonic() + START_S
+    while not answers():
+        if process.poll() is not None or time.monotonic() > until:
+            raise SystemExit(f"http://{HOST}:{program.port}{program.page} does not answer")
+        time.sleep(0.2)
 
 
 def main(name: str) -> None:
@@ -184,17 +188,17 @@ def main(name: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     ports = load_ports(os.environ)
     elsewhere = load_ports({"SHOP_PORT_BASE": str(ports.base + APART)})
-    otlp = {"grpc": ports.address("jaeger-otlp-grpc")}
     with open_database(elsewhere, {}) as database:
         url = fresh(database, name)
-        argv, page = SYSTEMS[name](url, otlp)
-        env = {**os.environ, **OTEL, **{key: value for key, value in otlp.items() if key.isupper()}}
+        program = SYSTEMS[name](url, ports.address("jaeger-otlp-grpc"))
+        env = {**os.environ, **OTEL, **program.env}
         env |= {"OTEL_SERVICE_NAME": name, "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-http")}
-        process = subprocess.Popen(guarded(argv, signal.SIGTERM), env=env, cwd=FOLDER)
+        process = subprocess.Popen(guarded([*map(str, program.argv)], signal.SIGTERM), env=env, cwd=FOLDER)
         try:
-            wait_for(process, page)
+            wait_for(process, program)
             fill(name, url)
-            print(f"{name} runs at {page}. Load it: hopwise load docs/example/target/{name}.yaml", flush=True)
+            where = f"http://{HOST}:{program.port}{program.page}"
+            print(f"{name} runs at {where}. Load it: hopwise load docs/example/target/{name}.yaml", flush=True)
             process.wait()
         finally:
             process.terminate()

@@ -194,13 +194,15 @@ def run_own_trial(
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
     budgets: list[Budget] = []
+    hops = hops_frame(budgets)
     quality, lacking, chosen = Quality(), None, {}
     if system.sources:
         ids = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
         say(f"reading {plural(len(ids), 'trace')} until no more spans come")
         traces = read_target_traces(system.sources, ids)
         budgets, quality, lacking = budgets_of_target(traces)
-        chosen = exemplars(hops_frame(budgets))
+        hops = hops_frame(budgets)
+        chosen = exemplars(hops)
         write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
         clock.lap("collect")
     else:
@@ -224,7 +226,7 @@ def run_own_trial(
     clock.lap("analysis")
     return Trial(
         journeys=at_edge(journeys, None),
-        hops=hops_frame(budgets),
+        hops=hops,
         calls=calls_frame(budgets),
         resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
         evidence=evidence,

@@ -58,9 +58,8 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
     else:
         tree = grow_any(spans, end_to_end=end_to_end)
         name_unanswered(tree)
-        of_load = tree.root is not None and LOAD_JOURNEY in tree.root.span.attributes
         for node in tree.nodes:
-            if not (of_load and node.span.service == GENERATOR and node.span.kind is not CLIENT):
+            if not (tree.is_of_load and node.span.service == GENERATOR and node.span.kind is not CLIENT):
                 node.part = node.part or _part(node)
     if names is not None and names.parts:
         for node in tree.nodes:
@@ -78,7 +77,7 @@ def budget_of_any(tree: Tree) -> Budget | None:
     if budget is None or tree.root is None:
         return budget
     root = tree.root.span
-    if LOAD_JOURNEY in root.attributes:
+    if tree.is_of_load:
         journey = str(root.attributes[LOAD_JOURNEY])
     else:
         journey = budget.journey if SHOP_JOURNEY in root.attributes else f"{root.service}: {root.name}"

@@ -37,7 +37,6 @@ from hops.traces.span import (
     follows,
 )
 from hops.traces.tree import (
-    LOAD_JOURNEY,
     Node,
     Tree,
     clip_children,
@@ -395,7 +394,7 @@ def hand_messages_over(tree: Tree) -> None:
 
 def cross_the_link(tree: Tree) -> None:
     """Does for the generator's spans what the shop's traces have done, where `hopwise load` began the trace."""
-    if tree.root is not None and LOAD_JOURNEY in tree.root.span.attributes:
+    if tree.is_of_load:
         leave_time_to_links(tree)
 
 

@@ -157,6 +157,11 @@ class Tree(msgspec.Struct, eq=False):
     relays: list[Node] = []
     shared: list[tuple[Node, Node, Node]] = []
 
+    @property
+    def is_of_load(self) -> bool:
+        """Whether `hopwise load` began the trace, of a system that is not the shop."""
+        return self.root is not None and LOAD_JOURNEY in self.root.span.attributes
+
 
 def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | None = None) -> Tree:
     """Builds the tree of one trace.
