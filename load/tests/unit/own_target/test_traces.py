@@ -1,4 +1,4 @@
-"""A target's traces are read by id, from whatever store has them."""
+"""A target's traces are read by id from the store that has them."""
 
 from __future__ import annotations
 
