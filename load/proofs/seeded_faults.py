@@ -13,7 +13,7 @@ import typer
 
 from experiment.commands.options import console, reported_errors
 from experiment.errors import UsageError
-from experiment.parity.conformance import CONTRACT, HOLDS, SET_UP, SUITES, laws_of, run_suites
+from experiment.parity.conformance import CONTRACT, HOLDS, PROTOCOLS, SET_UP, SUITES, laws_of, run_suites
 from hops.elements.table import Column, Table, table_of, words
 from mesh.description.options import Json, takes_settings
 from mesh.paths import ROOT
@@ -113,7 +113,7 @@ def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
 def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
     """Runs the laws of faults against a component with one fault, or without a fault."""
     wanted = list(dict.fromkeys(one.test for one in of))
-    results = run_suites(component, command_of(component, fault), ["grpc"], wanted)
+    results = run_suites(component, command_of(component, fault), PROTOCOLS[component][:1], wanted)
     laws = laws_of(results)
     why = next((law.failed[0] for law in laws if law.failed), "")
     fails = any(law.failed for law in laws)

@@ -36,12 +36,17 @@ def conformance_command(
     """The command `conformance`; `commands.toml` has its help."""
     with reported_errors():
         name, argv = program_of(component, command, implementation)
-        asked = tuple(dict.fromkeys(map(str.strip, protocols.split(","))))
-        if unknown := sorted(set(asked) - set(PROTOCOLS)):
-            raise UsageError(f"protocols={protocols}: {', '.join(unknown)} is unknown; valid: {', '.join(PROTOCOLS)}")
+        valid = PROTOCOLS[name]
+        asked = tuple(dict.fromkeys(map(str.strip, protocols.split(",")))) if protocols else valid[:1]
+        if unknown := sorted(set(asked) - set(valid)):
+            raise UsageError(
+                f"protocols={protocols}: {name} is not tested over {', '.join(unknown)}; valid: {', '.join(valid)}"
+            )
         laws = laws_of(run_suites(name, argv, asked, SET_UP))
         if not any(law.failed for law in laws):
             laws += laws_of(run_suites(name, argv, asked, [*CONTRACT, *SUITES[name]]))
+        if all(law.cases == law.skipped for law in laws):
+            raise UsageError(f"component={name} protocols={','.join(asked)}: all tests were skipped or left out")
         if as_json:
             typer.echo(json.dumps([asdict(law) | {"verdict": law.verdict} for law in laws], indent=2))
         else:

@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from experiment.errors import UsageError
+from mesh.description.topology import GATEWAYS
 from mesh.paths import ROOT
 from mesh.supervisor.processes import Component
 
@@ -33,7 +34,11 @@ SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
 """What is asked first: a program that it does not hold for would only wait in all other tests."""
 START_S, STOP_S = Component.start_limit_s, Component.stop_limit_s
 """How long a program may take to answer, and to end, in seconds."""
-PROTOCOLS = ("grpc", "rest", "graphql", "thrift")
+PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    component: (GATEWAYS[component].value,) if component in GATEWAYS else ("grpc", "rest", "graphql", "thrift")
+    for component in SUITES
+}
+"""The protocols that each component may be tested over, the default first."""
 VARIABLE = "HOPWISE_CONFORMANCE"
 """What tells the tests which program they test (services/tests/conforming.py)."""
 LIMIT_S = 1_800

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
+from experiment.commands import conformance as command
 from experiment.parity import conformance
 from experiment.parity.conformance import Law, laws_of, run_suites
 from proofs.seeded_faults import Fault, command_of, seeded_faults, tried_with
@@ -54,7 +56,8 @@ def conformance_of(*arguments: str) -> subprocess.CompletedProcess[str]:
             "product (command: ./nobody): there is no program ./nobody that can be executed",
         ),
         (["--component", "edge"], 2, "valid: product, user, order, payment, rest-gateway, graphql-gateway"),
-        (["--protocols", "smoke"], 2, "smoke is unknown; valid: grpc"),
+        (["--protocols", "smoke"], 2, "product is not tested over smoke; valid: grpc, rest, graphql, thrift"),
+        (["--component", "graphql-gateway", "--protocols", "grpc"], 2, "is not tested over grpc; valid: graphql"),
         (["--command", "x", "--implementation", "product:go"], 2, "give one of them"),
     ],
 )
@@ -62,6 +65,13 @@ def test_what_cannot_be_tested_is_named(arguments: Sequence[str], code: int, sai
     done = conformance_of(*arguments)
     assert done.returncode == code, done.stderr
     assert said in " ".join(done.stderr.split())
+
+
+def test_no_test_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(command, "run_suites", lambda *_: ElementTree.Element("testsuite"))
+    with pytest.raises(SystemExit, match="2"):
+        command.conformance_command(component="product", command="", implementation="", protocols="rest")
+    assert "component=product protocols=rest: all tests were skipped or left out" in capsys.readouterr().err
 
 
 def test_a_program_that_only_fails_is_not_tried_any_further() -> None:

@@ -25,17 +25,16 @@ async def pages(
     Args:
         method: Method that lists them.
         arguments: Its arguments: the id to begin behind, and how many rows to read in all.
-        page: Gives the rows behind an id, at most so many.
-        largest: The most rows of a page.
+        page: Gives the rows behind an id, at most so many. A service may give fewer; only an empty page is the end.
+        largest: The most rows to ask for at once.
     """
     name, id_of = method.position
     after, left = arguments[name], size(arguments["limit"], "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
     while left:
-        asked = min(left, largest)
-        rows = await page(after, asked)
+        rows = await page(after, min(left, largest))
+        if not rows:
+            return
         for row in rows:
             yield row
-        if len(rows) < asked:
-            return
-        left -= asked
+        left -= len(rows)
         after = id_of(rows[-1])

@@ -16,6 +16,7 @@ import pytest
 from conforming import conforming
 from dataset.documents import documents_table
 from dataset.seed import copy_table
+from mesh.description.topology import GATEWAYS, Protocol
 from otlp_collector import Collector
 from shop.clients.connect import connect
 from shop.contract.ports import Clients, ProductClient, UserClient
@@ -65,7 +66,8 @@ def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
     if CONFORMING is not None:
-        return CONFORMING.is_reached_by(item) and parameters.get("protocol", "grpc") in CONFORMING.protocols
+        default = GATEWAYS.get(CONFORMING.component, Protocol.GRPC)
+        return CONFORMING.is_reached_by(item) and parameters.get("protocol", default) in CONFORMING.protocols
     protocol = parameters.get("protocol")
     if protocol == CACHED and ("shop" in fixtures or not fixtures & WITH_CACHE):
         return False  # over gRPC without a cache, which is tried anyway

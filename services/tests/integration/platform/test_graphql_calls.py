@@ -140,10 +140,10 @@ async def test_values_that_do_not_fit_are_named() -> None:
         assert refusal.value.field == "page_token"
 
 
-async def test_a_stream_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    for end in ("shop.platform.graphql.service", "shop.clients.graphql"):
-        monkeypatch.setattr(f"{end}.ROWS_A_PAGE", 10)
-    for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 3)):
+async def test_a_stream_is_read_until_an_empty_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The service's pages are smaller than the client asks for.
+    monkeypatch.setattr("shop.platform.graphql.service.ROWS_A_PAGE", 10)
+    for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 4)):
         puppet = Puppet()
         async with connected(puppet) as (_, clients):
             stream: Any = clients.product.stream_product_rows(limit=limit)
