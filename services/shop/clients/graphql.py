@@ -18,7 +18,7 @@ from shop.clients.http_channel import HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, Service
 from shop.contract.graphql import ROWS_A_PAGE, camel
-from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
+from shop.contract.methods import EXPECTED, UNREADABLE, Kind, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.error_codes import error_for_code
 
@@ -196,7 +196,7 @@ def _encode(call: _CallFormat[Q, R], arguments: Mapping[str, object], **body: ob
         raise call.method.find_misfit(arguments) or InvalidArgument("an argument is out of range") from None
 
 
-def _encoder(name: str, kind: object) -> Callable[[object], object] | None:
+def _encoder(name: str, kind: Kind) -> Callable[[object], object] | None:
     """Returns what makes JSON of an argument; None if the argument is sent as it is."""
     if name == EXPECTED:
         return _without_id

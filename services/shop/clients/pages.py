@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from shop.contract.methods import PortMethod
 from shop.platform.validation import size
@@ -16,7 +16,7 @@ DEFAULT_ROWS = 1_000
 
 async def pages(
     method: PortMethod[..., object],
-    arguments: Mapping[str, int],
+    arguments: Mapping[str, object],
     page: Callable[[int, int], Awaitable[Sequence[R]]],
     largest: int,
 ) -> AsyncIterator[R]:
@@ -29,7 +29,8 @@ async def pages(
         largest: The most rows to ask for at once.
     """
     name, id_of = method.position
-    after, left = arguments[name], size(arguments["limit"], "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
+    after = cast(int, arguments[name])
+    left = size(cast(int, arguments["limit"]), "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
     while left:
         rows = await page(after, min(left, largest))
         if not rows:

@@ -158,12 +158,12 @@ class _RestCaller:
         arguments = call.method.bind(*given, **named)
         headers = {}
         if KEY in arguments:
-            headers[KEY_HEADER] = matching(arguments[KEY], KEY, _KEY, _KEY_FORM)
+            headers[KEY_HEADER] = matching(cast(str, arguments[KEY]), KEY, _KEY, _KEY_FORM)
         if arguments.get(EXPECTED) is not None:
             headers["if-match"] = await self._entity_tag(call, arguments)
         return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
 
-    async def _entity_tag(self, call: _RestCall[Q, R], arguments: Mapping[str, int]) -> str:
+    async def _entity_tag(self, call: _RestCall[Q, R], arguments: Mapping[str, object]) -> str:
         """Reads a resource again and returns its entity tag, so that a change is made only to what is expected.
 
         Raises:
@@ -174,7 +174,7 @@ class _RestCaller:
         received = await self._exchange(read, read.target(arguments))
         if self._answer(read, received) != arguments[EXPECTED]:
             [name] = call.path
-            raise changed_since(name.removesuffix("_id"), arguments[name])
+            raise changed_since(name.removesuffix("_id"), cast(int, arguments[name]))
         return received.headers["etag"]
 
     def rows(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:

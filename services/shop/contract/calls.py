@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from types import SimpleNamespace
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
@@ -19,9 +19,10 @@ from google.protobuf.descriptor_pb2 import MethodOptions
 from shop.contract.ports import NotificationClient, OrderClient, PaymentClient, ProductClient, UserClient
 from shop.stubs import call_pb2, notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
 
-P = TypeVar("P")
+P = TypeVar("P", covariant=True)
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
+Self = TypeVar("Self")
 
 
 class Access(StrEnum):
@@ -76,7 +77,7 @@ class Service(Generic[P]):
 
     name: str
     full_name: str
-    port: type[P]
+    port: type[object]
     calls: tuple[Call[..., object], ...]
 
     @property
@@ -90,7 +91,7 @@ class Service(Generic[P]):
         return cast(P, SimpleNamespace(**methods))
 
 
-def call_of(method: Callable[Concatenate[Any, Q], R]) -> Call[Q, R]:
+def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
     """Returns the row of a port's method: `call_of(Orders.checkout)`.
 
     Raises:
@@ -99,7 +100,7 @@ def call_of(method: Callable[Concatenate[Any, Q], R]) -> Call[Q, R]:
     return cast(Call[Q, R], _BY_PORT[method.__name__])
 
 
-def _service(name: str, contract: ServiceDescriptor, port: Any) -> Service[Any]:
+def _service(name: str, contract: ServiceDescriptor, port: type[object]) -> Service[P]:
     return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.methods))
 
 
@@ -131,6 +132,6 @@ PAYMENT: Service[PaymentClient] = _service(
 NOTIFICATION: Service[NotificationClient] = _service(
     "notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"], NotificationClient
 )
-SERVICES: tuple[Service[Any], ...] = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
+SERVICES: tuple[Service[object], ...] = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
 
 _BY_PORT = {call.port: call for service in SERVICES for call in service.calls}

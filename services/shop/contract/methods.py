@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Generic,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
@@ -14,7 +25,7 @@ from shop.contract.calls import Call, Service
 from shop.contract.wire import protobuf_codec, requests
 from shop.errors import InvalidArgument
 from shop.values.page import Page
-from shop.values.product import ProductReviews
+from shop.values.product import ProductReviews, Review
 
 Q = ParamSpec("Q")
 R = TypeVar("R", covariant=True)
@@ -25,7 +36,10 @@ EXPECTED = "expected"
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 """Errors of decoding JSON by type."""
 
-_REVIEWS = list[ProductReviews]
+Kind: TypeAlias = type
+"""The type of an argument or answer, as its annotation has it: `int | None`, `Sequence[int]`."""
+
+_REVIEWS: Kind = list[ProductReviews]
 
 
 class Parameter(NamedTuple):
@@ -39,8 +53,8 @@ class Parameter(NamedTuple):
     """
 
     field: str
-    type: Any
-    default: Any
+    type: Kind
+    default: object
     is_named: bool
 
 
@@ -64,7 +78,7 @@ class PortMethod(Generic[Q, R]):
         field: Field of the response's message that holds the answer; empty if the message itself is the answer.
     """
 
-    def __init__(self, function: Callable[..., Any], contract: Call[Q, R]) -> None:
+    def __init__(self, function: Callable[..., object], contract: Call[Q, R]) -> None:
         hints, codec = get_type_hints(function), protobuf_codec(contract)
         self.name = function.__name__
         self.summary = (inspect.getdoc(function) or "").partition("\n")[0]
@@ -79,7 +93,7 @@ class PortMethod(Generic[Q, R]):
         self.watches = get_origin(returned) is AsyncGenerator
         self.pages = get_origin(returned) is Page
         if self.lists:
-            self.answer: Any = GenericAlias(list, get_args(returned))
+            self.answer: Kind = list_of(*get_args(returned))
         elif self.watches:
             [self.answer, *_] = get_args(returned)
         elif get_origin(returned) is Mapping:
@@ -92,33 +106,36 @@ class PortMethod(Generic[Q, R]):
             name for name, parameter in self.parameters.items() if get_origin(parameter.type) is Sequence
         ]
         self._names = tuple(self.parameters)
-        self._request: Callable[..., Any] = requests(codec)
+        self._request: Callable[..., object] = requests(codec)
         self._defaults = {
             name: parameter.default
             for name, parameter in self.parameters.items()
             if parameter.default is not inspect.Parameter.empty
         }
 
-    def bind(self, *given: Q.args, **named: Q.kwargs) -> dict[str, Any]:
+    def bind(self, *given: Q.args, **named: Q.kwargs) -> dict[str, object]:
         """Returns the arguments of a call by name, with defaults for the others."""
         arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
         for name in self._sequences:
-            arguments[name] = list(arguments[name])
+            arguments[name] = list(cast(Iterable[object], arguments[name]))
         return arguments
 
-    def value(self, answer: Any) -> R:
+    def value(self, answer: object) -> R:
         """Returns what the method returns for a decoded answer."""
         if self.answer is type(None):
             answer = None
-        return cast(R, {each.product_id: each.reviews for each in answer} if self.answer is _REVIEWS else answer)
+        elif self.answer is _REVIEWS:
+            answer = {each.product_id: each.reviews for each in cast(list[ProductReviews], answer)}
+        return cast(R, answer)
 
-    def answer_of(self, value: Any) -> Any:
+    def answer_of(self, value: object) -> object:
         """Returns the answer to encode for what the method returns: the opposite of `value`."""
         if self.answer is _REVIEWS:
-            return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in value.items()]
+            reviews_of = cast(Mapping[int, Sequence[Review]], value)
+            return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in reviews_of.items()]
         return value
 
-    def find_misfit(self, arguments: Mapping[str, Any]) -> InvalidArgument | None:
+    def find_misfit(self, arguments: Mapping[str, object]) -> InvalidArgument | None:
         """Returns the error for the first argument that no request can carry; None if all of them fit."""
         try:
             self._request(**arguments)
@@ -127,7 +144,7 @@ class PortMethod(Generic[Q, R]):
         return None
 
     @property
-    def position(self) -> tuple[str, Callable[[Any], int]]:
+    def position(self) -> tuple[str, Callable[[object], int]]:
         """The parameter of a listing that names the row to begin behind, and what returns this id of a row."""
         after, *_ = self._names
         [row] = get_args(self.answer)
@@ -135,7 +152,7 @@ class PortMethod(Generic[Q, R]):
         return after, attrgetter(name if name in row.__struct_fields__ else "id")
 
 
-def methods_of(service: Service[Any]) -> Iterator[PortMethod[..., object]]:
+def methods_of(service: Service[object]) -> Iterator[PortMethod[..., object]]:
     """Yields the methods of a service's port."""
     for call in service.calls:
         # Not every call is a method: a document is streamed in sections over gRPC alone.
@@ -143,7 +160,7 @@ def methods_of(service: Service[Any]) -> Iterator[PortMethod[..., object]]:
             yield PortMethod(function, call)
 
 
-def bare(kind: Any) -> Any:
+def bare(kind: Kind) -> Kind:
     """Returns a type without notes on it, and without None."""
     if hasattr(kind, "__metadata__"):
         return bare(get_args(kind)[0])
@@ -151,17 +168,22 @@ def bare(kind: Any) -> Any:
     return bare(options[0]) if is_optional(kind) else kind
 
 
-def is_optional(kind: Any) -> bool:
+def list_of(kind: Kind) -> Kind:
+    """Returns the type of a list."""
+    return cast(Kind, GenericAlias(list, kind))
+
+
+def is_optional(kind: object) -> bool:
     """Whether None is a value of a type."""
     return type(None) in get_args(kind)
 
 
-def is_struct(kind: Any) -> bool:
+def is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
     """Whether a type is of a message."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _parameters(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, bool]]:
+def _parameters(function: Callable[..., object], hints: Mapping[str, Kind]) -> Iterator[tuple[str, Kind, object, bool]]:
     _, *parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:

@@ -1,4 +1,4 @@
-"""Converts between messages and what ports take and return, without types: each call has others.
+"""Converts between messages and what ports take and return: the one module without types, as each call has others.
 
 The functions that convert are generated from the contract and the ports (`make stubs`); to walk the fields while the
 shop runs takes half as long again.
@@ -60,7 +60,7 @@ def thrift_codec(call: Call[Q, R]) -> Codec[Q, R] | None:
     return None if row is None else Codec(*row)
 
 
-def thrift_stubs(service: Service[Any]) -> ModuleType:
+def thrift_stubs(service: Service[object]) -> ModuleType:
     """Returns the module that is generated for a service from Thrift's contract."""
     return importlib.import_module(f"shop.stubs.thrift.{service.full_name.rpartition('.')[2]}")
 

@@ -23,7 +23,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry.trace import Span, StatusCode
@@ -220,7 +220,7 @@ class Incoming:
         if limit is not None and header(EDGE_MARK) is not None:
             limit.admit(header(PRIORITY))
 
-    async def _let_in(self, request: Request[Any]) -> None:
+    async def _let_in(self, request: Request[T]) -> None:
         self.admit(request.header)
         for wait in self.runtime.before_work:
             await wait()

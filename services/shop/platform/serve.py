@@ -6,7 +6,9 @@ import importlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
 
 from shop.contract.calls import Service
 from shop.platform.access.owners import apply_owner_rules
@@ -18,8 +20,6 @@ from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
     from shop.platform.grpc.handlers import Around
-
-P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Offer:
         around: What surrounds the work of some calls over gRPC, by their names; None for nothing.
     """
 
-    service: Service[Any]
-    use_cases: Any
+    service: Service[object]
+    use_cases: object
     of_rest: Sequence[object] = ()
     around: Mapping[str, Around] | None = None
 
     @classmethod
     def of(
-        cls, service: Service[P], use_cases: Any, *of_rest: object, around: Mapping[str, Around] | None = None
+        cls, service: Service[object], use_cases: object, *of_rest: object, around: Mapping[str, Around] | None = None
     ) -> Offer:
         """Returns the offer of a service whose use cases have no owner rules yet."""
         return cls(service, apply_owner_rules(service, use_cases), of_rest, around)
@@ -115,7 +115,7 @@ def _server(
         from shop.platform.thrift.over_http import http_app
         from shop.platform.thrift.processor import Processor
 
-        app: Any = http_app(config.component, Processor(service, use_cases), incoming)
+        app: ASGIApp = http_app(config.component, Processor(service, use_cases), incoming)
     elif protocol == "rest":
         app = importlib.import_module(f"shop.{service.name}.rest").build_app(use_cases, incoming, *offer.of_rest)
     else:

@@ -6,7 +6,7 @@ A read is a field of `Query`, a change one of `Mutation`, and what lasts one of 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from datetime import datetime
 from enum import EnumType
@@ -14,15 +14,16 @@ from functools import cache
 from inspect import Parameter, Signature
 from operator import attrgetter, itemgetter
 from types import GenericAlias
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Generic, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 import strawberry
 from strawberry.tools import create_type
+from strawberry.types.field import StrawberryField
 
 from shop.contract.calls import Access, Service
 from shop.contract.graphql import ROWS_A_PAGE, group_name, operation_of, root_field
-from shop.contract.methods import EXPECTED, PortMethod, bare, is_optional, is_struct, methods_of
+from shop.contract.methods import EXPECTED, Kind, PortMethod, bare, is_optional, is_struct, list_of, methods_of
 from shop.contract.methods import Parameter as ParameterOfCall
 from shop.fields import Instant as WholeSeconds
 from shop.platform.graphql.endpoint import Endpoint
@@ -31,7 +32,7 @@ from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.incoming import Incoming
 from shop.values.page import MAX_ROWS, Page
 
-Given: TypeAlias = Mapping[str, Any]
+Given: TypeAlias = Mapping[str, object]
 """The arguments of a field, by name."""
 P = TypeVar("P")
 
@@ -43,6 +44,9 @@ class ServiceContext(RequestContext, Generic[P]):
 
     def __init__(self, service: P) -> None:
         self.service = service
+
+
+ServiceInfo: TypeAlias = "strawberry.Info[ServiceContext[object], None]"
 
 
 def graphql_app(service: Service[P], use_cases: P, incoming: Incoming) -> Endpoint:
@@ -63,23 +67,23 @@ def graphql_app(service: Service[P], use_cases: P, incoming: Incoming) -> Endpoi
 
 
 @cache
-def schema_of(service: Service[Any]) -> Schema:
+def schema_of(service: Service[object]) -> Schema:
     """Returns the schema of a service."""
     types = ValueTypes()
-    roots: dict[str, list[Any]] = {}
+    roots: dict[str, list[StrawberryField]] = {}
     for method in methods_of(service):
         roots.setdefault(operation_of(method), []).append(_field(method, types))
-    operations: dict[str, Any] = {name: create_type(name.title(), fields) for name, fields in roots.items()}
-    return Schema(**operations)
+    operations = {name: create_type(name.title(), fields) for name, fields in roots.items()}
+    return Schema(operations["query"], operations["mutation"], operations.get("subscription"))
 
 
-def _field(method: PortMethod[..., object], types: ValueTypes) -> Any:
+def _field(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
-    answer = bool if method.answer is type(None) else types.output(method.answer, items)
-    resolve: Any = call.rows if method.lists else call.follow if method.watches else call.run
+    answer: Kind = bool if method.answer is type(None) else types.output(method.answer, items)
+    resolve = call.rows if method.lists else call.follow if method.watches else call.run
 
-    def resolver(info: Any, **given: Any) -> Any:
+    def resolver(info: ServiceInfo, **given: object) -> object:
         return resolve(info, given)
 
     resolver.__signature__ = Signature(  # type: ignore[attr-defined]
@@ -87,16 +91,16 @@ def _field(method: PortMethod[..., object], types: ValueTypes) -> Any:
         return_annotation=GenericAlias(AsyncGenerator, answer) if method.watches else answer,
     )
     make = strawberry.subscription if method.watches else strawberry.field
-    field: Any = make(resolver=resolver, name=name, description=method.summary)
+    field = cast(StrawberryField, make(resolver=resolver, name=name, description=method.summary))
     field.python_name = method.name
     return field
 
 
 def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Parameter]:
     """Returns the arguments of a call's field: one for each field of the request."""
-    hints: dict[str, Any] = {}
-    defaults: dict[str, Any] = {}
-    resources: dict[str, dict[str, Any]] = {}
+    hints: dict[str, object] = {}
+    defaults: dict[str, object] = {}
+    resources: dict[str, dict[str, Kind]] = {}
     for name, parameter in method.parameters.items():
         top, _, inside = parameter.field.partition(".")
         if inside:
@@ -129,39 +133,40 @@ class _Resolver:
             kind, [read_id] = bare(method.parameters[EXPECTED].type), self._placed
             self._named[EXPECTED] = lambda given: _read_expected(given, kind, read_id(given))
 
-    def _begin(self, info: Any, given: Given) -> Any:
-        method = getattr(info.context.service, self._method.contract.port)
+    def _begin(self, info: ServiceInfo, given: Given) -> object:
+        method: Callable[..., object] = getattr(info.context.service, self._method.contract.port)
         named = {name: read(given) for name, read in self._named.items()}
         return method(*[read(given) for read in self._placed], **named)
 
-    async def run(self, info: Any, given: Given) -> Any:
-        value = await self._begin(info, given)
+    async def run(self, info: ServiceInfo, given: Given) -> object:
+        value = await cast(Awaitable[object], self._begin(info, given))
         return True if self._method.answer is type(None) else self._method.answer_of(value)
 
-    async def rows(self, info: Any, given: dict[str, Any]) -> list[Any]:
+    async def rows(self, info: ServiceInfo, given: Given) -> list[object]:
         # The use case refuses a limit that is too large.
-        if given["limit"] <= MAX_ROWS:
-            given["limit"] = min(given["limit"], ROWS_A_PAGE)
+        limit = cast(int, given["limit"])
+        if limit <= MAX_ROWS:
+            given = {**given, "limit": min(limit, ROWS_A_PAGE)}
         # Closed even when the caller's time runs out in the middle: it holds a database connection.
-        async with aclosing(self._begin(info, given)) as chunks:
+        async with aclosing(cast(AsyncGenerator[list[object]], self._begin(info, given))) as chunks:
             return [row async for chunk in chunks for row in chunk]
 
-    async def follow(self, info: Any, given: Given) -> AsyncGenerator[Any]:
-        async with aclosing(self._begin(info, given)) as events:
+    async def follow(self, info: ServiceInfo, given: Given) -> AsyncGenerator[object]:
+        async with aclosing(cast(AsyncGenerator[object], self._begin(info, given))) as events:
             async for event in events:
                 yield event
 
 
-def _reader(parameter: ParameterOfCall) -> Callable[[Given], Any]:
+def _reader(parameter: ParameterOfCall) -> Callable[[Given], object]:
     """Returns what reads a parameter's value from the arguments of a field."""
     top, _, inside = parameter.field.partition(".")
     kind = parameter.type
     if not inside:
-        read: Callable[[Given], Any] = itemgetter(top)
+        read: Callable[[Given], object] = itemgetter(top)
     else:
         part = attrgetter(inside)
 
-        def read(given: Given) -> Any:
+        def read(given: Given) -> object:
             return part(given[top])
 
     if is_struct(bare(kind)) or any(map(is_struct, get_args(kind))):
@@ -169,13 +174,13 @@ def _reader(parameter: ParameterOfCall) -> Callable[[Given], Any]:
     return read
 
 
-def _read_expected(given: Given, kind: type, number: int) -> Any:
+def _read_expected(given: Given, kind: type, number: object) -> object:
     """Returns a resource as the caller read it; the call's own argument is its id."""
     fields = given[EXPECTED]
     return None if fields is None else msgspec.convert({"id": number, **vars(fields)}, kind, from_attributes=True)
 
 
-_SCALARS: Mapping[Any, Any] = {int: Long, datetime: Instant}
+_SCALARS: Mapping[Kind, Kind] = {int: Long, datetime: Instant}
 _, _WHOLE_SECONDS = get_args(WholeSeconds)
 
 
@@ -183,9 +188,9 @@ class ValueTypes:
     """The types of one schema."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Kind] = {}
 
-    def output(self, kind: Any, items: str = "items") -> Any:
+    def output(self, kind: Kind, items: str = "items") -> Kind:
         """Returns the type of a field for the type of its values.
 
         Args:
@@ -196,28 +201,28 @@ class ValueTypes:
             inner, *notes = get_args(kind)
             return Moment if _WHOLE_SECONDS in notes else self.output(inner, items)
         if is_optional(kind):
-            return self.output(_without_none(kind)) | None
+            return cast(Kind, self.output(_without_none(kind)) | None)
         if get_origin(kind) is Page:
             [item] = get_args(kind)
-            fields = {"items": GenericAlias(list, item), "next_page_token": str}
+            fields = {"items": list_of(item), "next_page_token": str}
             return self._type(f"{item.__name__}Page", "One page of a listing.", fields, {"items": items})
         if get_origin(kind) in (list, tuple):
-            return GenericAlias(list, self.output(get_args(kind)[0]))
+            return list_of(self.output(get_args(kind)[0]))
         if is_struct(kind):
             return self._type(kind.__name__, kind.__doc__, get_type_hints(kind, include_extras=True), {})
         return _leaf(kind)
 
-    def input(self, kind: Any) -> Any:
+    def input(self, kind: Kind) -> Kind:
         """Returns the type of an argument, or of a field of an input, for the type of its values."""
         if get_origin(kind) is Annotated:
             return self.input(get_args(kind)[0])
         if is_optional(kind):
-            return self.input(_without_none(kind)) | None
+            return cast(Kind, self.input(_without_none(kind)) | None)
         if get_origin(kind) is not None:
-            return GenericAlias(list, self.input(get_args(kind)[0]))
+            return list_of(self.input(get_args(kind)[0]))
         return self.input_object(f"{kind.__name__}Input", get_type_hints(kind)) if is_struct(kind) else _leaf(kind)
 
-    def input_object(self, name: str, fields: Mapping[str, Any]) -> Any:
+    def input_object(self, name: str, fields: Mapping[str, Kind]) -> Kind:
         """Returns an input type.
 
         Args:
@@ -230,7 +235,7 @@ class ValueTypes:
             self._made[name] = strawberry.input(type(name, (), {"__annotations__": hints, **defaults}))
         return self._made[name]
 
-    def _type(self, name: str, doc: str | None, fields: Mapping[str, Any], names: Mapping[str, str]) -> Any:
+    def _type(self, name: str, doc: str | None, fields: Mapping[str, Kind], names: Mapping[str, str]) -> Kind:
         if name not in self._made:
             described = {
                 field: strawberry.field(name=names.get(field), description=_description(kind))
@@ -242,17 +247,18 @@ class ValueTypes:
         return self._made[name]
 
 
-def _leaf(kind: Any) -> Any:
+def _leaf(kind: Kind) -> Kind:
     if isinstance(kind, EnumType):
         return strawberry.enum(kind, description=(kind.__doc__ or "").partition("\n")[0])
     return _SCALARS.get(kind, kind)
 
 
-def _without_none(kind: Any) -> Any:
-    return next(option for option in get_args(kind) if option is not type(None))
+def _without_none(kind: Kind) -> Kind:
+    [only] = [option for option in get_args(kind) if option is not type(None)]
+    return cast(Kind, only)
 
 
-def _description(kind: Any) -> str | None:
+def _description(kind: Kind) -> str | None:
     if get_origin(kind) is Annotated:
         notes = [note for note in get_args(kind)[1:] if isinstance(note, msgspec.Meta)]
         return notes[0].description if notes else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import grpc
 from opentelemetry.trace import Span, StatusCode
@@ -161,7 +161,7 @@ class Peer:
         return method
 
 
-def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, Any]]:
+def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, str | int]]:
     config = grpc_retries(service, reads)
     several = "," in address
     if several or (address and not is_ipv4(split_address(address)[0])):

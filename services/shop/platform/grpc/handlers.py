@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, aclosing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -30,10 +30,11 @@ from shop.platform.telemetry.tracing import TracedMethod
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
 
+Row: TypeAlias = Call[..., object]
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
-Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[Any, Any]]"]
+Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"]
 """Makes the methods of a service by their names; the argument answers calls."""
 Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
 """What surrounds the work of a call; it is made of the call's metadata."""
@@ -44,7 +45,7 @@ READ_LIMIT_S = 20.0
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
-def handlers_of(service: Service[Any], use_cases: Any, around: Mapping[str, Around] | None = None) -> Handlers:
+def handlers_of(service: Service[object], use_cases: object, around: Mapping[str, Around] | None = None) -> Handlers:
     """Returns what makes the methods of a service.
 
     Args:
@@ -59,14 +60,14 @@ def handlers_of(service: Service[Any], use_cases: Any, around: Mapping[str, Arou
         for call in service.calls
     }
 
-    def make(incoming: Incoming) -> Mapping[str, Any]:
+    def make(incoming: Incoming) -> Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]:
         # Each method is wrapped once: an interceptor would cost every call.
         return {call.name: _guard(call, service.full_name, work, incoming) for call, work in works.items()}
 
     return make
 
 
-def _guard(row: Call[..., object], service: str, work: Work, incoming: Incoming) -> Any:
+def _guard(row: Row, service: str, work: Work, incoming: Incoming) -> grpc.RpcMethodHandler[bytes, bytes]:
     known = _Method(traced_method(service, row.name), row.access, incoming.authenticator, work)
 
     async def answer(_: object, context: Context) -> bytes | None:
@@ -141,7 +142,7 @@ def _code(error: BaseException | None) -> grpc.StatusCode:
     return grpc.StatusCode.OK if error is None else grpc.StatusCode.CANCELLED
 
 
-def _unary(_: Call[..., object], codec: Codec[..., object], method: Callable[..., Any], around: Around | None) -> Work:
+def _unary(_: Row, codec: Codec[..., object], method: Callable[..., object], around: Around | None) -> Work:
     decode, call, encode = codec.request_class.FromString, codec.call, codec.answer
 
     async def work(raw: bytes, _: Context) -> bytes:
@@ -156,7 +157,7 @@ def _unary(_: Call[..., object], codec: Codec[..., object], method: Callable[...
     return work if around is None else work_within
 
 
-def _stream(row: Call[..., object], codec: Codec[..., object], method: Callable[..., Any], _: Around | None) -> Work:
+def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object], _: Around | None) -> Work:
     decode, call, encode = codec.request_class.FromString, codec.call, codec.answer
 
     async def work(raw: bytes, context: Context) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -22,7 +21,7 @@ SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
 GRACE_S = 3.0
-OPTIONS: tuple[tuple[str, Any], ...] = (
+OPTIONS: tuple[tuple[str, int], ...] = (
     # Without this a second process on the same port would silently share its calls.
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", 4 * 1024 * 1024),
@@ -32,7 +31,7 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 )
 
 
-def options(connection_age_s: int) -> list[tuple[str, Any]]:
+def options(connection_age_s: int) -> list[tuple[str, int]]:
     """Returns the server's options; for the argument see `grpc_server`."""
     return [*OPTIONS, *([("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else [])]
 

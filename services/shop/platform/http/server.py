@@ -7,9 +7,9 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from shop.platform.config import StartError, socket_path, split_address
 from shop.platform.http.body import MOST_BYTES
@@ -70,7 +70,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
+async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
     """Serves an ASGI application, and `/healthz`, until the context ends; requests under way then get `GRACE_S`.
 
     Args:

@@ -5,12 +5,13 @@ The compact protocol is Apache's in C; its TJSON has none. Both refuse what is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Protocol, TypeVar, cast
 
 from thrift.protocol.TCompactProtocol import TCompactProtocolAcceleratedFactory
 from thrift.protocol.TJSONProtocol import TJSONProtocolFactory
+from thrift.protocol.TProtocol import TProtocolBase, TProtocolFactory
 from thrift.Thrift import TApplicationException, TMessageType, TType
 from thrift.transport.TTransport import TMemoryBuffer
 
@@ -28,9 +29,31 @@ JSON = TJSONProtocolFactory()
 CALL, REPLY, EXCEPTION = TMessageType.CALL, TMessageType.REPLY, TMessageType.EXCEPTION
 
 _BITS = {TType.BYTE: 8, TType.I16: 16, TType.I32: 32, TType.I64: 64}
-_EMPTY: Mapping[int, Any] = MappingProxyType(
+_EMPTY: Mapping[int, object] = MappingProxyType(
     {**dict.fromkeys(_BITS, 0), TType.BOOL: False, TType.DOUBLE: 0.0, TType.STRING: "", TType.LIST: (), TType.MAP: {}}
 )
+
+
+class Struct(Protocol):
+    """A struct of the stubs; of each field its spec has number, type, name, type of the entries, and default."""
+
+    thrift_spec: Sequence[tuple[int, int, str, Sequence[type], object] | None]
+
+    def read(self, protocol: TProtocolBase, /) -> None:
+        """Reads the fields."""
+
+    def write(self, protocol: TProtocolBase, /) -> None:
+        """Writes the fields."""
+
+
+class Arguments(Struct, Protocol):
+    """What a caller sends."""
+
+    headers: Mapping[str, str]
+    request: Struct
+
+
+S = TypeVar("S", bound=Struct)
 
 
 class _Ending(TMemoryBuffer):  # type: ignore[misc] # the library has no types
@@ -47,7 +70,7 @@ class Undecodable(InvalidArgument):
     """Bytes that are no message, so that there is no call to answer."""
 
 
-def encoded(encoding: Any, name: str, kind: int, sequence: int, struct: Any) -> bytes:
+def encoded(encoding: TProtocolFactory, name: str, kind: int, sequence: int, struct: Struct) -> bytes:
     """Returns a message as bytes.
 
     Args:
@@ -66,7 +89,7 @@ def encoded(encoding: Any, name: str, kind: int, sequence: int, struct: Any) -> 
     return written
 
 
-def opened(encoding: Any, message: bytes) -> tuple[str, int, int, Any]:
+def opened(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, TProtocolBase]:
     """Reads the head of a message.
 
     Returns:
@@ -88,7 +111,7 @@ def unknown_method(name: str) -> TApplicationException:
     return TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
 
 
-def read_whole(arguments: Any, protocol: Any) -> None:
+def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
     """Reads the arguments that a client sent; what is absent gets its empty value, as in protobuf.
 
     Raises:
@@ -104,7 +127,7 @@ def read_whole(arguments: Any, protocol: Any) -> None:
         raise InvalidArgument("the request is not a message of this method's type") from error
 
 
-def complete(struct: Any, at: str = "") -> Any:
+def complete(struct: S, at: str = "") -> S:
     """Gives fields that are absent their empty value, and checks that the others fit their types.
 
     Args:
@@ -120,16 +143,16 @@ def complete(struct: Any, at: str = "") -> Any:
     for kind, name, of, value in _fill(struct):
         field = f"{at}{name}"
         if kind == TType.STRUCT:
-            complete(value, f"{field}.")
+            complete(cast(Struct, value), f"{field}.")
         elif kind == TType.LIST and of[0] == TType.STRUCT:
-            for index, one in enumerate(value):
+            for index, one in enumerate(cast(Sequence[Struct], value)):
                 complete(one, f"{field}[{index}].")
-        elif not all(_fits(one, of[0]) for one in value) if kind == TType.LIST else not _fits(value, kind):
+        elif not (_all_fit(value, of[0]) if kind == TType.LIST else _fits(value, kind)):
             raise InvalidArgument(f"{field} is out of range", field=field)
     return struct
 
 
-def _fill(struct: Any) -> list[tuple[int, str, Any, Any]]:
+def _fill(struct: Struct) -> list[tuple[int, str, Sequence[type], object]]:
     """Gives fields that are absent their empty value; returns type, name, type of the entries and value of each."""
     filled = []
     for spec in struct.thrift_spec:
@@ -144,12 +167,16 @@ def _fill(struct: Any) -> list[tuple[int, str, Any, Any]]:
     return filled
 
 
-def _fits(value: Any, kind: int) -> bool:
-    if kind == TType.STRING:
+def _all_fit(values: object, kind: object) -> bool:
+    return all(_fits(value, kind) for value in cast(Sequence[object], values))
+
+
+def _fits(value: object, kind: object) -> bool:
+    if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
             return False
-    elif kind in _BITS:
-        return bool(value.bit_length() < _BITS[kind])
+    elif isinstance(value, int) and kind in _BITS:
+        return value.bit_length() < _BITS[kind]
     return True

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Protocol, cast
+
+from thrift.protocol.TProtocol import TProtocolFactory
 
 from shop.contract.calls import Access, Call, Service
 from shop.contract.wire import Codec, thrift_codec, thrift_stubs
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
 from shop.platform.telemetry.tracing import TracedMethod
-from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
+from shop.platform.thrift.encoding import (
+    EXCEPTION,
+    MOST_ROWS,
+    REPLY,
+    Arguments,
+    Struct,
+    encoded,
+    opened,
+    read_whole,
+    unknown_method,
+)
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
 
@@ -40,10 +52,10 @@ class ServedMethod:
 
     access: Access
     traced: TracedMethod
-    arguments: Callable[[], Any]
-    result: Callable[..., Any]
-    work: Callable[[Any], Awaitable[Any]]
-    answer: Callable[[Any], Any] | None
+    arguments: Callable[[], Arguments]
+    result: Callable[..., Struct]
+    work: Callable[[Struct], Awaitable[object]]
+    answer: Callable[[object], Struct] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +68,8 @@ class ReceivedCall:
 
     headers: Mapping[str, str]
     _method: ServedMethod
-    _request: Any
-    _reply: Callable[[Any], bytes] = field(repr=False)
+    _request: Struct
+    _reply: Callable[[Struct], bytes] = field(repr=False)
 
     @property
     def traced(self) -> TracedMethod:
@@ -89,10 +101,10 @@ class Processor:
         use_cases: Has a method for each of its calls.
     """
 
-    def __init__(self, service: Service[Any], use_cases: Any) -> None:
+    def __init__(self, service: Service[object], use_cases: object) -> None:
         self._methods = _methods(service, use_cases)
 
-    def call(self, encoding: Any, message: bytes) -> ReceivedCall | bytes:
+    def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
         """Returns the call in a message; or the answer to one that asks for no method of the service.
 
         Raises:
@@ -104,17 +116,17 @@ class Processor:
             return encoded(encoding, name, EXCEPTION, sequence, unknown_method(name))
         asked = method.arguments()
 
-        def reply(struct: Any) -> bytes:
+        def reply(struct: Struct) -> bytes:
             return encoded(encoding, name, REPLY, sequence, struct)
 
         try:
             read_whole(asked, protocol)
         except ShopError as error:
-            return ReceivedCall({}, method, None, reply).refusal(error)
+            return ReceivedCall({}, method, asked.request, reply).refusal(error)
         return ReceivedCall(asked.headers, method, asked.request, reply)
 
 
-def _methods(service: Service[Any], use_cases: Any) -> dict[str, ServedMethod]:
+def _methods(service: Service[object], use_cases: object) -> dict[str, ServedMethod]:
     """Returns the methods of a service by their names; Thrift has not all of them."""
     stubs = thrift_stubs(service)
     name_in_spans = service.full_name.rpartition(".")[2]
@@ -132,12 +144,17 @@ def _methods(service: Service[Any], use_cases: Any) -> dict[str, ServedMethod]:
     }
 
 
+class _ListRequest(Struct, Protocol):
+    limit: int
+
+
 def _work(
-    row: Call[..., object], codec: Codec[..., object], method: Callable[..., Any]
-) -> Callable[[Any], Awaitable[Any]]:
-    async def collect(request: Any) -> list[Any]:
+    row: Call[..., object], codec: Codec[..., object], method: Callable[..., object]
+) -> Callable[[Struct], Awaitable[object]]:
+    async def collect(request: Struct) -> list[object]:
         """Returns all rows of a stream, which must fit one answer."""
-        request.limit = size(request.limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+        listing = cast(_ListRequest, request)
+        listing.limit = size(listing.limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
         return [row async for chunk in codec.call(method, request) for row in chunk]
 
     return collect if row.streams else partial(codec.call, method)
