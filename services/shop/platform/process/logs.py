@@ -12,8 +12,6 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
-import asyncpg
-
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.trace_context import current_context
 
@@ -67,7 +65,7 @@ def redact(error: BaseException) -> None:
         left += [one.__cause__, one.__context__]
         if isinstance(one, BaseExceptionGroup):
             left += one.exceptions
-        if isinstance(one, asyncpg.PostgresError):
+        if hasattr(one, "sqlstate"):  # asyncpg's; gateways log as well, and load no database driver
             code = one.sqlstate or "unknown"
             one.args = (str(one.args[0]) if code.startswith(_WITHOUT_VALUES) and one.args else f"sqlstate {code}",)
             one.__dict__.update(dict.fromkeys(_QUOTING))

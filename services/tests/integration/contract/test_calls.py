@@ -100,6 +100,7 @@ def test_what_belongs_to_a_customer_is_nobody_else_s(
             assert answer.code == code, f"{call.name} by {'its owner' if not code else 'another customer'}: {answer}"
 
 
+@pytest.mark.usefixtures("same_code")
 def test_with_certificates_the_identity_tells_inside_from_outside(
     start: Start, settings: dict[str, str], contracted: Contracted, rows: Rows, allowed: Headers
 ) -> None:

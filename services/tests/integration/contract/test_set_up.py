@@ -23,6 +23,7 @@ def test_speaks_this_version_of_the_contract_and_no_other(start: Start, settings
     )
 
 
+@pytest.mark.usefixtures("same_code")
 def test_answers_until_ctrl_c_and_ends_with_exit_code_0(start: Start, settings: dict[str, str]) -> None:
     with start(settings) as program:
         program.wait_until_serving()
