@@ -1,16 +1,14 @@
-"""Charts by Vega-Lite, as small SVG that takes its colours and letters from the page."""
+"""Charts by Vega-Lite, as SVG that takes its colours from the page; the page gives them role and words."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import vl_convert
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from hops.elements.element import Chart
 
@@ -22,6 +20,7 @@ WIDTH = 312
 """Width of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide
 page, and below each other on a narrow one."""
 _CONFIG: Spec = {
+    "aria": False,  # a chart is one image with words, not a tree of marks
     "background": "transparent",
     "font": "Liberation Sans, Arial, sans-serif",
     "view": {"stroke": None},
@@ -46,16 +45,6 @@ _CONFIG: Spec = {
     "title": {"color": INK, "fontSize": 11, "fontWeight": "bold", "anchor": "start", "offset": 6},
     "scale": {"bandPaddingInner": 0.28},
 }
-_DROPPED = re.compile(
-    r'<path class="(?:background|foreground)"[^>]*/>'
-    r'| (?:role|aria-[a-z]+|pointer-events|font-family|xmlns(?::xlink)?|version)="[^"]*"'
-    r'| opacity="1"| stroke-width="0"'
-)
-_CLASS = re.compile(r' class="([^"]*)"')
-_TAG = re.compile(r"<[a-z][^>]*>")
-_LONG = re.compile(r"(\d\.\d)\d+")
-_EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
-_ids = itertools.count(1)
 
 
 def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:
@@ -73,32 +62,9 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
 
     @functools.cache
     def drawn() -> Markup:
-        return labelled(_tidy(vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)), title, description)
+        return Markup(vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE))  # noqa: S704  Vega escapes the words
 
     return Chart(title, description, drawn)
-
-
-def labelled(svg: str, title: str, description: str) -> Markup:
-    """Gives a drawing its role, title and description.
-
-    Args:
-        svg: A drawing that begins with `<svg `.
-        title: Title of the chart, plain text.
-        description: Description of the chart, plain text.
-    """
-    name = f"c{next(_ids)}"
-    head = (
-        f'<svg role="img" aria-labelledby="{name}t {name}d" '
-        + svg.removeprefix("<svg ").split(">", 1)[0]
-        + f'><title id="{name}t">{escape(title)}</title><desc id="{name}d">{escape(description)}</desc>'
-    )
-    return Markup(head + svg.split(">", 1)[1])  # noqa: S704  the words are escaped, the drawing is made here
-
-
-def restart_ids() -> None:
-    """Counts ids from the start again, so that the same run gives the same page."""
-    global _ids
-    _ids = itertools.count(1)
 
 
 def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
@@ -109,16 +75,6 @@ def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
         "axis": {"title": title, "tickCount": 5, "format": "~r", **more.pop("axis", {})},
         **more,
     }
-
-
-def _tidy(svg: str) -> str:
-    svg = _DROPPED.sub("", svg)
-    svg = _CLASS.sub(lambda match: ' class="m"' if "role-mark" in match[1] else "", svg)
-    svg = _TAG.sub(lambda tag: _LONG.sub(r"\1", tag[0]), svg)
-    before = None
-    while before != svg:
-        before, svg = svg, _EMPTY.sub("", svg)
-    return svg
 
 
 _LEAST_TICKS = 3

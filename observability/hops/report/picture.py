@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from markupsafe import escape
+
 from hops.budget.groups import GROUPS
 from hops.errors import HopsError
-from hops.report.chart import INK, SOFT, Spec, draw, restart_ids
+from hops.report.chart import INK, SOFT, Spec, draw
 from hops.report.encodings import amount, layer, stacked
 from hops.report.palette import group_fill
 from hops.report.templates import source
@@ -66,13 +68,13 @@ def picture(report: str) -> str:
         f"{machine}; core-hours are for a million journeys",
     ]
     described = "; ".join(f"{one.topology}: p50 {one.p50} ms, {one.core_hours} core-hours" for one in answers)
-    restart_ids()
-    svg = str(draw(TITLE, f"{described}. {'. '.join(notes)}.", _spec(answers, notes)).svg)
+    svg = str(draw(TITLE, described, _spec(answers, notes)).svg)
+    said = f"{described}. {'. '.join(notes)}."
     head, rest = svg.split(">", 1)
     variables = str(source("style.css")).partition("\n* {")[0]  # light first, then dark
     textures = str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
     return (
-        f'{head} xmlns="http://www.w3.org/2000/svg"><style>{_FONT}\n{variables}</style>'
+        f'{head} role="img" aria-label="{escape(said)}"><style>{_FONT}\n{variables}</style>'
         f'<defs>{textures}</defs><rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
     )
 

@@ -44,7 +44,6 @@ def write_traces_page(
     Raises:
         OSError: The disk is full, or the file cannot be written.
     """
-    chart.restart_ids()
     trust = trust_elements(analysed.trust, end_to_end=analysed.end_to_end)
     sections = [
         Section("trust", "How far to trust it", [Points(read.said.splitlines()), *trust]),

@@ -13,7 +13,6 @@ from hops.elements.element import Section
 from hops.elements.markdown import markdown
 from hops.elements.renamed import in_words_of
 from hops.gates.verdict import MEANING
-from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
 from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
@@ -69,7 +68,6 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    chart.restart_ids()
     view = View(summary, run, kind)
     compared = summary.get("compared", "topology")
     of_what = "" if compared == "topology" else f" of {compared}s"

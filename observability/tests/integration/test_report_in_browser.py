@@ -165,19 +165,23 @@ def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name
 def test_every_chart_is_drawn(browser: Browser, report: Path) -> None:
     with Opened(browser, report, viewport=WIDE) as opened:
         opened.page.evaluate(OPEN_ALL)
-        charts = opened.page.evaluate("""() => [...document.querySelectorAll('svg[role=img]')].map((svg) => ({
-            name: svg.querySelector('title').textContent,
-            described: svg.querySelector('desc').textContent.length,
-            box: [svg.getBoundingClientRect().width, svg.getBoundingClientRect().height],
-            marks: [...svg.querySelectorAll('.m path, .m line, .m text, path.link, rect.box')].filter((mark) => {
+        charts = opened.page.evaluate("""() => [...document.querySelectorAll('.drawing')].map((drawing) => ({
+            name: drawing.ariaLabel,
+            role: drawing.role,
+            box: [drawing.getBoundingClientRect().width, drawing.getBoundingClientRect().height],
+            marks: [...drawing.querySelectorAll(
+                '[class*=role-mark] :is(path, line, text), path.link, rect.box',
+            )].filter((mark) => {
                 const box = mark.getBoundingClientRect();
                 return box.width + box.height > 0.5;
             }).length,
-            strange: /NaN|Infinity|undefined/.test(svg.outerHTML),
+            strange: /NaN|Infinity|undefined/.test(drawing.outerHTML),
         }))""")
         assert len(charts) > 40
         assert [chart for chart in charts if chart["marks"] == 0 or min(chart["box"]) < 20] == []
-        assert [chart for chart in charts if chart["strange"] or chart["described"] < 10] == []
+        assert [
+            chart for chart in charts if chart["strange"] or chart["role"] != "img" or len(chart["name"]) < 20
+        ] == []
 
 
 def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, Path]) -> None:
@@ -185,8 +189,9 @@ def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, 
     for scheme in ("light", "dark"):
         with Opened(browser, reports["compare"], viewport=WIDE, color_scheme=scheme) as opened:
             colours.append(
-                opened.page.evaluate("""() => [...new Set([...document.querySelectorAll('#latency .m path')]
-                    .map((mark) => getComputedStyle(mark).stroke + getComputedStyle(mark).fill))].sort()""")
+                opened.page.evaluate("""() => [...new Set([
+                    ...document.querySelectorAll('#latency [class*=role-mark] path')
+                ].map((mark) => getComputedStyle(mark).stroke + getComputedStyle(mark).fill))].sort()""")
             )
     assert colours[0] != colours[1]
     assert all("var(" not in colour for both in colours for colour in both)
@@ -195,7 +200,7 @@ def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, 
 def test_no_label_lies_on_another(opened: Opened) -> None:
     overlaps = opened.page.evaluate("""() => {
         const found = [];
-        for (const svg of document.querySelectorAll('svg[role=img]')) {
+        for (const svg of document.querySelectorAll('.drawing svg')) {
             const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent.trim());
             const boxes = texts.map((one) => one.getBoundingClientRect());
             for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
@@ -268,7 +273,7 @@ def test_all_is_there_without_a_script(browser: Browser, report: Path) -> None:
         assert opened.said == []
         assert opened.page.locator("thead button").count() == 0
         assert opened.page.locator("#table-latency").inner_text().count("\n") > 5
-        assert opened.page.locator("#latency svg[role=img]").first.is_visible()
+        assert opened.page.locator("#latency .drawing svg").first.is_visible()
         assert opened.page.locator("#validity").inner_text().strip()
 
 

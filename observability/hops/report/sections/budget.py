@@ -106,7 +106,8 @@ def budget_chart(view: View, journey: str) -> Chart | None:
         for rows, described in (_stacks(view, journey, band),)
         if rows
     ]
-    return Chart(journey, "", lambda: Markup("").join(chart.svg for chart in drawn)) if drawn else None
+    described = " ".join(chart.description for chart in drawn)
+    return Chart(journey, described, lambda: Markup("").join(chart.svg for chart in drawn)) if drawn else None
 
 
 def _stacks(view: View, journey: str, band: str) -> tuple[list[dict[str, Any]], str]:

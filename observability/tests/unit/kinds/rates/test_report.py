@@ -63,5 +63,5 @@ def test_each_arm_each_pair_and_what_is_full_have_rows(loaded: Path) -> None:
 
 def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:
     page = (loaded / "report.html").read_text(encoding="utf-8")
-    titles = re.findall(r"<title[^>]*>([^<]*over the rate)</title>", page)
+    titles = re.findall(r'role="img" aria-label="([^:]*over the rate):', page)
     assert titles == ["p50 over the rate", "mean over the rate", "p99 over the rate", "CPU of a journey over the rate"]
