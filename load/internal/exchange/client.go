@@ -34,9 +34,9 @@ const (
 // Client holds the connections that all simulated customers share: to each address where channels enter, as many for HTTP
 // as for gRPC, and none for what no channel speaks there.
 //
-// With HTTP/3 and HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
-// connection carries one request at a time, so the number of connections is also the most requests under way; others wait
-// for a free one. So it is with framed Thrift, which has as many connections to each service.
+// With HTTP/3 and HTTP/2 (gRPC always) each connection carries many requests, in turn, up to the server's limit of streams.
+// With HTTP/1.1 and framed Thrift, which has as many connections to each service, it carries one. Further requests wait; none
+// opens another connection.
 //
 // If the target says so, each request has a connection of its own instead, which is closed after it.
 type Client struct {
@@ -88,13 +88,13 @@ func newClient(t target.Target, connections counts, meter *wire.Meter, over reac
 		return nil, err
 	}
 	if t.SpeaksHTTP() {
-		count, perTransport := connections.http, 0
+		count := connections.http
+		c.greetings = 1
 		if t.HTTP == 1 {
-			count, perTransport = 1, connections.http
+			count, c.greetings = 1, connections.http
 		}
-		c.greetings = max(perTransport, 1)
 		for range count {
-			c.transports = append(c.transports, c.newTransport(t.HTTP, perTransport))
+			c.transports = append(c.transports, c.newTransport(t.HTTP, c.greetings))
 		}
 	}
 	for _, entry := range t.Entries() {
@@ -143,20 +143,17 @@ func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 func (c *Client) NewTransport() http.RoundTripper { return c.newTransport(c.http, 1) }
 
 func (c *Client) newTransport(version, connections int) transport {
-	if version == 3 {
+	switch version {
+	case 3:
 		return c.newQUICTransport()
+	case 2:
+		return c.newMultiplexer()
 	}
 	var protocols http.Protocols
-	protocols.SetHTTP1(version == 1)
-	protocols.SetHTTP2(version == 2 && c.tls != nil)
-	protocols.SetUnencryptedHTTP2(version == 2 && c.tls == nil)
-	idle := time.Duration(0)
-	if c.fresh {
-		idle = dialTimeout // of a connection whose request was given up before it was open
-	}
+	protocols.SetHTTP1(true)
 	return &http.Transport{
 		DisableKeepAlives:   c.fresh,
-		IdleConnTimeout:     idle,
+		IdleConnTimeout:     c.idleTimeout(),
 		Protocols:           &protocols,
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: max(connections, 1),

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"hopwise/load/internal/link"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/target"
@@ -190,6 +192,78 @@ func TestADroppedConnectionIsNoAnswer(t *testing.T) {
 		}
 		if n := requests.Load(); n != 3 {
 			t.Errorf("%s: %d requests", r.Method, n)
+		}
+	}
+}
+
+// The count of connections holds however many requests are under way: those above the server's limit of streams wait, and so do those
+// that come while a connection is being opened. Over HTTP/2 and over gRPC, neither opens another one.
+func TestTheCountOfConnectionsHolds(t *testing.T) {
+	const connections, requests = 2, 12
+	for name, c := range connected {
+		for _, streams := range []int{2, requests} {
+			if c.proto != "HTTP/2.0" {
+				continue
+			}
+			t.Run(fmt.Sprint(name, " with ", streams, " streams"), func(t *testing.T) {
+				together := min(requests, connections*streams)
+				var underWay, most atomic.Int64
+				arrived, all := make(chan struct{}), make(chan struct{})
+				go func() {
+					for range requests / together {
+						for range together {
+							<-arrived
+						}
+						for range together {
+							all <- struct{}{}
+						}
+					}
+				}()
+				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodHead {
+						return
+					}
+					n := underWay.Add(1)
+					defer underWay.Add(-1)
+					for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+					}
+					arrived <- struct{}{}
+					<-all
+					if isRPC := r.Method == http.MethodPost; isRPC {
+						w.Header().Set("Content-Type", "application/grpc")
+						w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+						_, _ = w.Write(make([]byte, 5)) // a message without fields
+					}
+				}))
+				var protocols http.Protocols
+				protocols.SetUnencryptedHTTP2(true)
+				server.Config.Protocols, server.Config.HTTP2 = &protocols, &http.HTTP2Config{MaxConcurrentStreams: streams}
+				server.Start()
+				t.Cleanup(server.Close)
+				entry := target.Entry{Protocol: c.protocol, URL: server.URL}
+				client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: map[string]target.Entry{"e": entry}}, connections)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				if streams < requests { // a client knows the limit only once a connection is open
+					if err := client.Connect(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				var asking errgroup.Group
+				for range requests {
+					asking.Go(func() error { return ask(limited, Untraced(client.At(server.URL)), c.protocol) })
+				}
+				if err := asking.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				if n := client.Meter().Dialed(); n != connections || most.Load() != int64(together) {
+					t.Errorf("%d connections, and up to %d requests under way", n, most.Load())
+				}
+			})
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 
+	"golang.org/x/net/http2"
+
 	"hopwise/load/internal/target"
 )
 
@@ -45,22 +47,33 @@ func isCertificate(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// cause returns why no gRPC connection can be opened to an address, which a channel does not tell.
+// cause returns why no gRPC connection can be opened to an address, which a channel does not say.
 func (c *Client) cause(ctx context.Context, address string) error {
-	connection, err := c.dial(ctx, "tcp", address)
+	connection, err := c.dialHTTP2(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer connection.Close()
-	if c.tls != nil {
-		settings := c.tls.Clone()
-		settings.NextProtos = []string{"h2"}
-		if settings.ServerName, _, err = net.SplitHostPort(address); err != nil {
-			return err
-		}
-		if err := tls.Client(connection, settings).HandshakeContext(ctx); err != nil {
-			return err
-		}
+	_ = connection.Close()
+	return errNoHTTP2
+}
+
+// dialHTTP2 opens a connection on which HTTP/2 can be spoken.
+func (c *Client) dialHTTP2(ctx context.Context, address string) (net.Conn, error) {
+	connection, err := c.dial(ctx, "tcp", address)
+	if err != nil || c.tls == nil {
+		return connection, err
 	}
-	return errors.New("no HTTP/2 connection can be opened to it")
+	settings := c.tls.Clone()
+	settings.NextProtos = []string{http2.NextProtoTLS}
+	if settings.ServerName, _, err = net.SplitHostPort(address); err != nil {
+		return nil, err
+	}
+	encrypted := tls.Client(connection, settings)
+	if err = encrypted.HandshakeContext(ctx); err == nil && encrypted.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {
+		err = errNoHTTP2
+	}
+	if err != nil {
+		_ = connection.Close()
+	}
+	return encrypted, err
 }

@@ -1,0 +1,126 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// multiplexer sends HTTP/2 requests on one connection to each address, which the first of them opens. Requests above the server's
+// limit of streams wait. net/http would open another connection for them, and where it does not, they may wait for ever
+// (golang.org/issue/70809): its pool reserves streams that the requests in front then wait for. This pool reserves none.
+type multiplexer struct {
+	http2.Transport
+	client *Client
+
+	mu    sync.Mutex
+	known map[string]*multiplexed // by host:port
+}
+
+var (
+	_ transport            = (*multiplexer)(nil)
+	_ http2.ClientConnPool = (*multiplexer)(nil)
+)
+
+// multiplexed is a connection, or the attempt to open it.
+type multiplexed struct {
+	done       chan struct{} // closed once the others are set
+	connection *http2.ClientConn
+	err        error
+}
+
+func (c *Client) newMultiplexer() *multiplexer {
+	m := &multiplexer{client: c, known: map[string]*multiplexed{}, Transport: http2.Transport{
+		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true, IdleConnTimeout: c.idleTimeout(),
+	}}
+	m.ConnPool = m
+	return m
+}
+
+// GetClientConn returns the connection to an address once it is open.
+func (m *multiplexer) GetClientConn(r *http.Request, address string) (*http2.ClientConn, error) {
+	m.mu.Lock()
+	at := m.known[address]
+	if at == nil || !at.isUsable() {
+		at = &multiplexed{done: make(chan struct{})}
+		m.known[address] = at
+		go func() {
+			defer close(at.done)
+			at.connection, at.err = m.open(address)
+		}()
+	}
+	m.mu.Unlock()
+	select {
+	case <-at.done:
+		return at.connection, at.err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func (m *multiplexed) isUsable() bool {
+	select {
+	case <-m.done:
+		return m.err == nil && m.connection.CanTakeNewRequest()
+	default:
+		return true
+	}
+}
+
+// open opens a connection for whichever requests come until then, so no request's own deadline ends it.
+func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
+	defer cancel()
+	connection, err := m.client.dialHTTP2(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return m.NewClientConn(connection)
+}
+
+// MarkDead forgets a connection that was lost before its first request.
+func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for address, at := range m.known {
+		select {
+		case <-at.done:
+			if at.connection == lost {
+				delete(m.known, address)
+			}
+		default:
+		}
+	}
+}
+
+// CloseIdleConnections closes the connections, each as soon as its last request has ended. One that is being opened is kept.
+func (m *multiplexer) CloseIdleConnections() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, at := range m.known {
+		select {
+		case <-at.done:
+			if at.err == nil {
+				at.connection.SetDoNotReuse()
+				if at.connection.State().StreamsActive == 0 {
+					_ = at.connection.Close()
+				}
+			}
+		default:
+		}
+	}
+}
+
+// idleTimeout is how long a connection without a request is kept; 0 for ever.
+func (c *Client) idleTimeout() time.Duration {
+	if c.fresh {
+		return dialTimeout // for one whose request was given up before it was open
+	}
+	return 0
+}
+
+var errNoHTTP2 = errors.New("no HTTP/2 connection can be opened to it")
