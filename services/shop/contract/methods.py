@@ -47,7 +47,6 @@ class Parameter(NamedTuple):
 
     Attributes:
         field: Its place in the request's message: "id", "product.title".
-        type: Type of the argument.
         default: Value of an argument that is left out; `inspect.Parameter.empty` if it must not be.
         is_named: Whether callers must name it.
     """
@@ -61,14 +60,8 @@ class Parameter(NamedTuple):
 class PortMethod(Generic[Q, R]):
     """A method of a port, and its call in the contract: `Q` are its arguments, `R` is what it returns.
 
-    Args:
-        function: The method of the port.
-        contract: The call's row.
-
     Attributes:
-        name: Name of the method: "get_product".
         summary: What it does, in a sentence.
-        contract: The call's row.
         parameters: Its parameters, by name.
         masked: Whether a request names the fields that it changes.
         lists: Whether the method yields the rows of a listing.

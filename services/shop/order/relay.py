@@ -38,9 +38,6 @@ class Relay:
     """Takes events out of the outbox and delivers them to the notification service.
 
     Args:
-        outbox: The events.
-        notification: Whom they are delivered to.
-        traces: Records their traces.
         look_s: After how long without a call to `wake` it looks by itself, in seconds.
     """
 

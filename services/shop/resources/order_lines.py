@@ -23,9 +23,7 @@ def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrde
     """Declares the route of order lines.
 
     Args:
-        api: The API to add it to.
         stream: Reads the lines: `OrderClient.stream_order_lines`.
-        page_token_key: Key of this installation's page tokens.
     """
 
     @api.api_route(**reading("order lines", OrderClient.stream_order_lines))

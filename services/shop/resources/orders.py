@@ -18,7 +18,6 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
     """Declares the routes that change orders.
 
     Args:
-        api: The API to add them to.
         orders: The orders, of the service itself or of a client of it.
     """
 

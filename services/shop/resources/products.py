@@ -49,7 +49,6 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     """Declares the routes of the catalogue.
 
     Args:
-        api: The API to add them to.
         catalogue: The catalogue, of the service itself or of a client of it.
     """
 

@@ -23,7 +23,6 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     """Declares the routes of users and sessions.
 
     Args:
-        api: The API to add them to.
         users: The accounts, of the service itself or of a client of it.
     """
 

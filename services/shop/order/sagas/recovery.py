@@ -23,8 +23,6 @@ class Recovery:
     """Finishes sagas that nobody drives any more.
 
     Args:
-        checkouts: The checkouts.
-        cancellations: The cancellations.
         period_s: Pause between two sweeps, in seconds.
     """
 

@@ -23,10 +23,6 @@ def apply_owner_rules(service: Service[P], port: object) -> P:
     """Returns the methods of a port, each with the owner rule of its row around it.
 
     Where a rule asks for a call of another service, the use case makes it through that service's rules.
-
-    Args:
-        service: The service.
-        port: Its use cases.
     """
     reads = {row.name: row.port for row in service.calls if row.owner.startswith("response")}
 

@@ -51,7 +51,6 @@ class Entries(Generic[T]):
     """The entries of one kind.
 
     Args:
-        cache: Connections to the server.
         form: Type of a row; entries of a type with other fields have other keys.
         namespace: First part of every key, which sets the run apart from others on the same server.
         bound_ms: How long an entry may outlive its row, in ms.
@@ -70,7 +69,6 @@ class Entries(Generic[T]):
         """Returns the rows that exist, in any order.
 
         Args:
-            ids: Ids of the rows, each once.
             load: Reads rows that the cache does not have.
         """
         keys = list(map(self._key, ids))

@@ -53,8 +53,6 @@ def graphql_app(service: Service[P], use_cases: P, incoming: Incoming) -> Endpoi
     """Returns a service's GraphQL application.
 
     Args:
-        service: The service.
-        use_cases: Has a method for each of its calls.
         incoming: Answers requests, and refuses what comes through the edge, which leads clients to the gateway only.
     """
     authenticator = incoming.authenticator
@@ -194,7 +192,6 @@ class ValueTypes:
         """Returns the type of a field for the type of its values.
 
         Args:
-            kind: A value type, a list or a page of them, or a scalar.
             items: Name of the field of a page that holds its items.
         """
         if get_origin(kind) is Annotated:
@@ -226,7 +223,6 @@ class ValueTypes:
         """Returns an input type.
 
         Args:
-            name: Its name.
             fields: The types of its fields; a field that may be None may be left out.
         """
         if name not in self._made:

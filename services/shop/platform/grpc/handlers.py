@@ -49,8 +49,6 @@ def handlers_of(service: Service[object], use_cases: object, around: Mapping[str
     """Returns what makes the methods of a service.
 
     Args:
-        service: The service.
-        use_cases: Has a method for each of its calls.
         around: What surrounds the work of some of them; None for nothing.
     """
     works = {

@@ -33,7 +33,6 @@ class Policy(NamedTuple):
     """How one kind of answer may be cached.
 
     Attributes:
-        cache_control: The Cache-Control header.
         vary: The request headers on which the answer depends.
     """
 
@@ -67,7 +66,6 @@ def entity_tag(content: str, *, gzip: bool) -> str:
 
     Args:
         content: The hash of the uncompressed body.
-        gzip: Whether the representation is compressed.
     """
     return f'"{content}{GZIP_SUFFIX}"' if gzip else f'"{content}"'
 

@@ -75,9 +75,7 @@ def encoded(encoding: TProtocolFactory, name: str, kind: int, sequence: int, str
 
     Args:
         encoding: `COMPACT` or `JSON`.
-        name: The method's name.
         kind: `CALL`, `REPLY` or `EXCEPTION`.
-        sequence: The number that the call and its answer have in common.
         struct: The method's arguments, its result, or what Thrift itself says went wrong.
     """
     buffer = TMemoryBuffer()
@@ -131,11 +129,7 @@ def complete(struct: S, at: str = "") -> S:
     """Gives fields that are absent their empty value, and checks that the others fit their types.
 
     Args:
-        struct: The struct.
         at: Prefix of its fields in the request: "product.", "lines[2].".
-
-    Returns:
-        The struct.
 
     Raises:
         InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
