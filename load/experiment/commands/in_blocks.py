@@ -35,7 +35,7 @@ from mesh.description.ports import load_ports
 from mesh.description.topology import Topology
 
 MAX_RETRIES = 5
-#: Exit code of a run that ended well, without the precision that it was asked for.
+#: Exit code of a run that ended well, without the precision that it was asked for, or beyond its threshold.
 TOO_WIDE = 4
 #: What may stand beside `resume`: everything else is as the experiment began.
 _BESIDE_RESUME = ("resume", "retry", "strict", "verbose", "as_json")
@@ -180,7 +180,7 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
     from hops.conclusions.notes import verdict_sentence
 
     options.end(summary["verdict"], strict=strict, why="" if brief else verdict_sentence(summary))
-    if too_wide(summary):
+    if too_wide(summary) or summary.get("beyond_threshold"):
         raise SystemExit(TOO_WIDE)
 
 

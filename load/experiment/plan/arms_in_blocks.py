@@ -143,6 +143,11 @@ class Plan:
         return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
 
     @property
+    def may_differ(self) -> Sequence[str]:
+        """Kinds of journey whose answers may differ between arms."""
+        return tuple(self.about.get("allow_differences", ()))
+
+    @property
     def staying_on_http2(self) -> list[str]:
         """Names of the topologies whose clients speak HTTP/2 beside others' that speak HTTP/3."""
         if all(arm.switches.http != HTTP3 for arm in self.arms):
