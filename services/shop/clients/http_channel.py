@@ -176,11 +176,7 @@ class HttpChannel:
                 raise away(self.peer) from error
 
     def unreadable(self, received: HttpAnswer, call: str, what: str) -> ShopError:
-        """Returns the error of an answer that is not of the service's own making: the one that fits its status.
-
-        Args:
-            what: What the service's own answers are, for the log.
-        """
+        """Returns the error of an answer that is not of the service's own making: the one that fits its status."""
         if received.status == 504:
             return late(self.peer)
         if received.status in (429, 502, 503):

@@ -139,9 +139,6 @@ class ThriftPeer(ABC, Generic[P]):
     async def call(self, method: str, request: object) -> object:
         """Calls a method; repeats a read that is not answered.
 
-        Returns:
-            The struct that it answers with, or None.
-
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """

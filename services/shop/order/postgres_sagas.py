@@ -184,11 +184,7 @@ class Driver:
 
 
 class PostgresCheckouts:
-    """The checkout store in the schema `shop_order`.
-
-    Args:
-        tells: Whether events are delivered.
-    """
+    """The checkout store in the schema `shop_order`."""
 
     def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database

@@ -45,11 +45,7 @@ def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
 
 
 def refused_capture(checkout_id: str, order_id: int, stored: StoredPayment | None) -> FailedPrecondition:
-    """Returns the error that says why a payment cannot be captured for an order.
-
-    Args:
-        stored: The checkout's payment; None if there is none.
-    """
+    """Returns the error that says why a payment cannot be captured for an order."""
     if stored is None:
         return FailedPrecondition(f"checkout {checkout_id} has no authorised payment", field="checkout_id")
     payment = stored.payment

@@ -34,9 +34,6 @@ class OutgoingCall(ABC):
     Args:
         name: Name of its span, one of a small number of names.
         attributes: Attributes of the span; never personal or payment data.
-
-    Attributes:
-        span: Its span; None if the request in hand is not traced.
     """
 
     __slots__ = ("_began", "_runtime", "span")

@@ -31,9 +31,6 @@ class Retries:
     async def tried(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
         """Makes a call, and makes it again if it was not answered.
 
-        Args:
-            again: Whether it may be made again, since it changes nothing.
-
         Raises:
             Unavailable: There is no answer.
         """

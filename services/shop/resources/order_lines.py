@@ -20,11 +20,7 @@ _SCOPE = "order-lines"
 
 
 def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrderLine]], page_token_key: bytes) -> None:
-    """Declares the route of order lines.
-
-    Args:
-        stream: Reads the lines: `OrderClient.stream_order_lines`.
-    """
+    """Declares the route of order lines."""
 
     @api.api_route(**reading("order lines", OrderClient.stream_order_lines))
     async def list_order_lines(

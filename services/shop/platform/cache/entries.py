@@ -66,11 +66,7 @@ class Entries(Generic[T]):
         self._decoder = msgspec.msgpack.Decoder(form)
 
     async def read(self, ids: Sequence[int], load: Callable[[Sequence[int]], Awaitable[Collection[T]]]) -> list[T]:
-        """Returns the rows that exist, in any order.
-
-        Args:
-            load: Reads rows that the cache does not have.
-        """
+        """Returns the rows that exist, in any order."""
         keys = list(map(self._key, ids))
         lease = b"?" + os.urandom(8)
         values = await self._cache.ask("GET", self._kind, "EVAL", TAKE, len(keys), *keys, lease, LEASE_MS)

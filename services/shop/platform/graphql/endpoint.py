@@ -160,9 +160,6 @@ class Endpoint:
 class _GraphQLHttpRequest(HttpRequest):
     """One request over HTTP.
 
-    Args:
-        work: Answers it, or raises `Refused`.
-
     Attributes:
         is_read: Whether all of it has arrived, so that what is late is its execution.
     """

@@ -52,9 +52,6 @@ class Execution:
     Args:
         fields: Fields of an item, by the identity of the list's node in the document; filled as lists are met.
         limit: Most fields that the items of its lists may have; None for no limit.
-
-    Attributes:
-        error: Why it was stopped; None if it was not.
     """
 
     __slots__ = ("_fields", "_left", "_limit", "_passes", "_turn", "error")

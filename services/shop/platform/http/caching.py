@@ -30,11 +30,7 @@ NO_STORE = (b"cache-control", b"no-store")
 
 
 class Policy(NamedTuple):
-    """How one kind of answer may be cached.
-
-    Attributes:
-        vary: The request headers on which the answer depends.
-    """
+    """How one kind of answer may be cached."""
 
     cache_control: Header
     vary: Header

@@ -49,9 +49,6 @@ class _Server(uvicorn.Server):
 
         A connection that is closed between two requests may meet one that is on its way, and whoever sent that cannot
         know whether it was served.
-
-        Args:
-            limit_s: How long to wait for connections that nobody uses, in seconds.
         """
         self.config.encoded_headers.append(CLOSE)  # from the next second on
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]

@@ -90,9 +90,6 @@ def removed() -> Answer[None]:
 async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
     """Returns what the client read, so that the change is made only to that: others may change it meanwhile.
 
-    Args:
-        read: Reads the resource, whose entity tag the client has.
-
     Returns:
         The resource; None if the client asks for no condition.
 

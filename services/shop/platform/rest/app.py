@@ -41,11 +41,7 @@ def rest_api(
     incoming: Incoming,
     published: Mapping[type, Published],
 ) -> FastAPI:
-    """Returns an application without routes; add the docs (`add_docs`) after them.
-
-    Args:
-        published: How the schemas of the types that its routes answer with are published.
-    """
+    """Returns an application without routes; add the docs (`add_docs`) after them."""
     register_url_convertor("name", NameConvertor())
     api = FastAPI(
         title=title,

@@ -85,11 +85,7 @@ def creating(tag: str, method: Method, *, problems: Sequence[int] = (), located:
 
 
 def changing(tag: str, method: Method, *, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`.
-
-    Args:
-        body: Whether it takes a body.
-    """
+    """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`."""
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}
     with_body = _WITH_BODY if body else ()
     return _declared(tag, 200, "As it is now.", headers, method, [*_ALWAYS, *with_body, 404, *problems])

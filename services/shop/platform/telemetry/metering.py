@@ -102,9 +102,6 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
 
     A thread answers those who ask, so that no request waits for it longer than for another thread's turn.
 
-    Yields:
-        What measures; None if nothing is measured.
-
     Raises:
         StartError: The port is in use.
     """

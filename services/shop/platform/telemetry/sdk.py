@@ -83,11 +83,7 @@ def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> Tr
 async def sdk_tracing(
     processor: SpanProcessor, resource: Mapping[str, str], flush_s: float = FLUSH_S
 ) -> AsyncIterator[SdkTracing]:
-    """Records spans for as long as the context lasts; at its end, the processor exports the rest.
-
-    Args:
-        flush_s: How long the end may take, in seconds.
-    """
+    """Records spans for as long as the context lasts; at its end, the processor exports the rest."""
     provider = tracer_provider(processor, resource)
     trace.set_tracer_provider(provider)
     try:
