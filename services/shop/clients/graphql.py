@@ -127,7 +127,7 @@ class _GraphQLCaller:
         arguments, (after, _) = call.method.bind(*given, **named), call.method.position
 
         async def page(after_id: int, size: int) -> Sequence[object]:
-            return cast(Sequence[object], await self._answer(call, {**arguments, after: after_id, "limit": size}))
+            return cast("Sequence[object]", await self._answer(call, {**arguments, after: after_id, "limit": size}))
 
         return pages(call.method, arguments, page, ROWS_A_PAGE)
 

@@ -166,7 +166,7 @@ class _RestCaller:
 
         async def page(after_id: int, size: int) -> Sequence[object]:
             target = f"{call.template}?{urlencode({after: after_id, 'page_size': size})}"
-            return cast(Sequence[object], self._answer(call, await self._exchange(call, target)))
+            return cast("Sequence[object]", self._answer(call, await self._exchange(call, target)))
 
         return pages(call.method, call.method.bind(*given, **named), page, LARGEST_PAGE)
 

@@ -110,7 +110,7 @@ class PortMethod(Generic[Q, R]):
         """Returns the arguments of a call by name, with defaults for the others."""
         arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
         for name in self._sequences:
-            arguments[name] = list(cast(Iterable[object], arguments[name]))
+            arguments[name] = list(cast("Iterable[object]", arguments[name]))
         return arguments
 
     def value(self, answer: object) -> R:
@@ -118,13 +118,13 @@ class PortMethod(Generic[Q, R]):
         if self.answer is type(None):
             answer = None
         elif self.answer is _REVIEWS:
-            answer = {each.product_id: each.reviews for each in cast(list[ProductReviews], answer)}
+            answer = {each.product_id: each.reviews for each in cast("list[ProductReviews]", answer)}
         return cast(R, answer)
 
     def answer_of(self, value: object) -> object:
         """Returns the answer to encode for what the method returns: the opposite of `value`."""
         if self.answer is _REVIEWS:
-            reviews_of = cast(Mapping[int, Sequence[Review]], value)
+            reviews_of = cast("Mapping[int, Sequence[Review]]", value)
             return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in reviews_of.items()]
         return value
 

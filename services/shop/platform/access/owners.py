@@ -35,7 +35,7 @@ def apply_owner_rules(service: Service[P], port: object) -> P:
             return _of_each(method) if "." in path else _of_answer(method, service.name)
         if owner in reads:
             return _of_read(method, _of_answer(getattr(port, reads[owner]), service.name))
-        return cast(Callable[..., object], method)
+        return cast("Callable[..., object]", method)
 
     return service.implement(apply)
 

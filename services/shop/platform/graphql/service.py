@@ -137,7 +137,7 @@ class _Resolver:
         return method(*[read(given) for read in self._placed], **named)
 
     async def run(self, info: ServiceInfo, given: Given) -> object:
-        value = await cast(Awaitable[object], self._begin(info, given))
+        value = await cast("Awaitable[object]", self._begin(info, given))
         return True if self._method.answer is type(None) else self._method.answer_of(value)
 
     async def rows(self, info: ServiceInfo, given: Given) -> list[object]:
@@ -146,11 +146,11 @@ class _Resolver:
         if limit <= MAX_ROWS:
             given = {**given, "limit": min(limit, ROWS_A_PAGE)}
         # Closed even when the caller's time runs out in the middle: it holds a database connection.
-        async with aclosing(cast(AsyncGenerator[list[object]], self._begin(info, given))) as chunks:
+        async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
             return [row async for chunk in chunks for row in chunk]
 
     async def follow(self, info: ServiceInfo, given: Given) -> AsyncGenerator[object]:
-        async with aclosing(cast(AsyncGenerator[object], self._begin(info, given))) as events:
+        async with aclosing(cast("AsyncGenerator[object]", self._begin(info, given))) as events:
             async for event in events:
                 yield event
 

@@ -28,8 +28,8 @@ COMPACT = TCompactProtocolAcceleratedFactory(LARGEST_ANSWER, MOST_ITEMS, fallbac
 JSON = TJSONProtocolFactory()
 CALL, REPLY, EXCEPTION = TMessageType.CALL, TMessageType.REPLY, TMessageType.EXCEPTION
 
-_BITS = {TType.BYTE: 8, TType.I16: 16, TType.I32: 32, TType.I64: 64}
-_EMPTY: Mapping[int, object] = MappingProxyType(
+_BITS: Mapping[object, int] = {TType.BYTE: 8, TType.I16: 16, TType.I32: 32, TType.I64: 64}
+_EMPTY: Mapping[object, object] = MappingProxyType(
     {**dict.fromkeys(_BITS, 0), TType.BOOL: False, TType.DOUBLE: 0.0, TType.STRING: "", TType.LIST: (), TType.MAP: {}}
 )
 
@@ -139,7 +139,7 @@ def complete(struct: S, at: str = "") -> S:
         if kind == TType.STRUCT:
             complete(cast(Struct, value), f"{field}.")
         elif kind == TType.LIST and of[0] == TType.STRUCT:
-            for index, one in enumerate(cast(Sequence[Struct], value)):
+            for index, one in enumerate(cast("Sequence[Struct]", value)):
                 complete(one, f"{field}[{index}].")
         elif not (_all_fit(value, of[0]) if kind == TType.LIST else _fits(value, kind)):
             raise InvalidArgument(f"{field} is out of range", field=field)
@@ -162,15 +162,15 @@ def _fill(struct: Struct) -> list[tuple[int, str, Sequence[type], object]]:
 
 
 def _all_fit(values: object, kind: object) -> bool:
-    return all(_fits(value, kind) for value in cast(Sequence[object], values))
+    return all(_fits(value, kind) for value in cast("Sequence[object]", values))
 
 
 def _fits(value: object, kind: object) -> bool:
-    if isinstance(value, str):
+    if kind in _BITS:
+        return cast(int, value).bit_length() < _BITS[kind]
+    if kind == TType.STRING:
         try:
-            value.encode()
+            cast(str, value).encode()
         except UnicodeEncodeError:
             return False
-    elif isinstance(value, int) and kind in _BITS:
-        return value.bit_length() < _BITS[kind]
     return True
