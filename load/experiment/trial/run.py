@@ -70,9 +70,8 @@ def run_trial(
 
     clock = Clock()
     sample = tapes.parity if parity_in_full else tapes.spot_check
-    of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
-    warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed if sending.warm_rate is None else None)
-    load = Load(of_arm.load, sending.duration_s, sending.closed, sending.connections, sending.steps)
+    sending = plan.sending(arm)
+    warmup, load = loads_of(tapes, plan, arm)
     compared = not (sending.overload or arm.probe) or load.tape.journeys <= MAX_COMPARED
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare, plan.may_differ):
@@ -94,6 +93,13 @@ def run_trial(
     clock.lap("stop")
     trial = replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
     return replace(trial, observed=observed.rows, generator={**trial.generator, **observed.account})
+
+
+def loads_of(tapes: Tapes, plan: Plan, arm: Arm) -> tuple[Load, Load]:
+    """The warm-up and the counted load of an arm."""
+    of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
+    warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed if sending.warm_rate is None else None)
+    return warmup, Load(of_arm.load, sending.duration_s, sending.closed, sending.connections, sending.steps)
 
 
 @contextmanager
