@@ -24,7 +24,11 @@ from mesh.errors import PortError
 settings.register_profile("hopwise", deadline=None, max_examples=50)
 settings.load_profile("hopwise")
 
-SHARED_SYSTEMS = ("services/tests/integration/edge/", "load/tests/integration/running/")
+SHARED_SYSTEMS = (
+    "services/tests/integration/edge/",
+    "load/tests/integration/running/",
+    "mesh/tests/integration/meshed/",
+)
 """Folders whose files share systems that take seconds to start: one worker runs all of them."""
 
 BASES = range(10_000, 17_800, 200)

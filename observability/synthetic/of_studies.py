@@ -30,7 +30,6 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
         source="",
         published="",
         topologies=[],
-        why_topologies="",
         loads=["flat"],
         reason="",
     )

@@ -19,7 +19,12 @@ GONE = "SELECT id FROM shop_shared.deleted_user"
 
 
 class MemoryPayments:
-    """The payment store in one process."""
+    """The payment store in one process.
+
+    Args:
+        payments: The payments.
+        gone: Users whose accounts are gone.
+    """
 
     def __init__(self, payments: Iterable[StoredPayment] = (), gone: Set[int] = frozenset()) -> None:
         self._of_checkout: dict[str, StoredPayment] = {}

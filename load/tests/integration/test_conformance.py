@@ -12,7 +12,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
 
+from experiment.cli import app
 from experiment.commands import conformance as command
 from experiment.parity import conformance
 from experiment.parity.conformance import Law, laws_of, run_suites
@@ -42,11 +44,6 @@ def read(path: Path) -> str:
         return ""
 
 
-def conformance_of(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "experiment", "conformance", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -62,8 +59,8 @@ def conformance_of(*arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_what_cannot_be_tested_is_named(arguments: Sequence[str], code: int, said: str) -> None:
-    done = conformance_of(*arguments)
-    assert done.returncode == code, done.stderr
+    done = CliRunner().invoke(app, ["conformance", *arguments])
+    assert done.exit_code == code, done.stderr
     assert said in " ".join(done.stderr.split())
 
 
@@ -76,7 +73,9 @@ def test_no_test_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_a_program_that_only_fails_is_not_tried_any_further() -> None:
     command = "/bin/sh -c 'echo error: no such table >&2; exit 3'"
-    done = conformance_of("--component", "payment", "--command", command, "--json")
+    experiment = [sys.executable, "-m", "experiment", "conformance", "--json"]
+    arguments = [*experiment, "--component", "payment", "--command", command]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 1, done.stderr
     laws = json.loads(done.stdout)
     assert {law["verdict"] for law in laws} == {"FAILS"}

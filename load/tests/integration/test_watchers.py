@@ -34,7 +34,7 @@ from mesh.native.system import System
 
 UPDATES = int(os.environ.get("WATCHED_UPDATES", "0"))
 """How many updates to wait for, with 1,900 customers and everything killed again and again; 0 for the short test."""
-WATCHERS, RATE, PAUSE_S = (1_900, 40.0, 12.0) if UPDATES else (60, 20.0, 3.0)
+WATCHERS, RATE, PAUSE_S = (1_900, 40.0, 12.0) if UPDATES else (60, 10.0, 3.0)
 LOAD_S = 1.05 * UPDATES / (2 * RATE) if UPDATES else 14.0
 """Each checkout makes two updates."""
 INTERVAL_S = 5.0

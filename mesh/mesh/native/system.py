@@ -334,13 +334,7 @@ class System(Run):
         return [
             *store,
             *before,
-            database_task(
-                self.database,
-                self._data,
-                after=frozenset(item.name for item in store),
-                monitored=measures,
-                checkout=self.topology.checkout,
-            ),
+            database_task(self.database, self._data, after=frozenset(item.name for item in store), monitored=measures),
             *(
                 exporter_component(exporter, program, self.database, self._cache, self.ports)
                 for exporter, program in self._exporters.items()

@@ -11,12 +11,12 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
 import yaml
+from stand_ins.prometheus import ask, needs_prometheus, until, value
 
 from mesh.cli import monitored, show
 from mesh.components.exporters import OF_POSTGRES, OF_VALKEY
@@ -29,9 +29,6 @@ from mesh.paths import ALERT_RULES, ROOT
 from mesh.supervisor.running_state import State
 
 pytestmark = pytest.mark.integration
-LIMIT_S = 60.0
-MOST_SERIES = 250
-"""Of a sidecar that calls five services: two directions, each with a histogram, for each."""
 TRACE = uuid.uuid4().hex
 DASHBOARDS = sorted((ROOT / "observability" / "grafana").glob("*.json"))
 RULES: dict[str, Any] = yaml.safe_load(ALERT_RULES.read_text())
@@ -55,9 +52,6 @@ needs_promtool = pytest.mark.skipif(
 )
 MISSING = [each.missing for each in (OF_POSTGRES, OF_VALKEY) if each.find(os.environ) is None]
 needs_exporters = pytest.mark.skipif(bool(MISSING), reason=f"nobody has asked the stores: {'; '.join(MISSING)}")
-needs_prometheus = pytest.mark.skipif(
-    shutil.which("prometheus") is None, reason="there is no prometheus on PATH: nobody has asked for the metrics"
-)
 
 
 def expressions() -> dict[str, list[str]]:
@@ -74,40 +68,12 @@ def names(expression: str) -> set[str]:
     return set(NAME.findall(BY.sub("", STRING.sub("", expression))))
 
 
-@contextmanager
-def watched(ports: Ports, **given: str) -> Iterator[System]:
-    """A shop beside which Prometheus runs."""
-    switches = parse_switches(metrics="on", **given)
-    topology = load_topology("hybrid", updates=switches.updates)
-    with System(topology, switches, ports, "watched", monitor=True) as system:
-        yield system
-
-
 @pytest.fixture(scope="module")
-def shop(free_ports: Callable[[], Ports]) -> Iterator[System]:
-    with watched(free_ports(), updates="on", cache="valkey", replicas="product:2") as system:
+def shop(shop_ports: Ports) -> Iterator[System]:
+    """A shop with a Prometheus."""
+    switches = parse_switches(metrics="on", updates="on", cache="valkey", replicas="product:2")
+    with System(load_topology("hybrid", updates="on"), switches, shop_ports, "watched", monitor=True) as system:
         yield system
-
-
-def asked(shop: System, path: str, **query: str) -> Any:
-    """What Prometheus answers."""
-    answer = httpx.get(f"{shop.urls['Prometheus']}/api/v1/{path}", params=query, trust_env=False)
-    assert answer.status_code == 200, answer.text
-    return answer.json()["data"]
-
-
-def until(condition: Callable[[], Any]) -> Any:
-    """Waits until something is there; returns it."""
-    limit = time.monotonic() + LIMIT_S
-    while not (there := condition()):
-        assert time.monotonic() < limit
-        time.sleep(0.2)
-    return there
-
-
-def value(shop: System, query: str) -> float:
-    found = asked(shop, "query", query=query)["result"]
-    return float(found[0]["value"][1]) if found else 0.0
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +94,7 @@ def browsed(shop: System) -> None:
 @needs_prometheus
 def test_every_component_is_asked_and_answers(shop: System) -> None:
     def all_are_up() -> dict[str, list[str]] | None:
-        targets = asked(shop, "targets", state="active")["activeTargets"]
+        targets = ask(shop, "targets", state="active")["activeTargets"]
         if any(target["health"] != "up" for target in targets):
             return None
         jobs: dict[str, list[str]] = {}
@@ -145,14 +111,14 @@ def test_every_component_is_asked_and_answers(shop: System) -> None:
 @needs_prometheus
 @pytest.mark.usefixtures("browsed")
 def test_every_name_in_rules_and_dashboards_is_a_metric_that_is_there(shop: System) -> None:
-    known = set(asked(shop, "label/__name__/values")) | {"ALERTS"} | set(ONLY_WITH)
+    known = set(ask(shop, "label/__name__/values")) | {"ALERTS"} | set(ONLY_WITH)
     # Those over hours are there a minute after the start.
     known |= {rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule}
     read = {(file, name) for file, listed in expressions().items() for one in listed for name in names(one)}
     assert len(read) > 20
     unasked = tuple(each.prefix for each in (OF_POSTGRES, OF_VALKEY) if each.find(os.environ) is None)
     assert sorted((file, name) for file, name in read if name not in known and not name.startswith(unasked)) == []
-    rules = [rule for group in asked(shop, "rules")["groups"] for rule in group["rules"]]
+    rules = [rule for group in ask(shop, "rules")["groups"] for rule in group["rules"]]
     assert len(rules) == sum(len(group["rules"]) for group in RULES["groups"])
     assert [rule for rule in rules if rule.get("lastError")] == []
 
@@ -175,7 +141,7 @@ def test_both_stores_say_how_they_fare(shop: System) -> None:
 def test_a_time_leads_to_its_trace(shop: System) -> None:
     for name in ("http_server_request_duration_seconds_bucket", "rpc_server_call_duration_seconds_bucket"):
         now = time.time()
-        found = asked(shop, "query_exemplars", query=name, start=str(now - 600), end=str(now + 60))
+        found = ask(shop, "query_exemplars", query=name, start=str(now - 600), end=str(now + 60))
         assert {one["labels"]["trace_id"] for series in found for one in series["exemplars"]} == {TRACE}
 
 
@@ -184,7 +150,7 @@ def test_a_time_leads_to_its_trace(shop: System) -> None:
 def test_both_protocols_count_for_the_objective(shop: System) -> None:
     of_browse = 'http_server_request_duration_seconds_count{entered="true"}'
     routes = {"/graphql", "/v1/products"}
-    found = asked(shop, "query", query=of_browse)["result"]
+    found = ask(shop, "query", query=of_browse)["result"]
     assert routes <= {series["metric"]["http_route"] for series in found}
     assert value(shop, 'objective:requests:rate1m{objective="browse"}') > 0
 
@@ -205,37 +171,6 @@ def test_a_component_that_is_away_is_told_and_what_fails_for_it_counts_as_a_faul
     refused = answers + '{job="rest-gateway", http_response_status_code="400", error_type=""}'
     assert value(shop, refused) == 1
     until(lambda: value(shop, 'count(ALERTS{alertname="ComponentDown", job="product"})') == 2)
-
-
-@needs_prometheus
-def test_each_sidecar_shows_a_bounded_number_of_series_by_the_component_that_it_stands_beside(
-    shop_ports: Ports,
-) -> None:
-    with watched(shop_ports, mesh="envoy", mtls="on") as meshed:
-        components = {one.component for one in meshed.workloads}
-        up = 'up{job=~".*-sidecar"} == 1'
-        until(lambda: len(asked(meshed, "query", query=up)["result"]) == len(components))
-        found = {
-            (one["metric"]["job"], one["metric"]["component"]) for one in asked(meshed, "query", query=up)["result"]
-        }
-        assert found == {(f"{name}-sidecar", name) for name in components}
-        query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
-
-        def passed() -> bool:
-            with httpx.Client(base_url=meshed.url, trust_env=False) as client:
-                assert client.post("/graphql", json=query).status_code == 200
-            calls = 'envoy_cluster_upstream_rq_xx{component="graphql-gateway", envoy_cluster_name=~"outbound.*product"}'
-            return value(meshed, calls) > 0
-
-        until(passed)
-        answered = 'envoy_http_downstream_rq_xx{component="product", envoy_response_code_class="2"}'
-        until(lambda: value(meshed, answered) > 0)
-        assert value(meshed, 'min(envoy_server_days_until_first_cert_expiring{component!=""})') > 7
-        counted = asked(meshed, "query", query='count by (component) ({component!="", __name__=~"envoy_.*"})')["result"]
-        assert {one["metric"]["component"] for one in counted} == components
-        assert max(float(one["value"][1]) for one in counted) < MOST_SERIES
-        (gateway,) = (one for one in meshed.workloads if one.component == "graphql-gateway")
-        assert f"\n{EJECTED}{{" in httpx.get(f"http://{gateway.metrics}/stats/prometheus", trust_env=False).text
 
 
 @needs_promtool

@@ -12,7 +12,7 @@ from typing import Self
 
 import httpx
 import pytest
-from stand_ins.stored_spans import stored_spans
+from stand_ins.stored_spans import count_spans, stored_spans
 
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
@@ -39,7 +39,7 @@ def shop(shop_ports: Ports) -> Iterator[System]:
 
 
 class Readers:
-    """Clients that read a product through edge and gateway, all the time that the context lasts."""
+    """Clients that read a product through edge and gateway while the context lasts, up to 50 times a second each."""
 
     def __init__(self, shop: System) -> None:
         self._url = f"{shop.url}/v1/products/1"
@@ -77,6 +77,7 @@ class Readers:
                 except httpx.RemoteProtocolError:
                     status = BROKEN_OFF
                 self.answers.append((asked, status))
+                time.sleep(0.02)
 
 
 def instances(shop: System, number: int) -> set[tuple[str, str]]:
@@ -139,3 +140,11 @@ def test_a_replica_that_dies_is_named(shop: System) -> None:
         time.sleep(0.05)
     assert [error.component for error in ended] == ["product-2"]
     shop.restart("product-2")
+
+
+def test_every_span_of_the_last_request_arrives(shop: System) -> None:
+    trace = f"{TRACE}99"
+    headers = {"traceparent": f"00-{trace}-{PARENT}-01"}
+    httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False).raise_for_status()
+    shop.stop_serving()
+    assert count_spans(shop, trace, least=7) == {"edge": 2, "rest-gateway": 2, "product": 3}

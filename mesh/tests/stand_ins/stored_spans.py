@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+
 import httpx
 
 from mesh.native.system import System
@@ -19,3 +22,15 @@ def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
         )
         for spans in answer.json()["result"]["resourceSpans"]
     ]
+
+
+def count_spans(shop: System, trace: str, least: int, limit_s: float = 10.0) -> Counter[str]:
+    """Number of spans of a trace by component, as soon as there are that many, or after the limit."""
+    until = time.monotonic() + limit_s
+    counts: Counter[str] = Counter()
+    while counts.total() < least and time.monotonic() < until:
+        time.sleep(0.05)
+        counts = Counter()
+        for resource, spans in stored_spans(shop, trace):
+            counts[resource["service.name"]] += spans
+    return counts

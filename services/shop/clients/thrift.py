@@ -62,8 +62,11 @@ def framed_client(stack: AsyncExitStack, service: Service[P], address: str, sock
     """Returns a client of a service over framed Thrift.
 
     Args:
+        stack: Closes its connections.
+        service: The service.
         address: "host:port", or those of its replicas with commas between.
         socket: Path of the Unix domain socket to connect instead of the address.
+        runtime: What traces and measures the calls.
     """
     peer = FramedPeer(service, address.split(","), socket, runtime)
     stack.push_async_callback(peer.close)
@@ -127,7 +130,11 @@ class _Problem(msgspec.Struct):
 
 
 class ThriftPeer(ABC, Generic[P]):
-    """A service as its callers see it over Thrift."""
+    """A service as its callers see it over Thrift.
+
+    Args:
+        service: The service.
+    """
 
     def __init__(self, service: Service[P]) -> None:
         self.service = service
@@ -138,6 +145,13 @@ class ThriftPeer(ABC, Generic[P]):
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
         """Calls a method; repeats a read that is not answered.
+
+        Args:
+            method: Its name in the contract: "GetProduct".
+            request: The struct to send.
+
+        Returns:
+            The struct that it answers with, or None.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
@@ -173,7 +187,12 @@ class ThriftPeer(ABC, Generic[P]):
 
 
 class HttpPeer(ThriftPeer[P]):
-    """A service over TJSON and HTTP."""
+    """A service over TJSON and HTTP.
+
+    Args:
+        service: The service.
+        channel: Sends the requests.
+    """
 
     def __init__(self, service: Service[P], channel: HttpChannel) -> None:
         super().__init__(service)
@@ -227,8 +246,10 @@ class FramedPeer(ThriftPeer[P]):
     """A service over framed Thrift, whose connections carry one call at a time each.
 
     Args:
+        service: The service.
         addresses: "host:port" of each of its replicas, which get the calls in turn, unless they refuse them.
         socket: Path of the Unix domain socket to connect instead of the addresses.
+        runtime: What traces and measures the calls.
     """
 
     def __init__(

@@ -66,7 +66,12 @@ MARK_READ = Statement(
 
 
 class PostgresNotifications:
-    """The notification store in the schema `shop_notification`."""
+    """The notification store in the schema `shop_notification`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+        traces: Records the traces of events.
+    """
 
     def __init__(self, database: Database, traces: EventTraces = NOT_TRACED) -> None:
         self._database = database

@@ -66,6 +66,7 @@ class PostgresOrders:
     """The order store in the schema `shop_order`.
 
     Args:
+        database: Connections whose search_path is that schema.
         tells: Whether events are delivered.
     """
 

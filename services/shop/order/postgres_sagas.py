@@ -184,7 +184,13 @@ class Driver:
 
 
 class PostgresCheckouts:
-    """The checkout store in the schema `shop_order`."""
+    """The checkout store in the schema `shop_order`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+        driver: This process.
+        tells: Whether events are delivered.
+    """
 
     def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database
@@ -265,7 +271,13 @@ class PostgresCheckouts:
 
 
 class PostgresCancellations:
-    """The cancellation store in the schema `shop_order`."""
+    """The cancellation store in the schema `shop_order`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+        driver: This process.
+        tells: Whether events are delivered.
+    """
 
     def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database

@@ -56,7 +56,11 @@ VOID = Statement(
 
 
 class PostgresPayments:
-    """The payment store in the schema `shop_payment`."""
+    """The payment store in the schema `shop_payment`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

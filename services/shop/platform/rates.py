@@ -9,9 +9,10 @@ MAX_KEYS = 100_000
 
 
 class Rates:
-    """Counts events by key: each may have a burst of them at once, and as many again in the course of a window.
+    """Counts events by key: each may have a burst of them at once, and as many again in the course of a window (GCRA).
 
-    The algorithm is GCRA.
+    Args:
+        window_s: The window, in seconds.
     """
 
     def __init__(self, window_s: float) -> None:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 class CachedProductStore:
-    """The catalogue's tables; pages, reviews, rows and documents are read past the cache."""
+    """The catalogue's tables; pages, reviews, rows and documents are read past the cache.
+
+    Args:
+        store: The tables.
+        products: Products in the cache.
+    """
 
     def __init__(self, store: ProductStore, products: Entries[Product]) -> None:
         self._store = store
@@ -59,6 +64,7 @@ class _Noting:
     """A transaction that notes the products that it changes.
 
     Args:
+        stock: The transaction.
         changed: Set of their ids, filled as it goes on.
     """
 

@@ -139,7 +139,11 @@ DELETE = Statement("DELETE product", "DELETE FROM product WHERE id = $1")
 
 
 class PostgresStockTransaction:
-    """One transaction on stock."""
+    """One transaction on stock.
+
+    Args:
+        connection: A connection inside a transaction.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -187,7 +191,11 @@ class PostgresStockTransaction:
 
 
 class PostgresProductStore:
-    """The catalogue's tables."""
+    """The catalogue's tables.
+
+    Args:
+        database: Connections of the service's role.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class CachedUserStore:
-    """The accounts' table; logins and pages go past the cache, and password hashes are never in it."""
+    """The accounts' table; logins and pages go past the cache, and password hashes are never in it.
+
+    Args:
+        store: The table.
+        users: Users in the cache.
+    """
 
     def __init__(self, store: UserStore, users: Entries[User]) -> None:
         self._store = store

@@ -86,7 +86,11 @@ FORGET_FAILURES = Statement(
 
 
 class PostgresUserStore:
-    """The accounts' table."""
+    """The accounts' table.
+
+    Args:
+        database: Connections of the service's role.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -50,15 +50,15 @@ def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
     shop_ports: Ports,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    struck = ran(tmp_path, monkeypatch, shop_ports.base, topologies="hybrid", faults="crash:order")
+    struck = ran(tmp_path, monkeypatch, shop_ports.base, topologies="hybrid", faults="crash:order", rate="10")
     # Whoever repeats a purchase tells nothing of how far that has come.
     assert len(set(re.findall(r"replay: \d+ of (\d+) journeys", capfd.readouterr().err))) == 1
     crash = struck["crash:order"]
     assert crash["broken"] == []
     assert (crash["unanswered"], crash["unsettled"], crash["over"]) == (0, 0, True)
-    assert crash["repeated"] > 10
+    assert crash["repeated"] > 5
     assert crash["failed_journeys"]["checkout"] == crash["repeated"]
-    assert crash["checkouts"] > 100
+    assert crash["checkouts"] > 50
     assert 0 < crash["failing_s"] < crash["lasted_s"] + 5
 
 
@@ -66,10 +66,12 @@ def test_a_service_that_answers_for_another_one_which_is_away_is_not_taken_for_a
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
     base, fault = shop_ports.base, "expire:payment-sidecar"
-    struck = ran(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on")
-    assert struck[fault]["repeated"] > 10
+    struck = ran(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on", rate="10")
+    assert struck[fault]["repeated"] > 5
     assert said(struck[fault])
-    assert [message for message in said(struck[fault]) if "payment service does not answer" not in message] == []
+    # A purchase that was under way may have its order, and lack the capture of its payment.
+    expected = ("the payment service does not answer", "the order is stored but not paid yet")
+    assert [message for message in said(struck[fault]) if not any(text in message for text in expected)] == []
     assert (struck[fault]["broken"], struck[fault]["unanswered"], struck[fault]["over"]) == ([], 0, True)
 
 

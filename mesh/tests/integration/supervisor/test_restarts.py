@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
-import psutil
 import pytest
 
-from mesh.components.postgres import database
-from mesh.components.shop_processes import role_passwords
 from mesh.description.ports import Ports
 from mesh.errors import ComponentDiedError
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component
 from mesh.supervisor.restarts import LASTS_S, MOST, Restarts
 from mesh.supervisor.run import Run
-from mesh.supervisor.running_state import component_table
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 LIMIT_S = 60.0
@@ -174,58 +168,3 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         kill(run, "frail")
         with pytest.raises(ComponentDiedError, match=f"frail was restarted {MOST} times in a row"):
             restarts.look()
-
-
-def mesh(ports: Ports, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mesh", *arguments],
-        env={**os.environ, "SHOP_PORT_BASE": str(ports.base), "DATABASE_URL": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
-def test_a_shop_that_is_up_outlives_its_components(shop_ports: Ports) -> None:
-    folder = RunFolder.of(shop_ports.base)
-    up = mesh(shop_ports, "up", "--detach")
-    try:
-        assert up.returncode == 0, up.stderr
-        for victim in ("order", "postgres", "edge"):
-            before = components(folder)[victim]
-            os.kill(int(str(before["pid"])), signal.SIGKILL)
-            wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
-            wait_for(lambda: answers(shop_ports))
-        assert "order exited during the run, by SIGKILL" in (folder.path / "up.log").read_text()
-        assert "restarts" in mesh(shop_ports, "status").stdout
-        no_secret_is_seen(shop_ports, folder)
-    finally:
-        mesh(shop_ports, "down")
-    shop_ports.require_free(shop_ports.offsets)
-
-
-def components(folder: RunFolder) -> dict[str, dict[str, object]]:
-    return {str(row["component"]): row for row in component_table(folder)}
-
-
-def revived(folder: RunFolder, name: str, pid: object) -> bool:
-    now = components(folder).get(name)
-    return now is not None and bool(now["running"]) and now["pid"] != pid and now["restarts"] == 1
-
-
-def answers(ports: Ports) -> bool:
-    query = {"query": "{ products(first: 1) { edges { node { title } } } }"}
-    answer = httpx.post(f"{ports.url('edge')}/graphql", json=query, trust_env=False, timeout=10)
-    return answer.status_code == 200 and "errors" not in answer.json()
-
-
-def no_secret_is_seen(ports: Ports, folder: RunFolder) -> None:
-    """Looks for the database's passwords where every user of the machine, or whoever gets the logs, can see them."""
-    db = database(ports, {}, folder)
-    secrets = [folder.postgres_password.read_text(), *role_passwords(db).values()]
-    seen = {str(path): path.read_text(errors="replace") for path in folder.path.rglob("*") if path.is_file()}
-    del seen[str(folder.postgres_password)]
-    for process in psutil.process_iter(["cmdline"]):
-        seen[f"process {process.pid}"] = " ".join(process.info["cmdline"] or [])
-    assert [where for where, text in seen.items() if any(secret in text for secret in secrets)] == []

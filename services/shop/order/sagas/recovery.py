@@ -20,7 +20,13 @@ PERIOD_S = 1.0
 
 
 class Recovery:
-    """Finishes sagas that nobody drives any more."""
+    """Finishes sagas that nobody drives any more.
+
+    Args:
+        checkouts: The checkouts.
+        cancellations: The cancellations.
+        period_s: Pause between two sweeps, in seconds.
+    """
 
     def __init__(
         self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation], *, period_s: float = PERIOD_S
@@ -40,7 +46,10 @@ class Recovery:
             await asyncio.sleep(self._period_s)
 
     async def sweep(self) -> int:
-        """Takes up every stuck saga once; returns how many it finished.
+        """Takes up every stuck saga once.
+
+        Returns:
+            How many it finished.
 
         Raises:
             ShopError: The database does not answer.

@@ -29,7 +29,13 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 
 
 class MeteredPool:
-    """Stands before a pool, with the methods of it that are used."""
+    """Stands before a pool, with the methods of it that are used.
+
+    Args:
+        pool: The pool.
+        name: Its name among those of the process.
+        meters: What measures.
+    """
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
         self.close, self.terminate = pool.close, pool.terminate

@@ -73,7 +73,12 @@ def _by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
 
 
 def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> TracerProvider:
-    """Returns a provider of tracers."""
+    """Returns a provider of tracers.
+
+    Args:
+        processor: Exports the spans.
+        resource: Attributes of what the spans belong to.
+    """
     provider = TracerProvider(ParentBased(ALWAYS_OFF), Resource.create(resource), shutdown_on_exit=False)
     provider.add_span_processor(processor)
     return provider
@@ -83,7 +88,13 @@ def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> Tr
 async def sdk_tracing(
     processor: SpanProcessor, resource: Mapping[str, str], flush_s: float = FLUSH_S
 ) -> AsyncIterator[SdkTracing]:
-    """Records spans for as long as the context lasts; at its end, the processor exports the rest."""
+    """Records spans for as long as the context lasts; at its end, the processor exports the rest.
+
+    Args:
+        processor: Exports the spans.
+        resource: Attributes of what the spans belong to.
+        flush_s: How long the end may take, in seconds.
+    """
     provider = tracer_provider(processor, resource)
     trace.set_tracer_provider(provider)
     try:

@@ -33,7 +33,13 @@ def path_of(service: str) -> str:
 
 
 def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlette:
-    """Returns the application."""
+    """Returns the application.
+
+    Args:
+        service: Short name of the service: "product".
+        processor: Its methods.
+        incoming: Answers requests.
+    """
     authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:

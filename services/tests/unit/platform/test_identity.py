@@ -12,6 +12,7 @@ from shop.platform.access.rules import (
     Access,
     Authenticator,
     EdgeIdentity,
+    NoVerifier,
     gateway_authenticator,
     is_internal,
 )
@@ -102,7 +103,7 @@ def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
 
 
 def admit(header: str | None, access: Access = Access.INTERNAL, *, trusts_inside: bool = True) -> None:
-    Authenticator(None, EdgeIdentity(EDGE), trusts_inside=trusts_inside).admit(access, None, header)
+    Authenticator(NoVerifier(), EdgeIdentity(EDGE), trusts_inside=trusts_inside).admit(access, None, header)
 
 
 def test_edge_is_outside_and_others_are_inside() -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,19 +15,15 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from stand_ins import needs_istio
 
-from mesh.components.postgres_owner import STATE, remove_cluster
+from mesh.components.postgres_owner import STATE
 from mesh.components.prometheus import PROMETHEUS
 from mesh.components.shop_processes import role_passwords
-from mesh.description.ports import Ports
-from mesh.description.switches import parse_switches
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, metrics_port, port_name
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, metrics_port, port_name
 from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plugins import PLUGIN_LOG
 from mesh.istio.agents import TRUSTED, agent_folder, token_file
 from mesh.native.system import System
-from mesh.paths import RunFolder
 
 pytestmark = [
     pytest.mark.integration,
@@ -38,7 +32,6 @@ pytestmark = [
 
 STRANGER = Path(__file__).with_name("stranger.py")
 NOBODY = 65534
-MONITOR = shutil.which(PROMETHEUS) is not None
 TOKEN = "token-of-a-customer-7d1f"
 Place = tuple[str, int]
 
@@ -63,8 +56,9 @@ class Surface:
 def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
     """Every port that a run may listen on, by whose it is and its name; any other is a mistake."""
     inside = Surface("what a caller inside gets, without mTLS (ADR 009)")
-    sidecar = Surface("nothing without a certificate of the mesh", is_closed=True) if encrypted else inside
+    sidecar = Surface("nothing without a certificate of the mesh", is_closed=True)
     served = [(name, port_name(name, protocol)) for name in (*GATEWAYS, *SERVICES) for protocol in Protocol]
+    sidecars = {(f"{name}-sidecar", port): sidecar for name, port in served}
     counts = Surface("counts and times", frozenset({"GET /stats/prometheus"}))
     return {
         (EDGE, EDGE): Surface("what a customer gets"),
@@ -74,8 +68,7 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
         ("postgres-exporter", "postgres-exporter-metrics"): Surface("the same", at_any_path=True),
         ("valkey-exporter", "valkey-exporter-metrics"): Surface("the same", at_any_path=True),
         (PROMETHEUS, PROMETHEUS): Surface("the same, and what Prometheus says of itself", at_any_path=True),
-        **dict.fromkeys(served, inside),
-        **{(f"{name}-sidecar", port): sidecar for name, port in served},
+        **(sidecars if encrypted else dict.fromkeys(served, inside)),
         ("postgres", "postgres"): Surface("nothing without a password", is_closed=True),
         ("valkey", "valkey"): Surface("nothing without a password", is_closed=True),
         ("jaeger", "jaeger-otlp-grpc"): Surface("may add spans"),
@@ -87,28 +80,6 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
         ("istiod", "istiod-xds"): Surface("nothing without a token or a certificate of the mesh", is_closed=True),
         ("istiod", "istiod-http"): Surface("counts and the version", frozenset({"GET /metrics", "GET /version"})),
     }
-
-
-@pytest.fixture(
-    scope="module",
-    params=[("none", "off"), ("envoy", "on"), pytest.param(("istio", "on"), marks=needs_istio)],
-    ids="-mtls-".join,
-)
-def shop(request: pytest.FixtureRequest, free_ports: Callable[[], Ports]) -> Iterator[System]:
-    mesh, mtls = request.param
-    switches = parse_switches(mesh=mesh, mtls=mtls, plugins="all", cache="valkey", metrics="on")
-    # Everybody may enter the folder that the run's is in: pytest's own are closed.
-    with tempfile.TemporaryDirectory() as root:
-        Path(root).chmod(0o755)
-        ports = free_ports()
-        folder = RunFolder.of(ports.base, Path(root))
-        try:
-            with System(
-                load_topology("hybrid"), switches, ports, "strangers", folder=folder, monitor=MONITOR
-            ) as system:
-                yield system
-        finally:
-            remove_cluster(folder)
 
 
 @pytest.fixture(scope="module")

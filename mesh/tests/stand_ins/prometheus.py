@@ -1,0 +1,39 @@
+"""What a running Prometheus says, for tests that ask it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from mesh.native.system import System
+
+LIMIT_S = 60.0
+needs_prometheus = pytest.mark.skipif(
+    shutil.which("prometheus") is None, reason="there is no prometheus on PATH: nobody has asked for the metrics"
+)
+
+
+def ask(shop: System, path: str, **query: str) -> Any:
+    """What Prometheus answers."""
+    answer = httpx.get(f"{shop.urls['Prometheus']}/api/v1/{path}", params=query, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Waits until something is there; returns it."""
+    limit = time.monotonic() + LIMIT_S
+    while not (there := condition()):
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+    return there
+
+
+def value(shop: System, query: str) -> float:
+    found = ask(shop, "query", query=query)["result"]
+    return float(found[0]["value"][1]) if found else 0.0

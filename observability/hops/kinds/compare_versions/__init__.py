@@ -1,1 +1,0 @@
-"""Two versions of the shop, side by side in the same blocks."""
