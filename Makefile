@@ -131,6 +131,10 @@ format: $(ENVIRONMENT) format-go ## Format the code
 	@$(VENV)/ruff check --fix -q $(CODE)
 	@$(VENV)/ruff format $(CODE)
 
+.PHONY: clean-versions
+clean-versions: ## Remove the worktrees and environments that compare-versions made
+	@rm -rf .tools/versions; git worktree prune
+
 .PHONY: clean
 clean: ## Remove build outputs and run data of this checkout; keeps results/ and the shared cache
 	@if [ -x $(VENV)/python ]; then $(VENV)/python -m mesh clean || true; fi

@@ -24,8 +24,6 @@ def build_app(
     """Returns the whole application, which compresses large answers.
 
     Args:
-        clients: The services.
-        incoming: Answers requests.
         loaders: Whether reads are batched; without, every resolver makes a call of its own.
         streams: Limits and ends the streams of updates; None where there are no updates.
     """

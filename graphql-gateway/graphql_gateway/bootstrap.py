@@ -1,18 +1,16 @@
-"""Wires the gateway's process."""
+"""Starts the gateway."""
 
 from __future__ import annotations
 
 import sys
 
 from graphql_gateway.app import build_app
-from shop.clients.connect import connect
-from shop.platform.access.rules import gateway_authenticator
+from shop.clients.gateway import serve_gateway
+from shop.contract.ports import Clients
 from shop.platform.access.streams import Streams
-from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, required
+from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import GraphiQL
-from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
-from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import Runtime
 
 SWITCH_S = 0.0001
@@ -40,23 +38,11 @@ FIRST_QUERY = """\
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
-    """Serves until SIGTERM.
-
-    Raises:
-        ConfigError: A setting that the gateway needs is missing or wrong.
-        StartError: The port is in use.
-    """
+    """Serves until SIGTERM; errors are as of `serve_gateway`."""
     sys.setswitchinterval(SWITCH_S)
-    listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
-    incoming = Incoming(gateway_authenticator(config), runtime)
-    for peer in CORE:
-        required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
-    async with connect(config.peers, config.component, config.sockets, runtime) as clients:
-        streams = Streams() if NOTIFICATION in config.peers else None
+
+    def build(clients: Clients, incoming: Incoming, streams: Streams | None) -> GraphiQL:
         endpoint = build_app(clients, incoming, loaders=config.graphql_loaders, streams=streams)
-        app = GraphiQL(endpoint, config.graphiql, FIRST_QUERY)
-        sockets = streams is not None
-        async with stop_signal() as stop, http_server(app, listen, config.drain_s, sockets=sockets):
-            await stop.wait()
-            if streams is not None:
-                streams.close()
+        return GraphiQL(endpoint, config.graphiql, FIRST_QUERY)
+
+    await serve_gateway(config, runtime, build, sockets=True)

@@ -26,12 +26,8 @@ class Context(RequestContext, Generic[R]):
     """One request.
 
     Args:
-        clients: The services.
-        reads: Makes what this request reads by identifier.
-        authenticator: Finds out who is asking.
         authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
             to know who is asking, so that open reads pay nothing for it.
-        streams: Limits and ends what the request follows.
         admission: Bounds the passwords that are hashed; None for no bound.
         address: The client's address, as the edge gives it; None for a request from inside.
     """
@@ -70,11 +66,7 @@ class Context(RequestContext, Generic[R]):
 
     @property
     def caller(self) -> Caller:
-        """Who is asking, and what that allows.
-
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-        """
+        """Who is asking, and what that allows. Raises `Unauthenticated` if there is no token, or it is not valid."""
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
@@ -83,7 +75,6 @@ class Context(RequestContext, Generic[R]):
         """Admits the caller to a call as its row says; calls for everybody need no token.
 
         Args:
-            method: Method of a port: `Catalogue.create_product`.
             user_id: The user whom the call concerns, if its request names one.
             field: The argument that named the user.
 
@@ -102,9 +93,7 @@ class Context(RequestContext, Generic[R]):
         """Checks that the caller may see what a call found, as the call's row says.
 
         Args:
-            method: Method of a port: `Orders.get_order`.
             owner: The user whom it belongs to; 0 if that account is gone.
-            missing: The answer for an id that does not exist.
 
         Raises:
             Unauthenticated: There is no valid token.

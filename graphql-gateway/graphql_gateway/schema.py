@@ -64,11 +64,7 @@ class MutationWithUpdates(Mutation, NotificationMutation):
 
 
 def build_schema(*, updates: bool = True) -> Schema:
-    """Returns the schema; building it takes some milliseconds, so once per process is enough.
-
-    Args:
-        updates: Whether customers are told of their orders.
-    """
+    """Returns the schema; building it takes some milliseconds, so once per process is enough."""
     types = (Order, Payment, Product, User)
     if not updates:
         return Schema(Query, Mutation, types=types)

@@ -19,7 +19,6 @@ from experiment.trial.files import RECORD
 from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import network_text
-from hops.run.switches import is_of_the_shop
 from mesh.description.ports import Ports
 from mesh.runtime import require_runtime
 
@@ -142,5 +141,5 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     of = "" if plan.chosen else f" of {len(plan.trials())}"
     if of == " of 1" or not done:
         return f"The partial results are in {shown(kept)}."
-    resumes = f"make {command} resume=latest" if is_of_the_shop(plan.about) else f"hopwise {command} --resume latest"
+    resumes = f"hopwise {command} --resume latest" if command == "load" else f"make {command} resume=latest"
     return f"{done}{of} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Protocol
 
 import psutil
 
-from mesh.runtime import Runtime
+
+class Resting(Protocol):
+    """What may come to rest."""
+
+    def check(self) -> None:
+        """Checks that it still runs."""
+
+    def pids(self) -> Mapping[str, list[int]]:
+        """The processes of each component on this machine."""
+
 
 LOOK_S = 0.5
 """Pause between two looks at the CPU time, in seconds."""
 
 
-def pids_of(system: Runtime) -> list[int]:
+def pids_of(system: Resting) -> list[int]:
     """Returns the processes of a system, each once."""
     return list({pid for pids in system.pids().values() for pid in pids})
 
@@ -29,7 +39,7 @@ def cpu_seconds(pids: Iterable[int]) -> float:
     return used
 
 
-def wait_for_rest(system: Runtime, cores: float, limit_s: float) -> float:
+def wait_for_rest(system: Resting, cores: float, limit_s: float) -> float:
     """Waits until a system uses hardly any CPU.
 
     Args:

@@ -94,11 +94,12 @@ def build_generator() -> None:
     build("Load generator", ROOT / "load", "./cmd/shopload", BIN / "shopload", hint)
 
 
-def build_service(component: str) -> Path:
+def build_service(component: str, root: Path = ROOT) -> Path:
     """Builds a component in Go, unless the one in `.tools/bin` is made of the sources as they are.
 
     Args:
         component: Name of the component, and of its command.
+        root: Folder of the checkout that has the sources.
 
     Returns:
         Its program.
@@ -106,13 +107,14 @@ def build_service(component: str) -> Path:
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
-    program, stamp = BIN / f"{component}-go", TOOLS / f"{component}-go.stamp"
-    files = sorted(path for module in (SERVICES, STUBS) for path in module.rglob("*") if path.is_file())
+    tools, modules = root / TOOLS.relative_to(ROOT), [root / module.relative_to(ROOT) for module in (SERVICES, STUBS)]
+    program, stamp = tools / "bin" / f"{component}-go", tools / f"{component}-go.stamp"
+    files = sorted(path for module in modules for path in module.rglob("*") if path.is_file())
     sources = [path for path in files if not path.name.endswith("_test.go")]
     made_of = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if not (program.exists() and stamp.exists() and stamp.read_text() == made_of):
         hint = "1 min the first time, 5 s after a change"
-        build(f"{component} in Go", SERVICES, f"./cmd/{component}", program, hint)
+        build(f"{component} in Go", modules[0], f"./cmd/{component}", program, hint)
         stamp.write_text(made_of)
     return program
 

@@ -30,6 +30,7 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
         source="",
         published="",
         topologies=[],
+        why_topologies="",
         loads=["flat"],
         reason="",
     )

@@ -9,7 +9,7 @@ import sys
 from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
 from shop.clients.connect import connect
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import launch, leave
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
 async def _openapi() -> str:
     # The routes need services to be declared over, but call none of them.
     async with connect({}, "rest-gateway") as shop:
-        return as_text(document(build_app(shop, Incoming(Authenticator(NoVerifier())), streams=Streams())))
+        return as_text(document(build_app(shop, Incoming(Authenticator(None)), streams=Streams())))
 
 
 if __name__ == "__main__":

@@ -51,9 +51,6 @@ def build_app(
     """Returns the application.
 
     Args:
-        shop: Clients of the services.
-        incoming: Answers requests.
-        page_token_key: Key of the page tokens.
         streams: Limits and ends the streams of updates; None where there are no updates.
     """
     api = rest_api(

@@ -57,10 +57,6 @@ def arguments() -> argparse.ArgumentParser:
 def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
     """Runs a command line.
 
-    Args:
-        argv: The command line.
-        env: Environment with the URL and the passwords.
-
     Returns:
         The exit code: 0 done, 1 an invariant is broken, 2 the input is wrong or the database does not answer.
     """

@@ -15,7 +15,6 @@ class Acknowledgement:
 
     Attributes:
         line: Line number in its file, from 1.
-        order_id: The order that the client was told.
         user_id: Who bought; None if the file does not say.
         idempotency_key: The client's name for the purchase; None if the file does not say.
     """

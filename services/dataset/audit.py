@@ -27,12 +27,7 @@ class Finding:
     """The result of checking one invariant.
 
     Attributes:
-        name: The invariant.
-        promise: The invariant in one sentence.
-        checked: Number of rows that were checked.
-        violations: Number of rows that break it.
         samples: Descriptions of the first few violations.
-        ok: Whether it holds.
     """
 
     name: str
@@ -53,8 +48,6 @@ def audit(
     """Checks every invariant on one snapshot of a trial's database.
 
     Args:
-        admin_url: The server, as a role that may read all schemas.
-        name: The trial's database.
         acknowledged: Checkouts that clients saw succeed; None leaves out the invariants about them.
         grace_s: Age in seconds from which a saga that is still under way counts as stuck.
 

@@ -42,8 +42,6 @@ def document(draws: Draws, number: int, size: int) -> Document:
     """Makes a document.
 
     Args:
-        draws: The seed's numbers.
-        number: Identifier of the document.
         size: Size of its canonical form in bytes, at least 100.
     """
     sections: list[tuple[str, list[DocumentRecord]]] = []

@@ -56,7 +56,6 @@ class Invariant:
     Attributes:
         name: Short name, stable, for programs.
         promise: The invariant in one sentence.
-        checked: SQL that counts the rows looked at.
         broken: SQL with one text column, a row for each violation.
         needs: The temporary table that it reads beside the shop's own; empty if none.
     """

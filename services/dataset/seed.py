@@ -40,8 +40,6 @@ def prepare(admin_url: str, passwords: Mapping[str, str], *, seed: int, scale: i
     half template behind; a second preparation of the same one waits for the first.
 
     Args:
-        admin_url: Any database of the server, as a role that may create roles and databases.
-        passwords: The password of each service's role.
         seed: Decides every random value, 0 or more.
         scale: Multiplies every count, 1 to 1,000.
 
@@ -135,14 +133,7 @@ def _say(line: str) -> None:
 
 
 def digest(*parts: str) -> str:
-    """Names a prepared database: changes whenever a migration, the code of the seed or a part of `parts` does.
-
-    Args:
-        parts: The seed and the scale.
-
-    Returns:
-        Twelve hexadecimal digits.
-    """
+    """Names a prepared database: changes whenever a migration, the code of the seed or a part of `parts` does."""
     migrations = [path for schema in SCHEMAS for path in sorted(schema.migrations.glob("*.sql"))]
     total = hashlib.sha256("\0".join(parts).encode())
     for source in (*migrations, *CODE):

@@ -17,7 +17,6 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
 
     Args:
         admin_url: Any other database of the server, as a role that may create databases.
-        template: Name of the template, as `prepare` returned it.
         name: The trial's database; it must not be the template or one that PostgreSQL came with.
         keep: Leave a trial's database that is there as it is.
 

@@ -45,9 +45,6 @@ async def telemetry(config: ServiceConfig, measurement: Measurement) -> AsyncIte
     Args:
         config: Names the component and the collector; without a collector nothing is traced.
         measurement: Names the recorder, the topology, the trial, and the folder of the account.
-
-    Yields:
-        What records the spans.
     """
     if config.otlp_endpoint is None:
         yield Spans()

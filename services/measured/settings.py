@@ -26,11 +26,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Measurement:
-        """Reads the settings from an environment.
-
-        Raises:
-            ConfigError: A variable is not valid.
-        """
+        """Reads the settings from an environment. Raises `ConfigError` if a variable is not valid."""
         return cls(**read_settings(cls, env))
 
     def account_file(self, config: ServiceConfig, folder: str = "") -> Path | None:

@@ -17,11 +17,7 @@ S = TypeVar("S")
 
 
 def in_memory(load: Callable[[Connection], Awaitable[S]]) -> OpenStore[S]:
-    """Returns what opens a store of the rows that the service's database has now; changes stay in memory.
-
-    Args:
-        load: Makes the store of what the tables hold.
-    """
+    """Returns what opens a store of the rows that the service's database has now; changes stay in memory."""
 
     @asynccontextmanager
     async def open_store(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[S]:

@@ -155,9 +155,7 @@ class MemoryCheckouts:
     """The checkout store in one process.
 
     Args:
-        orders: Gets the orders that checkouts place.
         checkouts: The checkouts, with the seconds until their leases end.
-        clock: Returns a time in seconds.
     """
 
     def __init__(
@@ -224,11 +222,7 @@ class MemoryCheckouts:
     def _require(
         self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)
     ) -> Checkout:
-        """Returns the checkout as it is stored, if it is at one of the states and steps and this driver's.
-
-        Raises:
-            TakenOver: It is not.
-        """
+        """Returns the checkout as it is stored, if it is at one of the states and steps and this driver's."""
         stored = self._checkouts.get(checkout.id)
         if stored is None or stored.epoch != checkout.epoch or stored.state not in states or stored.step not in steps:
             raise TakenOver("another process has taken this checkout over; repeat the call in a moment")
@@ -248,9 +242,7 @@ class MemoryCancellations:
     """The cancellation store in one process.
 
     Args:
-        orders: The orders, which are cancelled here.
         cancellations: Cancellations under way, with the seconds until their leases end.
-        clock: Returns a time in seconds.
     """
 
     def __init__(

@@ -19,12 +19,7 @@ GONE = "SELECT id FROM shop_shared.deleted_user"
 
 
 class MemoryPayments:
-    """The payment store in one process.
-
-    Args:
-        payments: The payments.
-        gone: Users whose accounts are gone.
-    """
+    """The payment store in one process."""
 
     def __init__(self, payments: Iterable[StoredPayment] = (), gone: Set[int] = frozenset()) -> None:
         self._of_checkout: dict[str, StoredPayment] = {}

@@ -41,10 +41,7 @@ class MemoryProductStore:
     """The catalogue's tables in one process.
 
     Args:
-        products: The products.
-        reviews: Reviews of the products.
         reservations: The reservations, whose pieces are off the products' stock already.
-        documents: The technical documents.
     """
 
     def __init__(
@@ -173,7 +170,6 @@ class MemoryStockTransaction:
     """One transaction on stock.
 
     Args:
-        store: The tables, which nobody else changes meanwhile.
         undo: Gets what takes each change back.
     """
 

@@ -25,10 +25,8 @@ class MemoryUserStore:
     those accounts as gone that were gone at the start.
 
     Args:
-        accounts: The users and the hashes of their passwords.
         failed_logins: Digests of e-mail addresses, how many logins with them have failed, and for how many seconds this
             counts; the shortest first.
-        clock: Returns a time in seconds.
     """
 
     def __init__(

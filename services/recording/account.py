@@ -12,9 +12,6 @@ import orjson
 class SpanAccount:
     """The account of a process, in a file that whoever started the process can read.
 
-    Args:
-        path: Path of the file; None for no file.
-
     Attributes:
         recorded: Spans that have ended.
         exported: How many of them the collector has taken.

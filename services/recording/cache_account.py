@@ -13,11 +13,7 @@ KEPT_S = 7_200
 
 
 class CacheAccount:
-    """The account of a process, in a file for the experiment.
-
-    Args:
-        path: Path of the file; None for no file.
-    """
+    """The account of a process, in a file for the experiment."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -25,9 +25,6 @@ def span_costs(tracing: Tracing) -> dict[str, int]:
     """Returns the CPU time of a span in ns, by kind, from its start to where it waits for export.
 
     It takes some 20 ms, with OpenTelemetry's SDK 200, and belongs to the end of a process.
-
-    Args:
-        tracing: Records spans that nobody needs.
     """
     root = tracing.start("GET", SERVER, caller_of(_CALLER))
     common = shared(_REQUEST)

@@ -127,7 +127,6 @@ class InjectedDelay:
     """Delays requests by a fixed time.
 
     Args:
-        delay_us: The time, in microseconds.
         kernel: Whether to use the kernel's timer where there is one.
     """
 
@@ -169,7 +168,6 @@ class InjectedHold:
     """Keeps the event loop busy for a fixed time, at every so many requests: all others wait for it.
 
     Args:
-        hold_us: The time, in microseconds.
         every: How many requests there are from one to the next.
     """
 

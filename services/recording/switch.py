@@ -18,13 +18,7 @@ class Instrument(Protocol):
     def exporting(
         self, endpoint: str, resource: Mapping[str, str], account: SpanAccount
     ) -> AbstractAsyncContextManager[Tracing]:
-        """Exports the spans of this process for as long as the context lasts; at its end, what still waits.
-
-        Args:
-            endpoint: URL of the collector, "http://127.0.0.1:18070".
-            resource: What the spans belong to.
-            account: Told what became of them.
-        """
+        """Exports the spans of this process for as long as the context lasts; at its end, what still waits."""
 
     def discarding(self) -> AbstractContextManager[Tracing]:
         """Records spans that nobody gets, at the cost of those that somebody does."""

@@ -99,13 +99,7 @@ class NotFound(ShopError, code=ErrorCode.NOT_FOUND):
 
 
 def no_such(kind: str, number: int, field: str = "id") -> NotFound:
-    """Returns the error for an id that does not exist or that the caller may not see: callers cannot tell which.
-
-    Args:
-        kind: What is missing: "order".
-        number: The id that was asked for.
-        field: The argument that named it.
-    """
+    """Returns the error for an id that does not exist or that the caller may not see: callers cannot tell which."""
     return NotFound(f"there is no {kind} {number}", field=field)
 
 
@@ -138,12 +132,7 @@ class PreconditionFailed(ShopError, code=ErrorCode.PRECONDITION_FAILED):
 
 
 def changed_since(kind: str, number: int) -> PreconditionFailed:
-    """Returns the error for a change of something that is not as the caller read it.
-
-    Args:
-        kind: Kind of the resource: "order".
-        number: Its id.
-    """
+    """Returns the error for a change of something that is not as the caller read it."""
     return PreconditionFailed(f"{kind} {number} has changed since it was read; read it again", field="expected")
 
 

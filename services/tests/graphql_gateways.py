@@ -15,7 +15,7 @@ from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
 from shop.contract.calls import PRODUCT, Access
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
 from shop.platform.graphql.service import graphql_app
@@ -148,7 +148,7 @@ async def server(
     if request.param == "gateway":
         yield gateway
         return
-    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
+    incoming = Incoming(Authenticator(None, trusts_inside=True), runtime)
     async with serving(graphql_app(PRODUCT, gateway.shop.use_cases("product"), incoming)) as http:
         yield GatewayClient(http, gateway.signer, gateway.shop)
 

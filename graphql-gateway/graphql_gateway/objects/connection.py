@@ -33,11 +33,7 @@ class Connection(Generic[T]):
 
 
 def checked_first(first: int, most: int) -> int:
-    """Returns the page's size.
-
-    Raises:
-        InvalidArgument: It is below 1 or above `most`.
-    """
+    """Returns the page's size. Raises `InvalidArgument` if it is below 1 or above `most`."""
     if not 1 <= first <= most:
         raise InvalidArgument(f"first is {first}; 1 to {most} are valid", field="first")
     return first
@@ -54,7 +50,6 @@ async def connect(
 
     Args:
         fetch: Lists a page of this size behind this page token.
-        to_node: Makes the GraphQL object of one item.
         first: Items on the page, checked already.
         after: The cursor to go on behind; nothing for the first page.
         most: The largest page that the service gives.

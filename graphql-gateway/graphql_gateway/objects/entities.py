@@ -72,12 +72,7 @@ class Reads(Protocol):
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
     ) -> None:
-        """Reads what resolvers are about to ask for, so that they have it at once; failures are left to them.
-
-        Args:
-            products: Numbers of products.
-            payments_of_orders: Numbers of the orders whose payments are asked for.
-        """
+        """Reads what resolvers are about to ask for, so that they have it at once; failures are left to them."""
 
 
 GatewayInfo: TypeAlias = strawberry.Info[Context[Reads], None]
@@ -122,7 +117,6 @@ class Product(Node):
         """Returns the service's product as a GraphQL object.
 
         Args:
-            product: The product.
             reviews: How many reviews of it were to be read.
         """
         first_reviews = product.reviews if isinstance(product, ReviewedProduct) else None
@@ -157,7 +151,6 @@ class User(Node):
         """Returns the service's user as a GraphQL object.
 
         Args:
-            user: The user.
             own: Whether the request has proved to be this user's in another way than by a token.
         """
         return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
@@ -221,7 +214,6 @@ class OrderLine:
         """Returns the service's line as a GraphQL object.
 
         Args:
-            line: The line.
             parent: The order that it belongs to, or what is known of it.
             place: Its number in the order, if known.
         """
@@ -314,7 +306,6 @@ def reviews_asked(info: GatewayInfo, *path: str) -> int:
     """Returns how many reviews of each product the query has at most; lengths that are refused do not count.
 
     Args:
-        info: Of the field that returns the products.
         path: GraphQL names of the fields from that one to the products.
     """
     lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, *path, "reviews")]
@@ -332,8 +323,6 @@ async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
     """Reads what the query asks of orders that a field returns, so that their own fields have it at once.
 
     Args:
-        info: Of the field.
-        orders: The orders.
         path: GraphQL names of the fields from that one to the orders.
     """
     whole_products = note_products(info, orders, *path, "lines", "product")
@@ -347,7 +336,6 @@ def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> boo
     """Notes in orders whether the query asks more of their lines' products than their identifiers, and returns it.
 
     Args:
-        info: Of the field that returns the orders, or their lines.
         orders: The orders; what was noted before, for another part of the query, stays.
         path: GraphQL names of the fields from that one to the products.
     """

@@ -35,11 +35,7 @@ class Node:
 
 
 async def existing(reading: Awaitable[T | None], kind: str, number: int) -> T:
-    """Returns what a read gives.
-
-    Raises:
-        NotFound: It is not there.
-    """
+    """Returns what a read gives. Raises `NotFound` if it is not there."""
     thing = await reading
     if thing is None:
         raise no_such(kind, number)

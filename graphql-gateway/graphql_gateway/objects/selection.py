@@ -22,7 +22,6 @@ def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
     """Tells whether the query asks only for fields that are known already.
 
     Args:
-        info: Of the field that returns the object.
         known: GraphQL names of the fields that need no call.
     """
     return only(info, core_info(info).field_nodes, known)
@@ -32,7 +31,6 @@ def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: fro
     """Tells whether these selections of an object ask only for fields that are known already.
 
     Args:
-        info: Of any field of the request.
         nodes: The field that returns the object, as often as the query names it.
         known: GraphQL names of the fields that need no call.
     """
@@ -53,14 +51,7 @@ def asked(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
 
 
 def argument(info: strawberry.Info[Any, Any], node: FieldNode, name: str, default: object) -> object:
-    """Returns the value of a field's argument.
-
-    Args:
-        info: Of any field of the request.
-        node: The field.
-        name: The argument's GraphQL name.
-        default: Its value if the query leaves it out.
-    """
+    """Returns the value of a field's argument."""
     for given in node.arguments or ():
         if given.name.value == name:
             value = value_from_ast_untyped(given.value, info.variable_values)

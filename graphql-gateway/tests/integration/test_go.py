@@ -19,7 +19,7 @@ from graphql_gateway.cost import CostModel, max_cost
 from graphql_gateway.schema import build_schema
 from provision import golang
 from shop.errors import ResourceExhausted, ShopError
-from shop.platform.graphql.documents import prepare
+from shop.platform.graphql.documents import parsed, validated
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.limits import MOST_TOKENS
 from shop.platform.graphql.schema import core_schema
@@ -52,7 +52,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 def verdict(text: str) -> str:
     """What the gateway in Python says of a document whose variables have no values."""
     try:
-        prepared = prepare(SCHEMA, text, CostModel)
+        prepared = validated(SCHEMA, parsed(text), CostModel)
         assert prepared.cost is not None
         operation = prepared.operation(None)
         cost = prepared.cost.of(operation, {})

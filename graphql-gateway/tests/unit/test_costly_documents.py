@@ -28,7 +28,7 @@ from hypothesis_graphql import from_schema, nodes
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
-from shop.platform.graphql.documents import prepare
+from shop.platform.graphql.documents import parsed, validated
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.schema import core_schema
 
@@ -116,7 +116,7 @@ def end_of_part(pieces: list[str], begin: int) -> int:
 def refusal(text: str) -> str:
     """Does what the gateway does with a document before it runs; returns why it refuses it, empty if it does not."""
     try:
-        prepare(SCHEMA, text, CostModel)
+        validated(SCHEMA, parsed(text), CostModel)
     except (ShopError, RequestError) as error:
         return str(error)
     return ""

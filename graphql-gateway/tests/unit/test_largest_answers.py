@@ -20,7 +20,7 @@ from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from memory_shop import Data
 from shop.errors import ShopError
-from shop.platform.graphql.documents import prepare
+from shop.platform.graphql.documents import parsed, validated
 from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.schema import core_schema
 from shop.values.notification import KEPT
@@ -108,7 +108,7 @@ def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
 
 def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
     """Returns what a document costs, and how much it may cost."""
-    prepared = prepare(schema, text, CostModel)
+    prepared = validated(schema, parsed(text), CostModel)
     assert prepared.cost is not None
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from experiment.arguments import checked_seed, number, whole_number
+from experiment.arguments import checked_seed, number, topologies_of, whole_number
 from experiment.blocks import THE_SHOP, Choose, Makers, expected_s
 from experiment.commands import options
+from experiment.commands.on_targets import begin_targets, run_targets
 from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan
+from experiment.own_target.file import TargetFile
+from experiment.own_target.measured import (
+    OF_THE_SHOP,
+    as_topologies,
+    describe,
+    read_targets,
+    refuse_of_the_shop,
+    switches_given,
+)
+from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, SENT, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
 from experiment.plan.profiles import profile_named
 from experiment.plan.resume import take_up
-from experiment.plan.workload import workload_file
+from experiment.plan.workload import mix_of, workload_file
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, load_line, run_plan
@@ -32,34 +43,77 @@ from hops.run.switches import is_of_the_shop
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
+from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology
 
 MAX_RETRIES = 5
-#: Exit code of a run that ended well, without the precision that it was asked for.
+#: Exit code of a run that ended well, without the precision that it was asked for, or beyond its threshold.
 TOO_WIDE = 4
 #: What may stand beside `resume`: everything else is as the experiment began.
-_BESIDE_RESUME = ("resume", "retry", "strict", "verbose", "as_json")
+_BESIDE_RESUME = ("resume", "results", "retry", "strict", "verbose", "as_json")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Common:
     """What a user gave for the options that all these commands have, and for those that only some have."""
 
     seed: str
+    target: str = ""
+    targets: str = ""
+    target_is_mine: str = ""
+    results: str = ""
     workload: str = "default"
     profile: str = "smoke"
     blocks: str = "1"
     rate: str | None = None
     precision: str | None = None
 
+    @cached_property
+    def own(self) -> TargetFile | None:
+        """The target file of what is measured; None for the shop.
+
+        Raises:
+            UsageError: It is wrong, or something was given that needs one.
+        """
+        if self.target:
+            return read_targets(self.target, self.targets)
+        for name in ("targets", "target_is_mine"):
+            if value := getattr(self, name):
+                raise UsageError(f"{name.replace('_', '-')}={value} needs target=FILE")
+        return None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all results."""
+        return Path(self.results) if self.results else RESULTS
+
     @property
     def file(self) -> Path:
-        """File of the workload.
+        """File of the journeys: a workload file, or a target file.
 
         Raises:
             UsageError: There is none; lists those that are there.
         """
-        return workload_file(self.workload)
+        return self.own.path if self.own else workload_file(self.workload)
+
+    @property
+    def mix(self) -> Mapping[tuple[str, str], float]:
+        """The weight of each journey and channel."""
+        if self.own is None:
+            return mix_of(self.file)
+        return {(name, str(one.channel)): one.weight for name, one in self.own.target.journeys.items()}
+
+    def read_measured(self, topologies: str, *, updates: str = "off") -> list[Topology]:
+        """Reads what is measured: the targets of the target file, or topologies.
+
+        Args:
+            topologies: What the user gave for them.
+            updates: What the user gave for the switch.
+
+        Raises:
+            TopologyError, UsageError: One is unknown, wrong, or named twice.
+        """
+        return as_topologies(self.own) if self.own else topologies_of(topologies, updates=updates)
 
     def plan(
         self, kind: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None, topology: Topology | None = None
@@ -75,9 +129,14 @@ class Common:
         Raises:
             UsageError: An option has a value that it cannot have.
         """
+        about, of = {}, "" if topology is None else f"-{topology.name}"
+        if self.own is not None:
+            mine = sorted(filter(None, (host.strip() for host in self.target_is_mine.split(","))))
+            about = describe(self.own, mine, traced=any(arm.switches.trace for arm in arms))
+            of = f"-{self.own.target.name}"
         return Plan(
             kind=kind,
-            name=kind if topology is None else f"{kind}-{topology.name}",
+            name=f"{kind}{of}",
             arms=arms,
             blocks=whole_number("blocks", self.blocks, 1, MOST_BLOCKS),
             profile=profile_named(self.profile, rate=number("rate", self.rate)),
@@ -85,6 +144,7 @@ class Common:
             workload=self.file,
             closed=closed,
             precision=parse_precision(self.precision),
+            about=about,
         )
 
 
@@ -142,18 +202,25 @@ def experiment(
                     options.is_strict(running.strict),
                 )
                 look, in_brief = Preflight(), not options.is_on("verbose", running.verbose)
+                common = chosen.get("common")
+                results = RESULTS if common is None else common.folder
                 if running.resume:
                     refuse_beside_resume(given)
                     look.end()
-                    folder, plan = take_up(RESULTS, running.resume, kind)
+                    folder, plan = take_up(results, running.resume, kind)
                     for text in announce(plan):
                         typer.echo(text, err=True)
                 else:
+                    if common is not None and common.own is not None:
+                        refuse_of_the_shop(_of_the_shop(given))
+                        if "switches" in chosen:
+                            chosen["switches"] = switches_given(common.own, chosen["switches"])
                     plan = plan_of(**chosen)
                     look.end(announce(plan))
-                    folder = begin(plan, RESULTS)
+                    folder = begin(plan, results) if is_of_the_shop(plan.about) else begin_targets(plan, results)
+                run = run_plan if is_of_the_shop(plan.about) else run_targets
                 ports = load_ports(os.environ)
-                summary, path = run_plan(plan, folder, ports, retry=repeats, brief=in_brief, makers=makers)
+                summary, path = run(plan, folder, ports, retry=repeats, brief=in_brief, makers=makers)
                 show(summary, path, strict=is_strict, as_json=as_json, brief=in_brief)
 
         return command
@@ -180,7 +247,7 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
     from hops.conclusions.notes import verdict_sentence
 
     options.end(summary["verdict"], strict=strict, why="" if brief else verdict_sentence(summary))
-    if too_wide(summary):
+    if too_wide(summary) or summary.get("beyond_threshold"):
         raise SystemExit(TOO_WIDE)
 
 
@@ -195,10 +262,19 @@ def refuse_beside_resume(given: typer.Context) -> None:
     Raises:
         UsageError: Something was; names it.
     """
-    sources = {name: given.get_parameter_source(name) for name in given.params if name not in _BESIDE_RESUME}
-    others = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-    if others:
+    if others := [name for name in given.params if name not in _BESIDE_RESUME and _is_given(given, name)]:
         raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")
+
+
+def _of_the_shop(given: typer.Context) -> dict[str, str]:
+    """What a user gave that only the shop has."""
+    names = {*OF_THE_SHOP, *SWITCHES} - {*SENT}
+    return {name: given.params[name] for name in given.params if name in names and _is_given(given, name)}
+
+
+def _is_given(given: typer.Context, name: str) -> bool:
+    source = given.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def foreseen(plan: Plan) -> Foreseen:
@@ -224,7 +300,7 @@ def announcement(plan: Plan) -> Iterator[str]:
     if plan.blocks < LEAST_BLOCKS:
         yield (
             f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
-            f"Give {'blocks=5' if is_of_the_shop(plan.about) else '--blocks 5'} or more."
+            f"Give {'--blocks 5' if plan.kind == 'load' else 'blocks=5'} or more."
         )
 
 

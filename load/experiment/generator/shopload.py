@@ -78,6 +78,7 @@ class Shopload:
         pool: str = "",
         payload: str = DEFAULT_PAYLOAD,
         without: str = "",
+        stairs: Sequence[float] = (),
         steps: bool = False,
     ) -> Tape:
         """Makes a tape.
@@ -92,6 +93,7 @@ class Shopload:
             pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
             payload: Size of the documents that journeys read; one other than the default needs a workload that does.
             without: Kind of journey to leave out, the others as they are; empty for none.
+            stairs: Rates of equally long steps, in units of the rate; empty for the workload's own arrivals.
             steps: Whether the workload file is one of steps, of a target that is not the shop.
 
         Raises:
@@ -110,6 +112,7 @@ class Shopload:
         size = "" if payload == DEFAULT_PAYLOAD else payload
         for name, value in (("--pool", pool), ("--payload", size), ("--without", without)):
             arguments += [name, value] if value else []
+        arguments += ["--stairs", ",".join(f"{step:g}" for step in stairs)] if stairs else []
         made = json.loads(self._run(arguments, timeout_s=60).splitlines()[-1])
         return Tape(out, made["sha256"], int(made["journeys"]), seed)
 

@@ -62,38 +62,53 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
     parity = plan.profile.parity_samples
     spot_check = min(SPOT_CHECK_SAMPLES, parity)
 
-    def made(kind: str, arm: Arm, seed: int, duration_s: float, rate: float) -> Tape:
+    def compared(name: str, samples: int) -> Tape:
+        out = folder / f"{name}.jsonl"
+        return parity_tape(shopload, out, samples, seed=seed, scale=scale, workload=workload, payload=plan.payload)
+
+    arms = {arm.tape: arm for arm in plan.arms}
+    return Tapes(
+        parity=compared("parity", parity),
+        spot_check=compared("spot_check", spot_check),
+        loads={name: load_tapes(shopload, plan, arm, workload, folder) for name, arm in arms.items()},
+    )
+
+
+def load_tapes(shopload: Shopload, plan: Plan, arm: Arm, workload: Path, folder: Path, *, steps: bool = False) -> Load:
+    """Makes the tapes of an arm's load.
+
+    Args:
+        shopload: The generator.
+        plan: The experiment.
+        arm: The arm.
+        workload: File of the workload, or of the steps of a target.
+        folder: Folder of the tapes.
+        steps: Whether it is a file of steps.
+    """
+
+    def made(kind: str, seed: int, duration_s: float, rate: float) -> Tape:
         out = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl"
         file = workload
-        if arm.load is not None and (kind == LOAD or arm.load.mix):
+        if arm.load is not None and arm.load.mix:
             file = folder / f"{arm.tape}.yaml"
-            file.write_text(yaml.safe_dump(arm.load.as_workload(workload), sort_keys=False), encoding="utf-8")
+            file.write_text(yaml.safe_dump(arm.load.as_workload(), sort_keys=False), encoding="utf-8")
         return shopload.tape(
             file,
             out,
             seed=seed,
             rate=rate,
             duration_s=duration_s,
-            scale=scale,
+            scale=plan.scale,
             payload=arm.switches.payload,
             without=arm.without,
+            stairs=arm.load.stairs if arm.load is not None and kind == LOAD else (),
+            steps=steps,
         )
 
-    def compared(name: str, samples: int) -> Tape:
-        out = folder / f"{name}.jsonl"
-        return parity_tape(shopload, out, samples, seed=seed, scale=scale, workload=workload, payload=plan.payload)
-
-    def load(arm: Arm) -> Load:
-        sending, draw = plan.sending(arm), 0 if arm.load is None else arm.load.draw
-        return Load(
-            warmup=made(WARMUP, arm, seed + 1_000_000, sending.warmup_s, sending.warm_rate or sending.rate),
-            load=made(LOAD, arm, seed + draw * SEEDS_APART, sending.duration_s, sending.rate),
-        )
-
-    return Tapes(
-        parity=compared("parity", parity),
-        spot_check=compared("spot_check", spot_check),
-        loads={name: load(arm) for name, arm in {arm.tape: arm for arm in plan.arms}.items()},
+    sending, draw = plan.sending(arm), 0 if arm.load is None else arm.load.draw
+    return Load(
+        warmup=made(WARMUP, plan.seed + 1_000_000, sending.warmup_s, sending.warm_rate or sending.rate),
+        load=made(LOAD, plan.seed + draw * SEEDS_APART, sending.duration_s, sending.rate),
     )
 
 

@@ -13,11 +13,11 @@ from itertools import count
 from math import ceil
 from typing import Any, cast, get_args
 
-from experiment.arguments import ascending, duration_s, number, profile_of, topologies_of
+from experiment.arguments import ascending, duration_s, number, profile_of
 from experiment.blocks import TRIAL_OVERHEAD_S, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arms_of, read_switches
 from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
 from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
@@ -30,7 +30,6 @@ from hops.kinds.capacity.document import KIND, STAIRS, Asked, Load, Phase, Searc
 from hops.kinds.capacity.search import Bounds
 from hops.kinds.capacity.steps import step_of
 from mesh.description.options import Given
-from mesh.description.switches import parse_switches
 from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
 
 MIN_JOURNEYS = 420
@@ -149,21 +148,31 @@ def announce(plan: Plan) -> Iterator[str]:
 
 
 @in_blocks.experiment(KIND, choosing=in_blocks.Choosing(choose, announce))
-def command(*, load: str, topologies: str, common: in_blocks.Common, switches: Given, **chosen: str | None) -> Plan:
+def command(
+    *,
+    load: str,
+    topologies: str,
+    connections: str | None,
+    common: in_blocks.Common,
+    switches: Given,
+    **chosen: str | None,
+) -> Plan:
     """The command `capacity`; `commands.toml` has its help."""
     if load not in get_args(Load):
         raise UsageError(f"load={load} is unknown; valid: {', '.join(get_args(Load))}")
     kind = cast("Load", load)
-    given = {**chosen, "connections": switches["connections"]}
+    given = {**chosen, "connections": connections}
     for name, value in given.items():
         loads = [of for of, names in OF_LOAD.items() if name in names]
         if value is not None and kind not in loads:
             raise UsageError(f"{name}={value} is for load={' or load='.join(loads)}; the load is {kind}")
     refuse_networks(common.file, KIND)
+    if connections:
+        switches = {**switches, "connections": connections}
     if kind == "overload":
-        switches = {**switches, "admission": switches["admission"] or "on"}
-    parsed = parse_switches(**switches)
-    measured = topologies_of(topologies, updates=parsed.updates)
+        switches = {**switches, "admission": switches.get("admission") or "on"}
+    measured = common.read_measured(topologies)
+    parsed = read_switches(measured, switches)
     lengths = profile_of(PROFILES, common.profile)
     first, last = rates(given["start"], given["max"])
     factors = ascending("factors", given["factors"] or DEFAULT_FACTORS, 1, MAX_FACTOR)
@@ -181,7 +190,8 @@ def command(*, load: str, topologies: str, common: in_blocks.Common, switches: G
     )
     profile = Profile(common.profile, lengths.warmup_s, ceil(lengths.shortest_s), first, PARITY_SAMPLES)
     plan = replace(common, profile="smoke").plan(KIND, arms_of(measured, parsed))
-    return replace(plan, name=kind, profile=profile, about={KIND: asked}, chosen=True)
+    name = plan.name.replace(KIND, kind, 1)
+    return replace(plan, name=name, profile=profile, about={**plan.about, KIND: asked}, chosen=True)
 
 
 def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:

@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, arms_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, arms_of, read_switches
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
 from experiment.plan.precision import require_attainable
 from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import Given
-from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology
 
 KIND = "compare"
@@ -33,12 +31,12 @@ def command(
     think: str | None,
 ) -> Plan:
     """The command `compare`; `commands.toml` has its help."""
-    compared = topologies_of(topologies, updates=switches["updates"] or "off")
+    compared = common.read_measured(topologies, updates=switches.get("updates") or "off")
     networks = channel_networks(common.file)
     arms = (
         edge_arms(compared, edges, switches, networks)
         if edges
-        else arms_of(compared, parse_switches(networks, **switches))
+        else arms_of(compared, read_switches(compared, switches, networks))
     )
     if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
         typer.echo(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, is_target
 from experiment.plan.networks import refuse_networks
-from experiment.plan.workload import mix_of
 from hops.kinds.isolate.arms import APART, AS_IS, KIND, WITHOUT, label_of
 from mesh.description.options import Given
-from mesh.description.topology import Topology, load_topology
+from mesh.description.topology import Topology
 
 
 @in_blocks.experiment(KIND)
@@ -25,14 +23,17 @@ def command(
     switches: Given,
 ) -> Plan:
     """The command `isolate`; `commands.toml` has its help."""
-    isolated = load_topology(topology)
+    isolated, *others = common.read_measured(topology)
+    if others:
+        names = ", ".join(one.name for one in (isolated, *others))
+        raise UsageError(f"make {KIND} measures one target; give targets= one of {names}")
     refuse_networks(common.file, KIND)
-    require_others(common.file, journey)
+    require_others(common.file.stem, common.mix, journey)
     return common.plan(KIND, isolate_arms(isolated, journey, switches), topology=isolated)
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """The arms of an isolation: the tape as it is, without a kind of journey, and with that kind apart.
+    """The arms of an isolation: the tape as it is, without a kind of journey, and with that kind apart in the shop.
 
     Args:
         topology: The topology that all arms run.
@@ -43,21 +44,25 @@ def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | Non
         UsageError: The topology cannot run with a switch, or no edge leads the kind of journey elsewhere.
     """
     as_is = arm_of(AS_IS, topology, given)
-    return (
-        as_is,
-        replace(as_is, label=label_of(WITHOUT, journey), without=journey),
-        arm_of(label_of(APART, journey), topology, {**given, "apart": journey}),
-    )
+    without = replace(as_is, label=label_of(WITHOUT, journey), without=journey)
+    if is_target(topology):  # nobody here can give a journey separate components in it
+        return as_is, without
+    return as_is, without, arm_of(label_of(APART, journey), topology, {**given, "apart": journey})
 
 
-def require_others(workload: Path, journey: str) -> None:
-    """Checks that a workload has a kind of journey, and others beside it.
+def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str) -> None:
+    """Checks that a workload has a kind of journey and others.
+
+    Args:
+        name: Name of the workload, for messages.
+        mix: The weight of each journey and channel.
+        journey: The kind of journey.
 
     Raises:
         UsageError: It does not; names those that it has.
     """
-    kinds = sorted({kind for (kind, _), weight in mix_of(workload).items() if weight})
+    kinds = sorted({kind for (kind, _), weight in mix.items() if weight})
     if journey not in kinds:
-        raise UsageError(f"journey={journey}: the workload {workload.stem} has {', '.join(kinds)}; give one of these")
+        raise UsageError(f"journey={journey}: the workload {name} has {', '.join(kinds)}; give one of these")
     if len(kinds) == 1:
-        raise UsageError(f"journey={journey}: the workload {workload.stem} has nothing else, which could gain by it")
+        raise UsageError(f"journey={journey}: the workload {name} has no other journey that could gain from it")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
@@ -36,7 +35,7 @@ def command(
     switches: Given,
 ) -> Plan:
     """The command `rates`; `commands.toml` has its help."""
-    return common.plan(KIND, rate_arms(topologies_of(topologies), rates, switches, common.file))
+    return common.plan(KIND, rate_arms(common.read_measured(topologies), rates, switches, common.file, common.folder))
 
 
 def rate_arms(

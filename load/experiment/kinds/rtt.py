@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
@@ -27,7 +26,7 @@ def command(
     switches: Given,
 ) -> Plan:
     """The command `rtt`; `commands.toml` has its help."""
-    return common.plan(KIND, rtt_arms(topologies_of(topologies), rtts, switches))
+    return common.plan(KIND, rtt_arms(common.read_measured(topologies), rtts, switches))
 
 
 def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
-from experiment.arguments import number, topologies_of
+from experiment.arguments import number
 from experiment.blocks import expected_s
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Plan, arms_of
+from experiment.plan.arms_in_blocks import Plan, arms_of, read_switches
 from experiment.plan.networks import refuse_networks
 from experiment.plan.probes import Looking
 from experiment.plan.profiles import Profile
 from experiment.progress import minutes as in_words
 from hops.kinds.soak.analysis import KIND, MINUTE_S
 from mesh.description.options import Given
-from mesh.description.switches import parse_switches
 
 MIN_MINUTES, MAX_MINUTES = 1.0, 24 * 60.0
 WARMUP_S, PARITY_SAMPLES = 10, 3
@@ -40,8 +39,9 @@ def command(*, topologies: str, minutes: str, common: in_blocks.Common, switches
     if length is None or not MIN_MINUTES <= length <= MAX_MINUTES:
         raise UsageError(f"minutes={minutes} is not valid: give {MIN_MINUTES:g} to {MAX_MINUTES:g} minutes")
     refuse_networks(common.file, KIND)
-    parsed, duration_s = parse_switches(**switches), ceil(MINUTE_S * length)
+    measured = common.read_measured(topologies, updates=switches.get("updates") or "off")
+    duration_s = ceil(MINUTE_S * length)
     probe = Looking(min(max(duration_s / MIN_LOOKS, MIN_INTERVAL_S), MAX_INTERVAL_S))
-    arms = arms_of(topologies_of(topologies, updates=parsed.updates), parsed)
+    arms = arms_of(measured, read_switches(measured, switches))
     plan = common.plan(KIND, tuple(replace(arm, probe=probe) for arm in arms))
     return replace(plan, profile=Profile(KIND, WARMUP_S, duration_s, plan.profile.rate, PARITY_SAMPLES))

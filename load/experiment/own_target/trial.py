@@ -6,8 +6,8 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,9 +17,8 @@ import psutil
 
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.figures import busiest_cores, late_customers
-from experiment.generator.shopload import BINARY, Load, Shopload
-from experiment.generator.tapes import LOAD, WARMUP, Tapes
-from experiment.generator.tapes import Load as Tape
+from experiment.generator.shopload import BINARY, Shopload
+from experiment.generator.tapes import Tapes, load_tapes
 from experiment.own_target.addresses import SCHEMES
 from experiment.own_target.traces import budgets_of_target, read_target_traces, stores_of, write_traces
 from experiment.plan.arms_in_blocks import Arm, Plan
@@ -27,7 +26,9 @@ from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
+from experiment.trial.probes import observing
 from experiment.trial.resources import CLIENT
+from experiment.trial.run import MAX_REST_S, REST_CORES, loads_of
 from experiment.trial.sender import LocalSender
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget
@@ -36,9 +37,11 @@ from hops.gates.evidence import evidence_of
 from hops.gates.trial import Observed
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
 from hops.traces.tree import Quality
+from mesh.components.trial import network_of
 from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
 from mesh.errors import MeshError
+from mesh.resting import wait_for_rest
 
 TARGET = "target"
 """The target's processes on this machine, among the components."""
@@ -78,6 +81,7 @@ class OwnTarget:
     ports: Sequence[int]
     journeys: Sequence[str]
     sources: Sequence[str] = ()
+    database: None = None  # nobody knows which it has
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes that listen at the target's ports, as far as this user may see whose they are."""
@@ -107,33 +111,29 @@ def require_steps(steps: Mapping[str, Any], source: Path) -> None:
 
 
 def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tapes:
-    """Makes the tapes that every trial shares; the first journeys of the counted one are those that are checked.
+    """Makes the tapes that every trial shares; the check sends the first journeys of the first tape.
 
     Raises:
         UsageError: A table has fewer rows than the journeys take.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    profile = plan.profile
-
-    def made(name: str, seed: int, duration_s: float) -> Any:
-        out = folder / f"{name}.jsonl"
-        return shopload.tape(steps, out, seed=seed, rate=profile.rate, duration_s=duration_s, scale=1, steps=True)
-
-    load = made(LOAD, plan.seed, profile.duration_s)
-    warmup = made(WARMUP, plan.seed + 1_000_000, profile.warmup_s)
-    return Tapes(parity=load, spot_check=load, loads={LOAD: Tape(warmup, load)})
+    first = replace(plan.arms[0], load=None)  # each arm that is chosen later has its own load
+    arms = {arm.tape: arm for arm in (first, *plan.arms)}
+    loads = {name: load_tapes(shopload, plan, arm, steps, folder, steps=True) for name, arm in arms.items()}
+    return Tapes(parity=loads[first.tape].load, spot_check=loads[first.tape].load, loads=loads)
 
 
-def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str, ports: Ports) -> OwnTarget:
+def make_target(
+    plan: Plan, steps: Path, folder: Path, name: str, switches: Switches, trial: str, ports: Ports
+) -> OwnTarget:
     """Writes the generator's target file of a trial, and says where the target's processes listen."""
-    place, sent = plan.about["targets"][arm.label], plan.about["sent"]
+    place, sent = plan.about["targets"][name], plan.about["sent"]
     endpoints = {name: urlsplit(url) for name, url in place["endpoints"].items()}
-    networks = {str(channel): asdict(network.line) for channel, network in arm.switches.networks.items()}
     document = {
-        "topology": arm.label,
+        "topology": name,
         "trial": trial,
-        "http": arm.switches.http,
-        "connections": arm.switches.connections,
+        "http": switches.http,
+        "connections": switches.connections,
         "timeout_ms": 1000 * sent["timeout_s"],
         "steps": str(steps),
         "endpoints": {
@@ -143,13 +143,13 @@ def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str, por
         "mine": sent["mine"],
         "otlp": sent["otlp"] or (f"{HOST}:{ports['jaeger-otlp-grpc']}" if sent["traces"] else ""),
         **({"ca_certificate": sent["ca_certificate"]} if sent["ca_certificate"] else {}),
-        **({"networks": networks, "visit": arm.switches.visit} if networks else {}),
+        **network_of(switches),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{arm.label}.json"
+    file = folder / f"{PurePath(trial).name}.json"
     write_json(file, document)
     listening = [*(url.port or 0 for url in endpoints.values()), *place["ports"]]
-    return OwnTarget(file, arm.switches, listening, sent["journeys"], stores_of(sent["traces"], sent["otlp"], ports))
+    return OwnTarget(file, switches, listening, sent["journeys"], stores_of(sent["traces"], sent["otlp"], ports))
 
 
 def run_own_trial(
@@ -171,8 +171,8 @@ def run_own_trial(
         GeneratorError: The generator failed.
     """
     clock, sender = Clock(), LocalSender(system, shopload)
-    of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
-    load = Load(of_arm.load, sending.duration_s)
+    warmup, load = loads_of(tapes, plan, arm)
+    sending = plan.sending(arm)
     folder.mkdir(parents=True)
     speed_before = machine_speed()
     if parity_in_full:
@@ -183,13 +183,17 @@ def run_own_trial(
             + (f"; not on this tape, so not checked: {listed(rare)}" if rare else "")
         )
     clock.lap("parity")
-    say(f"warming up for {sending.warmup_s:g} s, not counted")
-    sender.warm_up(Load(of_arm.warmup, sending.warmup_s), folder / "warmup")
+    say(f"warming up for {warmup.duration_s:g} s, not counted")
+    sender.warm_up(warmup, folder / "warmup")
     meanwhile()
     clock.lap("warmup")
-    say(f"replaying {load}")
-    resources = sender.replay(load, folder)
+    with observing(arm.probe, system, shopload, load, folder, clock, say) as observed:
+        say(f"replaying {load}")
+        resources = (observed.sender or sender).replay(load, folder)
     clock.lap("replay")
+    if sending.overload:  # the target may still work on journeys that were given up
+        wait_for_rest(system, REST_CORES, MAX_REST_S)
+        clock.lap("rest")
     journeys = read_rows(folder / JOURNEYS)
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
@@ -207,7 +211,7 @@ def run_own_trial(
         clock.lap("collect")
     else:
         journeys = journeys.with_columns(sampled=pl.lit(value=False))  # nobody reads the target's traces
-    observed = Observed(
+    looked_at = Observed(
         journeys_planned=load.tape.journeys,
         parity_mismatches=None,
         invariants_broken=None,
@@ -218,10 +222,13 @@ def run_own_trial(
         spans_dropped=int(generator["spans_dropped"]),
         late_customers=late_customers(generator),
         audited=False,
+        stress=sending.overload,
+        closed=load.closed is not None,
+        tape_exhausted=load.closed is not None and bool(generator["closed"]["tape_exhausted"]),
         of_the_shop=False,
         target=lacking,
     )
-    evidence = evidence_of(journeys, budgets, quality, observed)
+    evidence = evidence_of(journeys, budgets, quality, looked_at)
     speed = (speed_before + machine_speed()) / 2
     clock.lap("analysis")
     return Trial(
@@ -238,6 +245,7 @@ def run_own_trial(
         phases_s=clock.phases_s,
         machine_speed=speed,
         programs=resources.other_programs(),
+        observed=observed.rows,
     )
 
 

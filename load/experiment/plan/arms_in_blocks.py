@@ -20,7 +20,7 @@ from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
 from mesh.components.trial import as_it_runs, require_fit
 from mesh.description.network import Network
-from mesh.description.switches import HTTP3, Switches, parse_switches
+from mesh.description.switches import HTTP3, SWITCHES, Switches, parse_switches
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
@@ -39,7 +39,7 @@ class Arm:
 
     Attributes:
         label: Name in the results; its topology's name, unless one topology runs in several ways.
-        topology: The topology that runs.
+        topology: The topology that runs; a target that is not the shop is one without an entry.
         switches: The switches that it runs with.
         rate: Journeys a second of its tape; None for the profile's.
         without: Kind of journey that its tape lacks; empty for none.
@@ -143,6 +143,11 @@ class Plan:
         return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
 
     @property
+    def may_differ(self) -> Sequence[str]:
+        """Kinds of journey whose answers may differ between arms."""
+        return tuple(self.about.get("allow_differences", ()))
+
+    @property
     def staying_on_http2(self) -> list[str]:
         """Names of the topologies whose clients speak HTTP/2 beside others' that speak HTTP/3."""
         if all(arm.switches.http != HTTP3 for arm in self.arms):
@@ -204,6 +209,36 @@ def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ..
     return tuple(Arm(topology.name, topology, in_comparison(topology, switches, topologies)) for topology in topologies)
 
 
+SENT = ("trace", "http", "connections", "network", "rtt", "bandwidth", "visit")
+"""Switches of the generator, which a target that is not the shop has too."""
+_NETWORK = ("network", "rtt", "bandwidth")
+
+
+def is_target(topology: Topology) -> bool:
+    """Whether it is a target that is not the shop: it runs already, and nothing is known of its components."""
+    return not topology.entry
+
+
+def read_switches(
+    topologies: Sequence[Topology], given: Mapping[str, str | None], networks: Mapping[str, Network] | None = None
+) -> Switches:
+    """Reads the switches of topologies; those of targets are the generator's, which have no edge to fit.
+
+    Args:
+        topologies: What is measured: topologies of the shop, or targets.
+        given: The switches, as a user gives them.
+        networks: Each channel's network, where the workload says so.
+
+    Raises:
+        SwitchError: One has a value that it cannot have.
+    """
+    if not is_target(topologies[0]):
+        return parse_switches(networks, **given)
+    read = {SWITCHES[name].field: SWITCHES[name].read(name, value) for name in SENT if (value := given.get(name))}
+    own = {} if any(given.get(name) for name in _NETWORK) else dict(networks or {})
+    return replace(Switches(edge="none", networks=own), **read)
+
+
 def in_comparison(topology: Topology, switches: Switches, compared: Sequence[Topology]) -> Switches:
     """The switches of a topology among those that it is compared with.
 
@@ -240,7 +275,8 @@ def arm_of(
         UsageError: One has a value that it cannot have, or the topology cannot run with them; names the arm.
     """
     try:
-        arm = Arm(label, topology, in_comparison(topology, parse_switches(networks, **given), compared), rate)
+        switches = read_switches([topology], given, networks)
+        arm = Arm(label, topology, in_comparison(topology, switches, compared), rate)
         require_fit(topology, arm.switches)
     except SwitchError as error:
         raise UsageError(f"arm {label}: {error}") from error

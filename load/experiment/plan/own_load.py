@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.workload import in_stairs
-from user_files.yaml_file import YamlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +52,12 @@ class OwnLoad:
     process: str = "poisson"
     draw: int = 0
 
-    def as_workload(self, workload: Path) -> dict[str, Any]:
-        """The workload file of its tape.
+    @property
+    def stairs(self) -> tuple[float, ...]:
+        """The steps of its rate in an open loop; empty for one rate."""
+        return self.sending.steps if self.sending.closed is None else ()
 
-        Args:
-            workload: File of the experiment's workload.
-        """
-        if not self.mix:
-            steps = self.sending.steps if self.sending.closed is None else ()
-            return in_stairs(workload, steps) if steps else YamlFile.read(workload, UsageError).data
+    def as_workload(self) -> dict[str, Any]:
+        """The workload file of its tape, if it has a mix."""
         mix = [{"journey": journey, "channel": channel, "weight": weight} for journey, channel, weight in self.mix]
         return {"name": self.name, "arrival": {"process": self.process}, "mix": mix}

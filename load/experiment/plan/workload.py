@@ -165,17 +165,6 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
     return {(share.journey, share.channel.value): share.weight for share in checked_workload.mix}
 
 
-def in_stairs(workload: Path, steps: Sequence[float]) -> dict[str, Any]:
-    """A workload whose customers come at a rate of equally long steps, and which is the same otherwise.
-
-    Args:
-        workload: File of the workload.
-        steps: The rate of each step, as a multiple of the rate of its tape.
-    """
-    document = YamlFile.read(workload, UsageError).data
-    return {**document, "arrival": {"process": "staircase", "steps": list(steps)}}
-
-
 def require_fitting(workload: Path, *of_arms: Switches) -> None:
     """Checks that a workload's journeys and the switches that it runs with go together.
 

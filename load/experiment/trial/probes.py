@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import psutil
@@ -20,7 +20,7 @@ from experiment.generator.shopload import Load, Shopload
 from experiment.plan.probes import SETTLE_S, Holding, Looking, Probe, Watching
 from experiment.trial.outcome import Clock
 from experiment.trial.resources import memory_mb
-from experiment.trial.sender import LocalSender, Sender
+from experiment.trial.sender import Loaded, LocalSender, Sender
 from hops.analysis.cost import WATCHERS
 from hops.budget.parts import budgets_of
 from hops.kinds.connections.memory import STEADY_LOOKS, is_steady
@@ -55,7 +55,7 @@ class Observation:
 @contextmanager
 def observing(
     probe: Probe | None,
-    system: Runtime,
+    system: Loaded,
     shopload: Shopload,
     load: Load,
     folder: Path,
@@ -87,8 +87,9 @@ def observing(
             clock.lap("holding")
             yield observed
         case Watching(way, watchers, interval_s, channel):
+            shop = cast("Runtime", system)  # targets that are not the shop have no updates
             told, seconds = folder / WATCHERS, load.duration_s + probe.settle_s + SETTLE_S
-            before = positions(system)
+            before = positions(shop)
             with shopload.watching(
                 load.tape, system.target, told, watchers, way, interval_s, seconds, channel
             ) as process:
@@ -96,7 +97,7 @@ def observing(
                 yield observed
                 if process.wait(timeout=seconds + 10 * SETTLE_S) != 0:
                     raise GeneratorError(f"the watchers ended with exit code {process.returncode}; see above")
-            observed.rows, observed.account = read_updates(system, told, before)
+            observed.rows, observed.account = read_updates(shop, told, before)
             clock.lap("watching")
 
 
@@ -105,10 +106,10 @@ class Looks:
 
     Args:
         system: The system.
-        database: A connection to its database.
+        database: A connection to its database; None if that is not known.
     """
 
-    def __init__(self, system: Runtime, database: psycopg.Connection) -> None:
+    def __init__(self, system: Loaded, database: psycopg.Connection | None) -> None:
         self._system, self._database = system, database
         self._began = time.monotonic()
         self._rows: list[tuple[object, ...]] = []
@@ -145,7 +146,7 @@ class Looks:
         """Takes one look; returns the memory of all components, MiB."""
         self._system.check()
         at_s, heads = time.monotonic() - self._began, self._system.pids()
-        size = self._database.execute(DATABASE_SIZE).fetchone()
+        size = self._database.execute(DATABASE_SIZE).fetchone() if self._database else None
         size_mb = int(size[0]) / 2**20 if size else 0.0
         memory = memory_mb(heads, shared=False)
         connections = Counter(one.pid for one in psutil.net_connections("inet"))
@@ -156,7 +157,10 @@ class Looks:
 
 
 @contextmanager
-def _looks(system: Runtime) -> Iterator[Looks]:
+def _looks(system: Loaded) -> Iterator[Looks]:
+    if system.database is None:
+        yield Looks(system, None)
+        return
     url = system.database.admin_url_of(TRIAL_DATABASE)
     with psycopg.connect(url, autocommit=True, connect_timeout=10) as database:
         yield Looks(system, database)

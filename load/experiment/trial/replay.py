@@ -243,7 +243,7 @@ def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
 
     Args:
         journeys: Rows of `run.rows.JOURNEYS`.
-        reference: SHA-256 of the right answers, by seq.
+        reference: SHA-256 of the right answers, by seq; a journey that is not there may have any.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")
-    return sum(reference[str(seq)] != sha256 for seq, sha256 in ok.iter_rows())
+    return sum(reference.get(str(seq), sha256) != sha256 for seq, sha256 in ok.iter_rows())

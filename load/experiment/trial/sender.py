@@ -10,6 +10,7 @@ from typing import Protocol
 
 from experiment.generator.shopload import Load, Shopload, stop
 from experiment.trial.resources import CLIENT, Resources, ResourceSampler
+from mesh.components.postgres import Database
 from mesh.description.switches import Switches
 from mesh.runtime import Runtime
 
@@ -41,6 +42,10 @@ class Loaded(Protocol):
     @property
     def switches(self) -> Switches:
         """The switches that it runs with."""
+
+    @property
+    def database(self) -> Database | None:
+        """Its database server; None if that is not known."""
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes of each component on this machine."""

@@ -229,6 +229,7 @@ func TestBadInput(t *testing.T) {
 		{"nowhere to write", []string{"replay", "--tape", tapePath, "--target", goodTarget}, "--out is missing"},
 		{"no virtual users", replay(tapePath, goodTarget, "--vus", "0", "--duration", "1s"), "--vus 0 is not between 1 and 10000 (closed loop)"},
 		{"negative virtual users", replay(tapePath, goodTarget, "--vus", "-3", "--duration", "1s"), "--vus -3 is not between 1 and 10000"},
+		{"a step far above the rate", tape("--stairs", "1,101"), "factor 101 is not between 0 and 100"},
 		{"a closed loop without an end", replay(tapePath, goodTarget, "--vus", "2"), "--duration 0s is not above 0"},
 		{"negative time to think", replay(tapePath, goodTarget, "--vus", "2", "--duration", "1s", "--think", "-1s"), "--think -1s is negative"},
 		{"an open loop with time to think", replay(tapePath, goodTarget, "--think", "1s"), "--think needs --vus"},

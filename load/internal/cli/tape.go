@@ -37,6 +37,7 @@ func newTape() *cobra.Command {
 		rate                                                 float64
 		duration                                             time.Duration
 		scale                                                int64
+		stairs                                               []float64
 	)
 	cmd := &cobra.Command{
 		Use:   "tape --workload FILE --rate N --duration T --out FILE",
@@ -57,6 +58,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	flags.StringVar(&pool, "pool", "", "which users and products journeys write to: trial or parity (default: the workload's)")
 	flags.StringVar(&payload, "payload", "", fmt.Sprintf("size of the documents that journeys read: %s (default %s)", choice.List(shopdata.Payloads()), shopdata.DefaultPayload))
 	flags.StringVar(&without, "without", "", "kind of journey to leave out; all others are those of the whole tape, at their times")
+	flags.Float64SliceVar(&stairs, "stairs", nil, "rates of equally long steps, in units of --rate, in place of the workload's arrivals")
 	flags.StringVar(&out, "out", "", "tape file to write")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		needed := []string{"workload", "out"}
@@ -69,6 +71,11 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 		w, plan, err := journeysOf(workloadPath, stepsPath)
 		if err != nil {
 			return badInput{err}
+		}
+		if len(stairs) > 0 {
+			if w.Arrival, err = workload.InStairs(stairs); err != nil {
+				return badInput{err}
+			}
 		}
 		t, err := tape.Build(tape.Spec{
 			Workload: w, Seed: seed, Rate: rate, Duration: duration, Scale: shopdata.Scale(scale), Pool: shopdata.Pool(pool),

@@ -196,8 +196,8 @@ func TestADroppedConnectionIsNoAnswer(t *testing.T) {
 	}
 }
 
-// The count of connections holds however many requests are under way: those above the server's limit of streams wait, and so do those
-// that come while a connection is being opened. Over HTTP/2 and over gRPC, neither opens another one.
+// The count of connections holds over HTTP/2 and gRPC, however many requests are under way. Requests above the server's limit of streams
+// wait, and so do requests that come while a connection is being opened.
 func TestTheCountOfConnectionsHolds(t *testing.T) {
 	const connections, requests = 2, 12
 	for name, c := range connected {

@@ -11,8 +11,10 @@ import (
 )
 
 // multiplexer sends HTTP/2 requests on one connection to each address, which the first of them opens. Requests above the server's
-// limit of streams wait. net/http would open another connection for them, and where it does not, they may wait for ever
-// (golang.org/issue/70809): its pool reserves streams that the requests in front then wait for. This pool reserves none.
+// limit of streams wait.
+//
+// net/http would open another connection for them. With StrictMaxConcurrentRequests it would not, but they may then wait for ever
+// (golang.org/issue/70809): its pool reserves the streams that they wait for. This pool reserves no streams.
 type multiplexer struct {
 	http2.Transport
 	client *Client
@@ -97,7 +99,7 @@ func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
 	}
 }
 
-// CloseIdleConnections closes the connections, each as soon as its last request has ended. One that is being opened is kept.
+// CloseIdleConnections closes the connections, each as soon as its last request has ended. A connection that is being opened is kept.
 func (m *multiplexer) CloseIdleConnections() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

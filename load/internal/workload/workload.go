@@ -277,4 +277,16 @@ func (c checker) arrival(f file, a *Arrival) error {
 // Times is how often the entry comes in a cycle.
 func (s Share) Times() int64 { return s.Weight / perMille }
 
+// InStairs returns arrivals at the rates of equally long steps, each a factor of the tape's rate.
+func InStairs(steps []float64) (Arrival, error) {
+	made := Arrival{Process: Staircase}
+	for _, step := range steps {
+		if !(step >= 0 && step <= maxFactor) {
+			return Arrival{}, fmt.Errorf("factor %v is not between 0 and %v", step, maxFactor)
+		}
+		made.Steps = append(made.Steps, toPerMille(step))
+	}
+	return made, nil
+}
+
 func toPerMille(value float64) int64 { return int64(math.Round(value * perMille)) }

@@ -29,7 +29,7 @@ from mesh.description.topology import (
     port_name,
 )
 from mesh.errors import StartError
-from mesh.paths import GRAPHIQL
+from mesh.paths import GRAPHIQL, ROOT
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at, tcp
@@ -138,7 +138,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         "OTEL_SERVICE_NAME": component,
         "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
     }
-    if service in topology.programs:
+    if service in topology.programs or topology.checkout:
         env["SHOP_CONTRACT"] = CONTRACT
     # A component that clients reach checks their tokens; `user` also signs them.
     if service in GATEWAYS or service in topology.exposed or service == "user":
@@ -193,21 +193,27 @@ def measurement(component: str, around: Surroundings) -> dict[str, str]:
     return env
 
 
-def argv_of(component: str, program: Program | None) -> list[str]:
+def python_of(checkout: str) -> str:
+    """The interpreter that has a checkout's packages; `checkout` is as in `Topology`."""
+    return str(ROOT / checkout / ".venv" / "bin" / "python") if checkout else sys.executable
+
+
+def argv_of(component: str, program: Program | None, checkout: str = "") -> list[str]:
     """The command line of a service or gateway; a built-in program is built if it is not yet.
 
     Args:
         component: Name of the component.
         program: What runs in place of the project's own program in Python; None for that one.
+        checkout: Folder of the checkout that supplies it, as in `Topology`.
 
     Raises:
         StartError: There is no such program, or it cannot be built.
     """
     if program is None:
-        return [sys.executable, *arguments_of(component, measured=True)]
+        return [python_of(checkout), *arguments_of(component, measured=True)]
     if program.implementation:
         try:
-            return [str(golang.build_service(component))]
+            return [str(golang.build_service(component, ROOT / checkout))]
         except SetupError as error:
             raise StartError(f"{component} in {program.implementation} cannot be built.\n{error}") from error
     if shutil.which(program.command[0]) is None:
@@ -270,7 +276,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         else:
             ready = http_ok(place.port, "/healthz", place.host)
     program = around.topology.programs.get(service)
-    argv = argv_of(service, program)
+    argv = argv_of(service, program, around.topology.checkout)
     account = {} if around.telemetry is None else {"SHOP_TELEMETRY_FOLDER": str(around.telemetry)}
     return Component(
         name,
@@ -290,12 +296,22 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     )
 
 
-def database_task(database: Database, data: Data, after: frozenset[str], *, monitored: bool = False) -> Component:
-    """The task that gives a run its data: the seeded template if it is not there, then a copy of it."""
+def database_task(
+    database: Database, data: Data, after: frozenset[str], *, monitored: bool = False, checkout: str = ""
+) -> Component:
+    """The task that gives a run its data: the seeded template if it is not there, then a copy of it.
+
+    Args:
+        database: The database server.
+        data: The data that the run begins with.
+        after: Components that must be ready before.
+        monitored: Whether the monitor's role is made too.
+        checkout: Folder of the checkout that has the migrations and the seed, as in `Topology`.
+    """
     command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]
     return Component(
         DATABASE_TASK,
-        argv=lambda: [sys.executable, "-m", "dataset", *command],
+        argv=lambda: [python_of(checkout), "-m", "dataset", *command],
         env={
             "SHOP_ADMIN_URL": database.admin_url,
             "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database, monitored=monitored)),

@@ -157,7 +157,7 @@ def target_document(
         "plan": topology.plan.value,
         **({"apart": switches.apart} if switches.apart else {}),
         **({"urgent": True} if switches.admission == "on" else {}),
-        **_network(switches),
+        **network_of(switches),
         "entry": entry,
         "otlp": str(places.reached("jaeger-otlp-grpc")[0]),
         "jwt_private_key": str(private_key),
@@ -178,8 +178,8 @@ def framed_url(places: Places, service: str = "product") -> str:
     return f"thrift://{places.reached(entrance_name(service))[0]}"
 
 
-def _network(switches: Switches) -> dict[str, Any]:
-    """What lies between customers and edge, as the load generator reads it; empty if nothing is emulated."""
+def network_of(switches: Switches) -> dict[str, Any]:
+    """The network before what customers enter, as the load generator reads it; empty if nothing is emulated."""
     if not switches.emulates_network:
         return {}
     networks = switches.networks or dict.fromkeys(Channel, switches.customers_network)

@@ -152,6 +152,8 @@ class Topology(BaseModel):
         plan: `naive` sends a request for each item, and makes no use of a protocol's batches; `streaming` has gRPC's
             clients read a document as a stream. Neither is ever the default.
         programs: What runs in place of the components in Python, for those that it names.
+        checkout: Folder of the checkout that supplies components and data, absolute or relative to this checkout; empty
+            for this checkout. Topology files cannot set it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -162,6 +164,7 @@ class Topology(BaseModel):
     links: dict[str, dict[str, Protocol]]
     plan: Plan = Plan.BEST
     programs: dict[str, Program] = Field(default_factory=dict)
+    checkout: str = Field(default="", exclude_if=lambda folder: not folder)
 
     @property
     def gateways(self) -> list[str]:
@@ -408,6 +411,8 @@ Problem = tuple[list[str], str]
 
 def _problems(topology: Topology) -> Iterator[Problem]:
     """Everything that keeps a well-formed topology from running, with the place of each in the file."""
+    if topology.checkout:
+        yield ["checkout"], "cannot be set in a file; give `make compare-versions` two revisions"
     unknown = list(_unknown_components(topology))
     if unknown:
         yield from unknown

@@ -334,7 +334,13 @@ class System(Run):
         return [
             *store,
             *before,
-            database_task(self.database, self._data, after=frozenset(item.name for item in store), monitored=measures),
+            database_task(
+                self.database,
+                self._data,
+                after=frozenset(item.name for item in store),
+                monitored=measures,
+                checkout=self.topology.checkout,
+            ),
             *(
                 exporter_component(exporter, program, self.database, self._cache, self.ports)
                 for exporter, program in self._exporters.items()

@@ -37,12 +37,13 @@ def kind_of(run: RunFiles) -> Kind:
 
 def kinds() -> list[str]:
     """Names of the kinds: those of the folders that have a `kind.py`."""
-    return sorted(file.parent.name for folder in __path__ for file in Path(folder).glob("*/kind.py"))
+    return sorted(file.parent.name.replace("_", "-") for folder in __path__ for file in Path(folder).glob("*/kind.py"))
 
 
 def _named(name: str) -> Kind:
     # Not at the top: commands that need a name of a kind should not have to wait for what makes its report.
-    kind: Kind = import_module(f"{__name__}.{BENCH if name == PROOF else name}.kind").KIND
+    folder = BENCH if name == PROOF else name.replace("-", "_")
+    kind: Kind = import_module(f"{__name__}.{folder}.kind").KIND
     return kind
 
 

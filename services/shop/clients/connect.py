@@ -53,7 +53,6 @@ async def connect(
             "grpc://127.0.0.1:18020,127.0.1.1:18020". Services that are not called may be absent.
         component: The process that calls, for messages.
         sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
-        runtime: What traces and measures the calls.
 
     Yields:
         The clients; that of an absent service raises `ConfigError` when it is called.

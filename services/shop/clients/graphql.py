@@ -55,11 +55,7 @@ class _Answer(msgspec.Struct, Generic[T]):
 
 
 class _CallFormat(Generic[Q, R]):
-    """A call as GraphQL carries it.
-
-    Args:
-        method: The method that is called.
-    """
+    """A call as GraphQL carries it."""
 
     def __init__(self, method: PortMethod[Q, R]) -> None:
         self.method = method
@@ -99,12 +95,7 @@ class _CallFormat(Generic[Q, R]):
 
 
 def graphql_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client of a service over GraphQL.
-
-    Args:
-        service: The service.
-        channel: Sends the requests.
-    """
+    """Returns a client of a service over GraphQL."""
     caller = _GraphQLCaller(channel)
     methods = {method.contract: method for method in methods_of(service)}
 
@@ -136,7 +127,7 @@ class _GraphQLCaller:
         arguments, (after, _) = call.method.bind(*given, **named), call.method.position
 
         async def page(after_id: int, size: int) -> Sequence[object]:
-            return cast(Sequence[object], await self._answer(call, {**arguments, after: after_id, "limit": size}))
+            return cast("Sequence[object]", await self._answer(call, {**arguments, after: after_id, "limit": size}))
 
         return pages(call.method, arguments, page, ROWS_A_PAGE)
 

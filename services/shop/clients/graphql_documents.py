@@ -21,13 +21,8 @@ _SCALARS: Mapping[object, str] = {int: "Long!", str: "String!"}
 class CallDocument:
     """The operation that a client sends for a call.
 
-    Args:
-        method: The method that is called.
-
     Attributes:
-        text: The operation.
         persisted: Its hash, which is sent in its place.
-        attributes: Attributes of its span.
     """
 
     __slots__ = ("attributes", "name", "persisted", "text")

@@ -26,11 +26,8 @@ def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket
     """Returns a client of a service.
 
     Args:
-        stack: Closes its channel.
-        service: The service.
         address: "host:port", or those of its replicas with commas between.
         socket: Path of the Unix domain socket to connect instead of the address; None to connect the address.
-        runtime: What traces and measures the calls.
     """
     channel = grpc_channel(address, service.full_name, service.reads, socket)
     stack.push_async_callback(channel.close, CLOSE_LIMIT_S)

@@ -59,11 +59,8 @@ class HttpRequest(NamedTuple):
     """A request.
 
     Attributes:
-        method: The HTTP method.
-        path: Path, with the query string if there is one.
         name: Name of its span, one of a small number of names.
         attributes: Further attributes of the span; never personal or payment data.
-        body: Its body.
         headers: More headers; of a request whose answer lasts, `accept` is what the answer must be.
     """
 
@@ -117,10 +114,7 @@ class HttpChannel:
     """One service as its callers see it over HTTP.
 
     Args:
-        session: Pool of connections.
-        peer: The service's name, for messages: "product".
         addresses: "host:port" of each of its replicas, which get the requests in turn; or one whose host is a name.
-        runtime: What traces and measures the requests.
         follow: Whether such a name is looked up; it is not where a sidecar at the session's socket knows the way.
     """
 
@@ -149,7 +143,6 @@ class HttpChannel:
         """Sends a request and reads the answer, whatever its status.
 
         Args:
-            request: The request.
             again: Whether it may be sent again if there is no answer, since it changes nothing.
 
         Raises:
@@ -183,13 +176,7 @@ class HttpChannel:
                 raise away(self.peer) from error
 
     def unreadable(self, received: HttpAnswer, call: str, what: str) -> ShopError:
-        """Returns the error of an answer that is not of the service's own making: the one that fits its status.
-
-        Args:
-            received: The answer.
-            call: What was asked, for the log.
-            what: What the service's own answers are, for the log.
-        """
+        """Returns the error of an answer that is not of the service's own making: the one that fits its status."""
         if received.status == 504:
             return late(self.peer)
         if received.status in (429, 502, 503):
@@ -272,9 +259,7 @@ class HttpChannels:
     """Opens the channels of a process, those to the same socket over one pool of connections.
 
     Args:
-        stack: Closes them.
         sockets: Path of the Unix domain socket to connect instead of a service's address, by name.
-        runtime: What traces and measures the requests.
     """
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
@@ -287,7 +272,6 @@ class HttpChannels:
         """Opens a channel.
 
         Args:
-            peer: The service's name.
             address: "host:port", or those of its replicas with commas between.
             lasts: Whether it has answers that last, each of which keeps a connection.
         """

@@ -23,7 +23,6 @@ async def pages(
     """Yields rows.
 
     Args:
-        method: Method that lists them.
         arguments: Its arguments: the id to begin behind, and how many rows to read in all.
         page: Gives the rows behind an id, at most so many. A service may give fewer; only an empty page is the end.
         largest: The most rows to ask for at once.

@@ -52,16 +52,9 @@ class _Problem(msgspec.Struct):
 class _RestCall(Generic[Q, R]):
     """A call as REST carries it.
 
-    Args:
-        method: The method that is called.
-
     Attributes:
-        method: The method that is called.
         name: HTTP method and path: "GET /v1/products/{product_id}".
-        verb: The HTTP method.
-        template: The path.
         query: The part of the query that the route itself has: "include=reviews".
-        path: Parameters in the path.
         others: Parameters in the query of a GET, and in the body of other requests.
         fields: The contract's names of parameters and fields of the body, by REST's. "" is the whole body; a name with
             a dot at its end stands for all names that start with it.
@@ -113,11 +106,7 @@ class _RestCall(Generic[Q, R]):
         return _encode({name: arguments[name] for name in self.others if arguments[name] is not None})
 
     def answer(self, body: bytes) -> R:
-        """Returns what the method returns, or the rows of a page.
-
-        Raises:
-            UNREADABLE: The answer is none.
-        """
+        """Returns what the method returns, or the rows of a page. Raises `UNREADABLE` if the answer is none."""
         decoded = self._decode(body)
         if self.method.field:
             items = getattr(decoded, self.method.field)
@@ -126,12 +115,7 @@ class _RestCall(Generic[Q, R]):
 
 
 def rest_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client of a service over REST, without what streams for ever.
-
-    Args:
-        service: The service.
-        channel: Sends the requests.
-    """
+    """Returns a client of a service over REST, without what streams for ever."""
     calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
     caller = _RestCaller(channel, {call.name: call for call in calls.values()})
 
@@ -168,7 +152,6 @@ class _RestCaller:
 
         Raises:
             PreconditionFailed: The resource has changed.
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
         read = self._by_name[f"GET {call.template}"]
         received = await self._exchange(read, read.target(arguments))
@@ -183,7 +166,7 @@ class _RestCaller:
 
         async def page(after_id: int, size: int) -> Sequence[object]:
             target = f"{call.template}?{urlencode({after: after_id, 'page_size': size})}"
-            return cast(Sequence[object], self._answer(call, await self._exchange(call, target)))
+            return cast("Sequence[object]", self._answer(call, await self._exchange(call, target)))
 
         return pages(call.method, call.method.bind(*given, **named), page, LARGEST_PAGE)
 

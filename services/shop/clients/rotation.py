@@ -23,11 +23,7 @@ LOOKUP_PAUSE_S = 5.0
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """Returns "address:port" of each IPv4 address that a name has.
-
-    Raises:
-        OSError: The name is not known.
-    """
+    """Returns "address:port" of each IPv4 address that a name has. Raises `OSError` if the name is not known."""
     answers = await asyncio.get_running_loop().getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
     return sorted({f"{place[0]}:{port}" for *_, place in answers})
 
@@ -39,11 +35,8 @@ class Rotation:
     never left out.
 
     Args:
-        session: Pool of connections for the checks.
         addresses: "host:port" of each replica. If the host of a single one is a name, as that of a cluster's headless
             service is, the replicas are at the addresses that the name has, which are looked up again and again.
-        follow: Whether a name is looked up at all.
-        look_up: Gives the addresses of a name.
         lookup_pause_s: Seconds between two lookups.
     """
 

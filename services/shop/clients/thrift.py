@@ -62,11 +62,8 @@ def framed_client(stack: AsyncExitStack, service: Service[P], address: str, sock
     """Returns a client of a service over framed Thrift.
 
     Args:
-        stack: Closes its connections.
-        service: The service.
         address: "host:port", or those of its replicas with commas between.
         socket: Path of the Unix domain socket to connect instead of the address.
-        runtime: What traces and measures the calls.
     """
     peer = FramedPeer(service, address.split(","), socket, runtime)
     stack.push_async_callback(peer.close)
@@ -130,11 +127,7 @@ class _Problem(msgspec.Struct):
 
 
 class ThriftPeer(ABC, Generic[P]):
-    """A service as its callers see it over Thrift.
-
-    Args:
-        service: The service.
-    """
+    """A service as its callers see it over Thrift."""
 
     def __init__(self, service: Service[P]) -> None:
         self.service = service
@@ -145,13 +138,6 @@ class ThriftPeer(ABC, Generic[P]):
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
         """Calls a method; repeats a read that is not answered.
-
-        Args:
-            method: Its name in the contract: "GetProduct".
-            request: The struct to send.
-
-        Returns:
-            The struct that it answers with, or None.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
@@ -187,12 +173,7 @@ class ThriftPeer(ABC, Generic[P]):
 
 
 class HttpPeer(ThriftPeer[P]):
-    """A service over TJSON and HTTP.
-
-    Args:
-        service: The service.
-        channel: Sends the requests.
-    """
+    """A service over TJSON and HTTP."""
 
     def __init__(self, service: Service[P], channel: HttpChannel) -> None:
         super().__init__(service)
@@ -246,10 +227,8 @@ class FramedPeer(ThriftPeer[P]):
     """A service over framed Thrift, whose connections carry one call at a time each.
 
     Args:
-        service: The service.
         addresses: "host:port" of each of its replicas, which get the calls in turn, unless they refuse them.
         socket: Path of the Unix domain socket to connect instead of the addresses.
-        runtime: What traces and measures the calls.
     """
 
     def __init__(

@@ -71,8 +71,6 @@ class Service(Generic[P]):
     Attributes:
         name: Short name: "product".
         full_name: Name in the contract: "shop.product.v1.ProductService".
-        port: Its port.
-        calls: Its calls.
     """
 
     name: str

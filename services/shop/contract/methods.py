@@ -47,7 +47,6 @@ class Parameter(NamedTuple):
 
     Attributes:
         field: Its place in the request's message: "id", "product.title".
-        type: Type of the argument.
         default: Value of an argument that is left out; `inspect.Parameter.empty` if it must not be.
         is_named: Whether callers must name it.
     """
@@ -61,14 +60,8 @@ class Parameter(NamedTuple):
 class PortMethod(Generic[Q, R]):
     """A method of a port, and its call in the contract: `Q` are its arguments, `R` is what it returns.
 
-    Args:
-        function: The method of the port.
-        contract: The call's row.
-
     Attributes:
-        name: Name of the method: "get_product".
         summary: What it does, in a sentence.
-        contract: The call's row.
         parameters: Its parameters, by name.
         masked: Whether a request names the fields that it changes.
         lists: Whether the method yields the rows of a listing.
@@ -117,7 +110,7 @@ class PortMethod(Generic[Q, R]):
         """Returns the arguments of a call by name, with defaults for the others."""
         arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
         for name in self._sequences:
-            arguments[name] = list(cast(Iterable[object], arguments[name]))
+            arguments[name] = list(cast("Iterable[object]", arguments[name]))
         return arguments
 
     def value(self, answer: object) -> R:
@@ -125,13 +118,13 @@ class PortMethod(Generic[Q, R]):
         if self.answer is type(None):
             answer = None
         elif self.answer is _REVIEWS:
-            answer = {each.product_id: each.reviews for each in cast(list[ProductReviews], answer)}
+            answer = {each.product_id: each.reviews for each in cast("list[ProductReviews]", answer)}
         return cast(R, answer)
 
     def answer_of(self, value: object) -> object:
         """Returns the answer to encode for what the method returns: the opposite of `value`."""
         if self.answer is _REVIEWS:
-            reviews_of = cast(Mapping[int, Sequence[Review]], value)
+            reviews_of = cast("Mapping[int, Sequence[Review]]", value)
             return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in reviews_of.items()]
         return value
 

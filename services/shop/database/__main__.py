@@ -40,10 +40,6 @@ def arguments() -> argparse.ArgumentParser:
 def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
     """Runs a command line.
 
-    Args:
-        argv: The command line.
-        env: Environment with the URLs and passwords.
-
     Returns:
         The exit code: 0 done, 2 the input is wrong or the database does not answer.
     """

@@ -22,9 +22,6 @@ AUDIT_SCHEMA = "shop_audit"
 def migrate(admin_url: str) -> list[str]:
     """Creates the roles and schemas and applies the migrations that are missing.
 
-    Args:
-        admin_url: The database to migrate, as a role that may create roles and schemas.
-
     Returns:
         The migrations applied now, `service/name`, in order; empty if the database was up to date.
 

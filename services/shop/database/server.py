@@ -23,7 +23,6 @@ def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> No
     Args:
         limit_s: How long to wait, in seconds.
         url: The database, as the role of the schema.
-        schema: The schema.
 
     Raises:
         TimeoutError: Migrations were missing to the end; names them.

@@ -66,12 +66,7 @@ MARK_READ = Statement(
 
 
 class PostgresNotifications:
-    """The notification store in the schema `shop_notification`.
-
-    Args:
-        database: Connections whose search_path is that schema.
-        traces: Records the traces of events.
-    """
+    """The notification store in the schema `shop_notification`."""
 
     def __init__(self, database: Database, traces: EventTraces = NOT_TRACED) -> None:
         self._database = database

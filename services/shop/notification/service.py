@@ -22,11 +22,7 @@ class NotificationService:
     """The use cases of notifications; the methods and errors of `shop.contract.ports.NotificationClient`.
 
     Args:
-        store: The notifications.
-        watchers: The streams that wait for news.
-        streams: Limits and ends streams.
         orders: The orders, each only for callers who may see it.
-        users: The customers.
     """
 
     def __init__(

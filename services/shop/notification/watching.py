@@ -27,8 +27,6 @@ class Watchers:
     """All who wait at this process.
 
     Args:
-        store: What customers are told.
-        traces: Records the traces of events.
         silence_s: After how long without news a stream says that it is still open, in seconds.
     """
 
@@ -56,7 +54,6 @@ class Watchers:
         """Tells what happens to a customer's orders, or to one of them, until it is closed.
 
         Args:
-            user_id: The customer.
             after: Position behind which to begin, at least 0; None for what happens from now on.
             order_id: The order; None for all.
 

@@ -16,22 +16,14 @@ class Background:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def shield(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs work that goes on even if the caller is cancelled meanwhile.
-
-        Returns:
-            The result of the work, if the caller is still there.
-        """
+        """Runs work that goes on even if the caller is cancelled meanwhile."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return await asyncio.shield(task)
 
     async def drain(self, seconds: float) -> None:
-        """Waits for all work to end; what has not ended in time is cancelled, and left to recovery.
-
-        Args:
-            seconds: Longest time to wait, in seconds.
-        """
+        """Waits for all work to end; what has not ended in time is cancelled, and left to recovery."""
         if not self._tasks:
             return
         _, late = await asyncio.wait(self._tasks, timeout=seconds)

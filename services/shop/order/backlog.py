@@ -36,12 +36,7 @@ WAITING = Statement(
 
 
 class Backlog:
-    """Shows what waits, as the tables say every few seconds: the same at each replica.
-
-    Args:
-        database: Connections whose search_path is the service's schema.
-        meters: What shows it.
-    """
+    """Shows what waits, as the tables say every few seconds: the same at each replica."""
 
     def __init__(self, database: Database, meters: Meters) -> None:
         self._database = database
@@ -62,11 +57,7 @@ class Backlog:
         return self._rows.get(queue, (0, 0))
 
     async def look(self) -> None:
-        """Reads the tables.
-
-        Raises:
-            ShopError: The database does not answer.
-        """
+        """Reads the tables. Raises `ShopError` if the database does not answer."""
         with own_deadline(LIMIT_S):
             rows = await self._database.fetch(WAITING)
         self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}

@@ -41,8 +41,6 @@ class OrderParts:
     """The parts of the order service: its use cases, and what runs beside them.
 
     Attributes:
-        service: The use cases.
-        recovery: Finishes what others left half done.
         relay: Delivers what is told of orders; None where nobody is told.
     """
 

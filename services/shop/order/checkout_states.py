@@ -96,10 +96,6 @@ class Checkout(Struct, frozen=True, gc=False):
 
     Attributes:
         id: A UUID; also names the stock reservation and the payment.
-        user_id: Who buys.
-        idempotency_key: The client's name for this purchase.
-        request_hash: What was asked for, as `request_hash` gives it.
-        state: Which way the saga goes, or how it ended.
         step: The furthest step that may have begun.
         order_id: The order; None before the pivot.
         refusal: What the caller is told; None unless the saga is undoing or has failed.
@@ -131,10 +127,6 @@ def uncertain(error: Exception) -> bool:
 def undo_from(step: Step, error: Exception) -> Step | None:
     """Returns the furthest step that must be taken back after a step's call failed.
 
-    Args:
-        step: The step before the pivot whose call failed.
-        error: The error that the call failed with.
-
     Returns:
         The step itself if the call may have been carried out, else the one before; None if nothing was done.
     """
@@ -144,11 +136,7 @@ def undo_from(step: Step, error: Exception) -> Step | None:
 
 
 def compensations(step: Step) -> tuple[Compensation, ...]:
-    """Returns the calls that take back everything up to a step, newest first.
-
-    Args:
-        step: The furthest step before the pivot that may have begun.
-    """
+    """Returns the calls that take back everything up to a step, newest first."""
     return {
         Step.RESERVE: (Compensation.RELEASE_STOCK,),
         Step.AUTHORIZE: (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK),

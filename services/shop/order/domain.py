@@ -44,10 +44,6 @@ def purchase(lines: Sequence[CheckoutLine], prices: Mapping[int, Money]) -> Purc
 
     Args:
         lines: What the customer asked for; lines are numbered in this order.
-        prices: Price of one piece of each product.
-
-    Returns:
-        The lines with their prices and their total.
 
     Raises:
         FailedPrecondition: The products have prices in more than one currency.

@@ -66,7 +66,6 @@ class PostgresOrders:
     """The order store in the schema `shop_order`.
 
     Args:
-        database: Connections whose search_path is that schema.
         tells: Whether events are delivered.
     """
 

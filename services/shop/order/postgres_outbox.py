@@ -51,7 +51,6 @@ class Change(NamedTuple):
         """Returns a change.
 
         Args:
-            name: Name of the statement.
             parts: Its WITH, whose parts make the change.
             answer: The query that reads them.
             rows: The part that has the changed orders: id, user_id, status.

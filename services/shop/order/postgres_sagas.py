@@ -184,13 +184,7 @@ class Driver:
 
 
 class PostgresCheckouts:
-    """The checkout store in the schema `shop_order`.
-
-    Args:
-        database: Connections whose search_path is that schema.
-        driver: This process.
-        tells: Whether events are delivered.
-    """
+    """The checkout store in the schema `shop_order`."""
 
     def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database
@@ -271,13 +265,7 @@ class PostgresCheckouts:
 
 
 class PostgresCancellations:
-    """The cancellation store in the schema `shop_order`.
-
-    Args:
-        database: Connections whose search_path is that schema.
-        driver: This process.
-        tells: Whether events are delivered.
-    """
+    """The cancellation store in the schema `shop_order`."""
 
     def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database

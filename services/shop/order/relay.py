@@ -38,9 +38,6 @@ class Relay:
     """Takes events out of the outbox and delivers them to the notification service.
 
     Args:
-        outbox: The events.
-        notification: Whom they are delivered to.
-        traces: Records their traces.
         look_s: After how long without a call to `wake` it looks by itself, in seconds.
     """
 
@@ -87,10 +84,7 @@ class Relay:
                     await self._woken.wait()
 
     async def deliver(self) -> int:
-        """Delivers the events of the oldest orders that have any and that no other process is at.
-
-        Returns:
-            How many events were delivered.
+        """Delivers the events of the oldest orders that no other process is at; returns how many there were.
 
         Raises:
             ShopError: The database or the notification service does not answer; all events are still there.

@@ -19,9 +19,6 @@ class SimulatedBank:
     """Answers by token.
 
     It keeps nothing, so an amount that was set aside for a checkout that was voided meanwhile needs no giving back.
-
-    Args:
-        delay_s: How long each authorisation takes, in seconds.
     """
 
     def __init__(self, delay_s: float = 0.0) -> None:

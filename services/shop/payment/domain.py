@@ -24,8 +24,6 @@ def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
 
     Args:
         stored: The checkout's one payment, made by this call or by an earlier one.
-        user_id: Who pays, as this call says.
-        amount: What this call asked for.
 
     Returns:
         The payment; captured already if the call is a late repetition.
@@ -47,13 +45,7 @@ def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
 
 
 def refused_capture(checkout_id: str, order_id: int, stored: StoredPayment | None) -> FailedPrecondition:
-    """Returns the error that says why a payment cannot be captured for an order.
-
-    Args:
-        checkout_id: The checkout that the call named.
-        order_id: The order that the call named.
-        stored: The checkout's payment; None if there is none.
-    """
+    """Returns the error that says why a payment cannot be captured for an order."""
     if stored is None:
         return FailedPrecondition(f"checkout {checkout_id} has no authorised payment", field="checkout_id")
     payment = stored.payment

@@ -56,11 +56,7 @@ VOID = Statement(
 
 
 class PostgresPayments:
-    """The payment store in the schema `shop_payment`.
-
-    Args:
-        database: Connections whose search_path is that schema.
-    """
+    """The payment store in the schema `shop_payment`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -33,12 +33,7 @@ MAX_HASHES = 4
 
 
 class Slots:
-    """A bound on the work of one kind: what exceeds it is refused at once.
-
-    Args:
-        size: Pieces of work at a time.
-        refusal: Message for the client.
-    """
+    """A bound on the work of one kind: what exceeds it is refused at once."""
 
     def __init__(self, size: int, refusal: str) -> None:
         self._free = size
@@ -65,9 +60,6 @@ class Share:
 
     Args:
         delay_s: How late the loop may be for all of an interval, in seconds.
-
-    Attributes:
-        value: The share, up to 1.
     """
 
     def __init__(self, delay_s: float) -> None:
@@ -92,14 +84,7 @@ class Share:
 
 
 class Admission:
-    """What a process lets in.
-
-    Attributes:
-        new: The share of new requests.
-        checkouts: The share of new checkouts.
-        under_way: The share of those that belong to something under way.
-        hashes: Slots of requests that have a password hashed.
-    """
+    """What a process lets in."""
 
     def __init__(self) -> None:
         times = (1, CHECKOUT_TIMES, UNDER_WAY_TIMES)
@@ -110,14 +95,7 @@ class Admission:
             self._urgent[value] = self._urgent[value.encode()] = share
 
     def admit(self, priority: str | bytes | None) -> None:
-        """Lets a request from outside in, or refuses it.
-
-        Args:
-            priority: Its header `PRIORITY`.
-
-        Raises:
-            Unavailable: There are too many.
-        """
+        """Lets a request from outside in, or refuses it. Raises `Unavailable` if there are too many."""
         if not self._urgent.get(priority, self.new).take():
             raise Unavailable("there are too many requests at the moment; come again a little later")
 

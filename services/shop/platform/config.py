@@ -31,6 +31,11 @@ class StartError(RuntimeError):
     """The process needs something at its start that it cannot get; the message says what, and what to do."""
 
 
+def port_in_use(listen: str, reason: str | None) -> StartError:
+    """Returns the error of an address that the process cannot listen on."""
+    return StartError(f"cannot listen on {listen}: {reason}; free the port, or set another SHOP_PORT_BASE")
+
+
 class ConfigError(ValueError):
     """A variable of the environment is missing or not valid; the message names it and the valid values."""
 

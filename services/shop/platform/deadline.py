@@ -55,11 +55,7 @@ def caller_timeout_s(header: str) -> float:
 
 
 def work_s(waits: float) -> float:
-    """Returns the time limit of the work for a caller, in seconds; the rest is for the answer's way back.
-
-    Args:
-        waits: How long the caller waits, in seconds.
-    """
+    """Returns the time limit of the work for a caller, in seconds; the rest is for the answer's way back."""
     return min(waits, LONGEST_S) * WORK
 
 
@@ -88,20 +84,12 @@ def passed() -> bool:
 
 
 def own_deadline(seconds: float) -> AbstractContextManager[None]:
-    """Replaces the caller's deadline by another one, for work that must not be left half done.
-
-    Args:
-        seconds: Time limit from now, in seconds.
-    """
+    """Replaces the caller's deadline by another one, for work that must not be left half done."""
     return _until(time.monotonic() + seconds)
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
-    """Sets a deadline for everything inside; an earlier one that is set already stays in force.
-
-    Args:
-        seconds: Time limit from now, in seconds.
-    """
+    """Sets a deadline for everything inside; an earlier one that is set already stays in force."""
     at, outer = time.monotonic() + seconds, _AT.get()
     return _until(at if outer is None else min(at, outer))
 

@@ -25,9 +25,7 @@ class Row:
 
     Attributes:
         grpc: Status of gRPC, by name: what speaks no gRPC need not load it.
-        http: Status of HTTP.
         title: The problem's title (RFC 9457): the same for every occurrence.
-        error: The class that is raised for it.
     """
 
     grpc: str
@@ -78,8 +76,6 @@ def error_for_code(code: str, message: str, field: str = "", retry_after_s: int 
 
     Args:
         code: A value of `ErrorCode`; any other becomes `Internal`, since its meaning is not known here.
-        message: The sentence for the client.
-        field: The argument at fault; empty if none is.
         retry_after_s: When the same request may work, in seconds; 0 if the other end does not say.
     """
     try:

@@ -156,12 +156,7 @@ class _Passage:
 
 
 class Incoming:
-    """Answers requests.
-
-    Args:
-        authenticator: Decides who is admitted.
-        runtime: What traces, measures and refuses requests.
-    """
+    """Answers requests."""
 
     def __init__(self, authenticator: Authenticator, runtime: Runtime = BARE) -> None:
         self.authenticator = authenticator
@@ -209,9 +204,6 @@ class Incoming:
 
     def admit(self, header: Callable[[str], str | None]) -> None:
         """Refuses a request if there are too many, and it comes from a client, through the edge, which marks it.
-
-        Args:
-            header: Looks up its headers.
 
         Raises:
             Unavailable: There are too many.

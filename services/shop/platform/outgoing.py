@@ -32,13 +32,8 @@ class OutgoingCall(ABC):
     """A call, made inside of its `with` block.
 
     Args:
-        runtime: What traces and measures it.
         name: Name of its span, one of a small number of names.
         attributes: Attributes of the span; never personal or payment data.
-        shared: Further attributes.
-
-    Attributes:
-        span: Its span; None if the request in hand is not traced.
     """
 
     __slots__ = ("_began", "_runtime", "span")

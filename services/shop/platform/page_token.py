@@ -38,11 +38,6 @@ def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
 
     Args:
         scope: The call and its filter: "ListProducts:c0042". A token is valid for the same scope only.
-        after: The last id of the page before.
-        key: Key of this installation.
-
-    Returns:
-        The token, URL-safe, the same for the same arguments.
     """
     body = after.to_bytes(_ID_BYTES, "big")
     mac = hmac.digest(key, body + scope.encode(errors="backslashreplace"), "sha256")[:_MAC_BYTES]
@@ -51,11 +46,6 @@ def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
 
 def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
     """Reads the id that a token stands for.
-
-    Args:
-        token: What a client sent; empty for the first page.
-        scope: The call and its filter, as given to `encode`.
-        key: Key of this installation.
 
     Returns:
         The last id of the page before; 0 for the first page.
@@ -79,9 +69,6 @@ def cut(items: Sequence[T], size: int, scope: str, *, key: bytes = DEFAULT_KEY) 
 
     Args:
         items: The listing from where the page starts: one item more than the page holds, if there is one.
-        size: How many items the page holds at the most.
-        scope: The call and its filter, as given to `encode`.
-        key: Key of this installation.
 
     Returns:
         The page, and the token of the next one; empty after the last page.

@@ -9,10 +9,9 @@ MAX_KEYS = 100_000
 
 
 class Rates:
-    """Counts events by key: each may have a burst of them at once, and as many again in the course of a window (GCRA).
+    """Counts events by key: each may have a burst of them at once, and as many again in the course of a window.
 
-    Args:
-        window_s: The window, in seconds.
+    The algorithm is GCRA.
     """
 
     def __init__(self, window_s: float) -> None:

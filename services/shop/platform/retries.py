@@ -31,10 +31,6 @@ class Retries:
     async def tried(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
         """Makes a call, and makes it again if it was not answered.
 
-        Args:
-            once: Makes it.
-            again: Whether it may be made again, since it changes nothing.
-
         Raises:
             Unavailable: There is no answer.
         """
@@ -54,12 +50,7 @@ class Retries:
 
 
 def grpc_retries(service: str, reads: Sequence[str]) -> dict[str, Any]:
-    """Returns the same rule as a part of gRPC's service config.
-
-    Args:
-        service: Full name of the service.
-        reads: Its methods that change nothing.
-    """
+    """Returns the same rule as a part of gRPC's service config."""
     policy = {
         "maxAttempts": 1 + len(PAUSES_S),
         "initialBackoff": f"{PAUSES_S[0]}s",

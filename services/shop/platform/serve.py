@@ -27,7 +27,6 @@ class Offer:
     """A service that is offered over every protocol.
 
     Attributes:
-        service: The service.
         use_cases: Its use cases, with the owner rules of its calls around them.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
         around: What surrounds the work of some calls over gRPC, by their names; None for nothing.
@@ -70,11 +69,6 @@ def listening(config: ServiceConfig) -> dict[str, str]:
 @asynccontextmanager
 async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) -> AsyncIterator[dict[str, str]]:
     """Runs the servers that the configuration names for as long as the context lasts.
-
-    Args:
-        config: Says where to listen, and which key verifies tokens.
-        offer: The service.
-        runtime: What traces, measures and refuses requests.
 
     Yields:
         The address that each protocol is served on, by its name: "grpc", "rest", "thrift_json" and so on.
@@ -145,11 +139,6 @@ def import_adapters(service: str, config: ServiceConfig) -> None:
 
 
 async def run_servers(config: ServiceConfig, offer: Offer, runtime: Runtime) -> None:
-    """Serves what the configuration names until SIGTERM or SIGINT.
-
-    Raises:
-        ConfigError: No protocol is to be served.
-        StartError: A port or a socket is in use.
-    """
+    """Serves what the configuration names until SIGTERM or SIGINT."""
     async with stop_signal() as stop, servers(config, offer, runtime):
         await stop.wait()

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 class CachedProductStore:
-    """The catalogue's tables; pages, reviews, rows and documents are read past the cache.
-
-    Args:
-        store: The tables.
-        products: Products in the cache.
-    """
+    """The catalogue's tables; pages, reviews, rows and documents are read past the cache."""
 
     def __init__(self, store: ProductStore, products: Entries[Product]) -> None:
         self._store = store
@@ -64,7 +59,6 @@ class _Noting:
     """A transaction that notes the products that it changes.
 
     Args:
-        stock: The transaction.
         changed: Set of their ids, filled as it goes on.
     """
 

@@ -60,7 +60,6 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
 
     Args:
         lines: Lines that are asked for; each product once.
-        products: The products that exist, by id.
 
     Returns:
         The lines with today's prices, by product id.

@@ -139,11 +139,7 @@ DELETE = Statement("DELETE product", "DELETE FROM product WHERE id = $1")
 
 
 class PostgresStockTransaction:
-    """One transaction on stock.
-
-    Args:
-        connection: A connection inside a transaction.
-    """
+    """One transaction on stock."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -191,11 +187,7 @@ class PostgresStockTransaction:
 
 
 class PostgresProductStore:
-    """The catalogue's tables.
-
-    Args:
-        database: Connections of the service's role.
-    """
+    """The catalogue's tables."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -31,8 +31,6 @@ def add_notifications(
     """Declares the routes of notifications.
 
     Args:
-        api: The API to add them to.
-        notifications: The notifications, of the service itself or of a client of it.
         require_order: Checks that there is an order and that the caller may see it; raises `NotFound` otherwise.
         lasting: Limits a stream, and ends it with the caller's token and with the process.
     """

@@ -20,13 +20,7 @@ _SCOPE = "order-lines"
 
 
 def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrderLine]], page_token_key: bytes) -> None:
-    """Declares the route of order lines.
-
-    Args:
-        api: The API to add it to.
-        stream: Reads the lines: `OrderClient.stream_order_lines`.
-        page_token_key: Key of this installation's page tokens.
-    """
+    """Declares the route of order lines."""
 
     @api.api_route(**reading("order lines", OrderClient.stream_order_lines))
     async def list_order_lines(

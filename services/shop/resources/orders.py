@@ -15,12 +15,7 @@ from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus, refused_
 
 
 def add_order_changes(api: FastAPI, orders: Orders) -> None:
-    """Declares the routes that change orders.
-
-    Args:
-        api: The API to add them to.
-        orders: The orders, of the service itself or of a client of it.
-    """
+    """Declares the routes that change orders."""
 
     @api.api_route(**creating("orders", Orders.checkout, problems=[402, 404, 409, 422]))
     async def create_order(order: NewOrder, idempotency_key: IdempotencyKey) -> Answer[OrderDocument]:

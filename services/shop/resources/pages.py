@@ -16,10 +16,7 @@ def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int
 
     Args:
         scope: The list that the tokens belong to.
-        page_token: The token as the client sent it; empty for the first page.
         name: The parameter that starts anywhere else; not together with a token.
-        after: Value of that parameter.
-        key: Key of this installation's page tokens.
 
     Raises:
         InvalidPageToken: This list did not hand the token out.

@@ -46,12 +46,7 @@ Category = Annotated[
 
 
 def add_products(api: FastAPI, catalogue: Catalogue) -> None:
-    """Declares the routes of the catalogue.
-
-    Args:
-        api: The API to add them to.
-        catalogue: The catalogue, of the service itself or of a client of it.
-    """
+    """Declares the routes of the catalogue."""
 
     @api.api_route(**reading("products", Catalogue.list_products))
     async def list_products(

@@ -20,12 +20,7 @@ from shop.values.user import Address, LoginResult, User
 
 
 def add_users(api: FastAPI, users: UserClient) -> None:
-    """Declares the routes of users and sessions.
-
-    Args:
-        api: The API to add them to.
-        users: The accounts, of the service itself or of a client of it.
-    """
+    """Declares the routes of users and sessions."""
 
     @api.api_route(**reading("users", UserClient.list_users))
     async def list_users(

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 class CachedUserStore:
-    """The accounts' table; logins and pages go past the cache, and password hashes are never in it.
-
-    Args:
-        store: The table.
-        users: Users in the cache.
-    """
+    """The accounts' table; logins and pages go past the cache, and password hashes are never in it."""
 
     def __init__(self, store: UserStore, users: Entries[User]) -> None:
         self._store = store

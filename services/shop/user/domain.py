@@ -52,10 +52,6 @@ def canonical_email(email: str, field: str) -> str:
 
     Every program and every database lower-cases ASCII alike, which is not so beyond ASCII.
 
-    Args:
-        email: The address as the caller wrote it.
-        field: The argument that it came in.
-
     Raises:
         InvalidArgument: It does not have the form of an address, or has characters beyond ASCII.
     """

@@ -31,11 +31,7 @@ WEIGHT = 0.2
 
 
 class Argon2Passwords:
-    """Hashes and checks passwords in a few threads, with a short queue in front.
-
-    Args:
-        max_wait_s: How long a password may have to wait for a thread, in seconds.
-    """
+    """Hashes and checks passwords in a few threads, with a short queue in front."""
 
     def __init__(self, max_wait_s: float = MAX_WAIT_S) -> None:
         self._argon2 = argon2.PasswordHasher(

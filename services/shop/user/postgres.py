@@ -86,11 +86,7 @@ FORGET_FAILURES = Statement(
 
 
 class PostgresUserStore:
-    """The accounts' table.
-
-    Args:
-        database: Connections of the service's role.
-    """
+    """The accounts' table."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

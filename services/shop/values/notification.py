@@ -23,9 +23,6 @@ class Event(Struct, frozen=True, gc=False):
 
     Attributes:
         id: Its number, from 1 upwards; ascending within an order.
-        order_id: The order.
-        user_id: Who bought it.
-        status: The status that it has from then on.
         happened_at: When it changed, to the microsecond, by the order service's database.
         traceparent: Context of the trace that the event belongs to (W3C); empty if to none.
     """

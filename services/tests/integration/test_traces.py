@@ -18,7 +18,7 @@ from shop.clients.connect import connect
 from shop.contract.calls import PRODUCT
 from shop.contract.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, Unavailable
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.grpc.handlers import handlers_of
@@ -30,7 +30,7 @@ from shop.product.service import ProductService
 from shop.values.product import Product, StockLine
 from shop.values.user import User
 
-INSIDE = Authenticator(NoVerifier(), trusts_inside=True)
+INSIDE = Authenticator(None, trusts_inside=True)
 
 pytestmark = [
     pytest.mark.integration,

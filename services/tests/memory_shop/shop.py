@@ -24,7 +24,7 @@ from shop.payment.bank import SimulatedBank
 from shop.payment.domain import StoredPayment
 from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.grpc.handlers import handlers_of
 from shop.platform.grpc.server import grpc_server
@@ -128,7 +128,7 @@ class MemoryShop:
         """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
 
         handlers = {service.full_name: handlers_of(service, self.use_cases(service.name)) for service in SERVICES}
-        incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+        incoming = Incoming(Authenticator(None, trusts_inside=True))
         async with grpc_server("127.0.0.1:0", handlers, incoming) as address:
             yield address
 

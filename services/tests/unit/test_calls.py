@@ -16,12 +16,12 @@ from shop.contract.calls import SERVICES, Access, Service, call_of
 from shop.contract.ports import Orders
 from shop.contract.wire import protobuf_codec, thrift_codec, thrift_stubs
 from shop.platform.access.owners import USER_ID
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import ACCESS_KEY
 
-ADMITTING = Incoming(Authenticator(NoVerifier()))
+ADMITTING = Incoming(Authenticator(None))
 CALLS = [call for service in SERVICES for call in service.calls]
 OWNERS = re.compile(r"request(\.user)?\.(user_)?id|response(\.[a-z_]+)?\.user_id|GetOrder\.user_id|")
 

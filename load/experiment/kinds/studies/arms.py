@@ -172,6 +172,7 @@ def _claims(study: StudyFile) -> list[Claim]:
             source=claim.source,
             published=study.figures_of(claim),
             topologies=study.topologies_of(claim),
+            why_topologies=study.replay.arms[claim.id].why if claim.id in study.replay.arms else "",
             loads=study.loads_of(claim.id),
             reason=study.replay.not_comparable.get(claim.id, ""),
         )

@@ -90,6 +90,14 @@ class Scale(_Strict):
         return f"One factor: {listed(self.divides)} divided by {self.by:g}. {self.why}"
 
 
+class ClaimArms(_Strict):
+    """The topologies that a claim compares where `SIDES` would be unfair, and the reason."""
+
+    left: str
+    right: str
+    why: str
+
+
 class Replay(_Strict):
     """How a study is replayed.
 
@@ -98,6 +106,7 @@ class Replay(_Strict):
         not_replayed: What is left out of it.
         switches: Switches of all arms.
         sides: Topology of a side, where it is not that of `SIDES`.
+        arms: Topologies of a claim, where those of its sides would be unfair.
         loads: The loads, by name.
         published: Where the tables have the absolute figures of a claim, and their unit: `latency_ms.{side}.p50 ms`.
         not_comparable: Why a claim has no load.
@@ -107,6 +116,7 @@ class Replay(_Strict):
     not_replayed: str
     switches: dict[str, str | int] = {}
     sides: dict[str, str] = {}
+    arms: dict[str, ClaimArms] = {}
     loads: Annotated[dict[Name, LoadEntry], Field(min_length=1)]
     published: dict[str, str] = {}
     not_comparable: dict[str, str] = {}
@@ -131,6 +141,8 @@ class StudyFile(_Strict):
 
     def topologies_of(self, claim: ClaimEntry) -> list[str]:
         """The topologies that stand for the sides of a claim."""
+        if claim.id in self.replay.arms:
+            return [self.replay.arms[claim.id].left, self.replay.arms[claim.id].right]
         known = {**SIDES, **self.replay.sides}
         return [known.get(side, side) for side in (claim.left, claim.right) if side is not None]
 
@@ -190,7 +202,13 @@ def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
             yield place, "give either users (a closed loop) or arrivals (one request each)"
         unknown = [one for one in load.answers if one not in ids]
         yield from (((*place, "answers"), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
-    for key, claims in (("published", study.replay.published), ("not_comparable", study.replay.not_comparable)):
+    replay = study.replay
+    named: Mapping[str, Mapping[str, object]] = {
+        "published": replay.published,
+        "not_comparable": replay.not_comparable,
+        "arms": replay.arms,
+    }
+    for key, claims in named.items():
         unknown = [one for one in claims if one not in ids]
         yield from ((("replay", key, one), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import psutil
@@ -23,9 +24,12 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from typer.testing import CliRunner
 
 from experiment.cli import app
+from experiment.commands import in_blocks
 from experiment.commands.trace import read_exemplars
-from experiment.kinds import load
+from experiment.kinds import capacity, soak
 from experiment.own_target import traces
+from experiment.plan import profiles
+from experiment.plan.profiles import Profile
 from experiment.trial import programs
 from experiment.trial.outcome import EXEMPLARS
 from hops.analysis import summary
@@ -103,7 +107,7 @@ def traced(shop_ports: Ports, tmp_path: Path) -> Iterator[str]:
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports) -> Loaded:
     """Loads what a target file says; nothing is left running."""
-    monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(in_blocks, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("SHOP_PORT_BASE", str(shop_ports.base))
 
     def run(text: str, *options: str) -> Result:
@@ -165,6 +169,50 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
         trace_id for of in trial["exemplars"].values() for trace_id in of.values()
     }
     assert "Where the wait goes" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_other_kinds_measure_targets_as_they_do_topologies(
+    traced: str, shop_ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One library for all of them, as each needs a load only."""
+    here = traced[traced.index("  here:") : traced.index("tables:")]
+    file, results = tmp_path / "library.yaml", tmp_path / "elsewhere"
+    file.write_text(traced.replace("tables:", here.replace("here:", "again:") + "tables:") + "traces: here\n")
+    monkeypatch.setenv("SHOP_PORT_BASE", str(shop_ports.base))
+    monkeypatch.setattr(traces, "QUIET_S", 1.0)
+    monkeypatch.setitem(profiles.PROFILES, "smoke", Profile("smoke", 1, 2, 30.0, 0))
+    monkeypatch.setitem(capacity.PROFILES, "smoke", capacity.Lengths(1, 1, 1, 1, 1, 1, 1.5, 2, 1))
+    for name, value in {"MIN_MINUTES": 0.01, "WARMUP_S": 1}.items():
+        monkeypatch.setattr(soak, name, value)
+
+    def measure(arguments: str) -> dict[str, Any]:
+        done = CliRunner().invoke(
+            app,
+            [*arguments.split(), "--target", str(file), "--results", str(results), "--strict", "off", "--json"],
+        )
+        assert done.exit_code in (0, 3), done.stderr
+        summary: dict[str, Any] = json.loads(done.stdout)
+        assert summary["compared"] == "target"
+        held = {gate["name"]: gate["ok"] for gate in summary["gates"]}
+        assert "overload" in arguments or (held["tape_unsent"] and held["failure_share"])
+        return summary
+
+    compared = measure("compare --blocks 3 --profile smoke --trace 0.5")
+    assert list(compared["topologies"]) == ["here", "again"]
+    of_all = next(row for row in compared["hop_differences"] if row["journey"] == "all")
+    parts = {row["part"]: row["ci95"] for row in of_all["parts"]}
+    assert None not in [*parts["wire:client→library"], *parts["work:library"]]
+    far = measure("rtt --rtts 0,20 --targets here --blocks 1 --profile smoke --trace 0.3")
+    near_ms, far_ms = (one["journeys"]["look"]["latency_ms"]["p50"] for one in far["topologies"].values())
+    assert far_ms > near_ms
+    apart = measure("isolate --journey read --targets here --blocks 1 --profile smoke")
+    assert "read" in apart["topologies"]["as-is"]["journeys"]
+    assert "read" not in apart["topologies"]["without-read"]["journeys"]
+    held_s = measure("soak --minutes 0.05 --targets here")
+    assert {change["component"] for change in held_s["soak"]["changes"]} >= {"target", "journeys"}
+    peak = measure("capacity --load overload --factors 2 --capacity here:20 --targets here --profile smoke")
+    assert [step["phase"] for step in peak["capacity"]["steps"]] == ["peak"]
+    assert len(list(results.glob("2*"))) == 5
 
 
 def test_spans_are_read_from_the_store_that_the_file_names(

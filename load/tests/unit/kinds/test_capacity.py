@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,11 +24,8 @@ from experiment.kinds.capacity import (
     tape_rate,
 )
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.workload import in_stairs
 from hops.kinds.capacity.document import Asked
 from mesh.description.switches import MOST_CONNECTIONS
-
-WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
 
 class TestObjective:
@@ -139,11 +135,6 @@ def test_numbers_of_connections_ascend(given: str, told: str) -> None:
 
 
 class TestOverload:
-    def test_a_workload_keeps_all_but_its_arrivals(self) -> None:
-        made = in_stairs(WORKLOAD, (0.5, 2.0))
-        assert made["arrival"] == {"process": "staircase", "steps": [0.5, 2.0]}
-        assert {"name", "mix"} <= set(made)
-
     @pytest.mark.parametrize(
         ("given", "message"),
         [
@@ -175,7 +166,7 @@ def test_a_step_of_a_search_may_fail_and_a_confirmation_draws_other_journeys() -
 def test_a_peak_stands_between_two_halves() -> None:
     peak = load_of(ASKED, PROFILES["quick"], 2, "peak", 2.0, 50.0)
     assert (peak.sending.rate, peak.sending.steps) == (50.0, (0.5, 2.0, 2.0, 0.5, 0.5))
-    assert peak.as_workload(WORKLOAD)["arrival"] == {"process": "staircase", "steps": [0.5, 2.0, 2.0, 0.5, 0.5]}
+    assert peak.stairs == (0.5, 2.0, 2.0, 0.5, 0.5)
 
 
 def test_users_get_connections_and_a_tape_that_lasts() -> None:

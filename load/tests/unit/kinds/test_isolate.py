@@ -8,7 +8,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.kinds.isolate import isolate_arms, require_others
-from experiment.plan.workload import workload_file
+from experiment.plan.workload import mix_of, workload_file
 from mesh.description.topology import load_topology
 
 GRAPHQL = load_topology("graphql")
@@ -31,16 +31,16 @@ def test_without_an_edge_nothing_leads_a_journey_elsewhere() -> None:
 
 
 def test_a_journey_that_the_workload_lacks_is_named_with_those_that_it_has(tmp_path: Path) -> None:
-    require_others(DEFAULT, "bulk_lines")
+    require_others("default", mix_of(DEFAULT), "bulk_lines")
     with pytest.raises(
         UsageError, match=r"journey=dance: the workload default has browse, bulk_lines, checkout, .*; give"
     ):
-        require_others(DEFAULT, "dance")
+        require_others("default", mix_of(DEFAULT), "dance")
     alone = tmp_path / "alone.yaml"
     alone.write_text(
         "name: alone\nmix:\n- {journey: browse, channel: web, weight: 1}\n- {journey: login, channel: web, weight: 0}\n"
     )
     with pytest.raises(UsageError, match="journey=login: the workload alone has browse; give one of these"):
-        require_others(alone, "login")
-    with pytest.raises(UsageError, match="has nothing else, which could gain by it"):
-        require_others(alone, "browse")
+        require_others("alone", mix_of(alone), "login")
+    with pytest.raises(UsageError, match="has no other journey that could gain from it"):
+        require_others("alone", mix_of(alone), "browse")

@@ -14,10 +14,12 @@ from typer.testing import CliRunner
 from experiment.cli import app
 from experiment.commands import in_blocks
 from experiment.generator.shopload import BINARY
+from experiment.kinds import compare_versions
 from experiment.runner import run_plan
 from experiment.trial.outcome import Trial
 from hops.run.files import read_document
 from hopwise.table import ROWS
+from mesh.components.checkouts import Checkout
 from mesh.errors import ComponentDiedError
 
 from ..fake_trials import whole_trial
@@ -38,10 +40,11 @@ COMMANDS = {
     "watch": "--topologies rest --watchers 10 --ways push --blocks 2 --trace 0",
     "soak": "--topologies rest,grpc,hybrid --minutes 1",
     "connections": "--topologies rest,grpc --connections 0,10 --blocks 2",
+    "compare-versions": "--a HEAD --b HEAD --blocks 2 --trace 0",
 }
 """Each kind that can be resumed, with a small experiment of it."""
 INTERRUPTED = 130
-ELSEWHERE = {"bench", "two_runs", "decide", "load"}
+ELSEWHERE = {"bench", "two-runs", "decide", "load"}
 """One trial has nothing to resume; the others have their own way."""
 
 
@@ -66,13 +69,15 @@ class Trials:
 
 def invoke(command: str, trials: Trials, results: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.setattr(in_blocks, "RESULTS", results)
+    monkeypatch.setattr(compare_versions, "find_checkout", lambda side, given: Checkout(side, given, "0" * 40, ""))
     monkeypatch.setattr(in_blocks, "run_plan", partial(run_plan, run=trials))
     monkeypatch.setenv("SHOP_PORT_BASE", "24700")
     return CliRunner().invoke(app, command.split())
 
 
 def test_every_kind_is_here() -> None:
-    kinds = {row.where.partition(":")[0].removeprefix("experiment.kinds.") for row in ROWS if ".kinds." in row.where}
+    modules = [row.where.partition(":")[0] for row in ROWS if ".kinds." in row.where]
+    kinds = {module.removeprefix("experiment.kinds.").replace("_", "-") for module in modules}
     assert {name.split()[0] for name in COMMANDS} | ELSEWHERE == kinds
 
 

@@ -24,7 +24,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import SERVES, SERVICES, Program, load_topology, port_name
 from mesh.errors import InputError, StartError, SwitchError, TopologyError
-from mesh.paths import GRAPHIQL, RunFolder
+from mesh.paths import GRAPHIQL, ROOT, RunFolder
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 PASSWORD = hmac.new(b"secret", b"shop_order", hashlib.sha256).hexdigest()
@@ -42,6 +42,19 @@ def around(admin_url: str = ADMIN) -> Surroundings:
         "t1",
         {"payment": {"SHOP_BANK_DELAY_MS": "5"}},
     )
+
+
+def test_another_checkout_supplies_programs_and_data_and_is_asked_for_our_contract() -> None:
+    topology = load_topology("hybrid").model_copy(update={"checkout": ".tools/versions/abc"})
+    other, ours = (
+        shop_component("product", replace(around(), topology=one), frozenset())
+        for one in (topology, load_topology("hybrid"))
+    )
+    interpreter = str(ROOT / ".tools/versions/abc/.venv/bin/python")
+    assert tuple(other.argv()) == (interpreter, "-m", "measured", "product")
+    assert other.env == {**ours.env, "SHOP_CONTRACT": "1"}
+    task = database_task(Database(ADMIN, embedded=False), Data(), frozenset(), checkout=topology.checkout)
+    assert tuple(task.argv())[:3] == (interpreter, "-m", "dataset")
 
 
 def test_a_command_runs_in_place_of_our_program_and_is_told_the_contract() -> None:

@@ -226,6 +226,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
             replaced("    product: grpc\n", "    product: rest\n") + "programs: {product: {implementation: go}}\n",
             "product in go does not serve rest; it serves grpc",
         ),
+        (GOOD + "checkout: /other\n", r"checkout: cannot be set in a file; give `make compare-versions` two revisions"),
         ("name: &a [x]\nabout: *a\n", r"t\.yaml:2: not valid YAML: aliases are not accepted"),
         (ALIASES, r"t\.yaml:2: not valid YAML: aliases are not accepted"),
         ("name: x\nlinks: " + "[" * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),

@@ -9,13 +9,16 @@ from hops.analysis.hop_differences import hop_differences
 from hops.analysis.pairs import mirror_hops
 from hops.analysis.summary import Measured
 from hops.conclusions.reasons import why
+from hops.conclusions.wording import listed
 from hops.elements.numbers import plain, times
 from hops.gates.experiment import experiment_gates
+from hops.gates.limits import gate_failure
 from hops.gates.verdict import verdict_of
 from hops.kinds.studies.document import (
     NAIVE,
     Claim,
-    Naive,
+    Metric,
+    OtherClient,
     Replayed,
     Study,
     Verdict,
@@ -23,13 +26,17 @@ from hops.kinds.studies.document import (
     studies_in,
 )
 from hops.kinds.studies.figures import UNITS, Figures
-from hops.kinds.studies.verdict import Effect, holm, judge, lies_inside
+from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, size_of
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID
 from hops.run.files import RunFiles
-from hops.statistics.over_blocks import NO_INTERVAL, refusal
+from hops.statistics.over_blocks import refusal
 from hops.units import ALL
 
+UNITS_BY_COMPONENT: Mapping[Metric, str] = {
+    "cpu_percent": "CPU of a journey by component, ms",
+    "memory_mb": "Peak memory by component, MB",
+}
 _ABSOLUTE = "a number of users at which a shop is full belongs to its machine, and is no verdict"
 
 
@@ -89,10 +96,7 @@ class _Judged:
             effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
         else:
             effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
-        found = judge(claim, effect)
-        other_way = found.outcome == "contradicted" and found.p is None
-        latency = claim["metric"].startswith("latency_")
-        explicable = other_way and (latency or claim["metric"] == "throughput")
+        found = self._require_sound(judge(claim, effect), arms)
         return Verdict(
             claim=claim,
             outcome=found.outcome,
@@ -102,14 +106,23 @@ class _Judged:
             unit=UNITS[claim["metric"]],
             effect=_estimate(effect),
             difference=effect.difference,
-            p=effect.p if found.p is None else found.p,
+            p=effect.p,
             p_holm=None,
-            inside=lies_inside(claim["value"], effect.interval),
+            size=size_of(claim, effect),
             blocks=found.blocks,
             beside=self._beside(claim, arms),
-            why=self._why(arms[:2], turned=(effect.value > 1) == latency) if explicable and effect.value else [],
-            naive=self._naive(claim) if found.outcome != "holds" else None,
+            why=self._why(claim["metric"], arms[-2:], effect.value) if found.outcome == "contradicted" else [],
+            other_client=self._other_client(claim),
         )
+
+    def _require_sound(self, found: Judgement, arms: list[str]) -> Judgement:
+        """The judgement, or none on figures of trials that fail a gate."""
+        gates = experiment_gates(self.measured.run.of_arms({arm: arm for arm in arms}))
+        trust = verdict_of(gates)
+        if trust == VALID or found.outcome == "not shown":
+            return found
+        failing = listed([gate_failure(gate) for gate in gates if not gate["ok"]])
+        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {found.outcome}.")
 
     def _saturation(self, claim: Claim, arms: list[str]) -> Verdict:
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
@@ -120,37 +133,66 @@ class _Judged:
         return {**verdict, "arms": arms, "values": [full], "unit": UNITS[claim["metric"]]}
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:
-        """What to know beside the figure that the claim is about."""
+        """The figure in the study's own terms, where another one decides."""
         if claim["metric"] == "payload_bytes":
-            raw = self.figures.raw_bytes(arms[0], arms[1])
-            return f"Before compression: {times(raw)}." if raw else ""
+            (_, mine), (_, other) = self.figures.bytes_by_part(arms[0], arms[1])
+            return f"Before compression: {times(mine / other)}." if mine and other else ""
         if claim["metric"] == "cpu_percent":
-            mine, other = (self.figures.cpu_ms(arm) for arm in arms)
-            if mine and other:
-                return f"For each journey {plain(mine)} and {plain(other)} ms of CPU: {times(mine / other)}."
+            mine, other = (self.figures.cores(arm) for arm in arms)
+            return f"CPU in use: {plain(mine)} and {plain(other)} % of a core." if mine and other else ""
         return ""
 
-    def _why(self, arms: list[str], *, turned: bool) -> list[str]:
-        """Which parts of the budgets make the faster side faster, which is the right one if turned."""
+    def _why(self, metric: Metric, arms: list[str], effect: float | None) -> list[str]:
+        """What was measured of the parts of a figure that contradicts a claim."""
+        figures = self.figures
+        if metric in UNITS_BY_COMPONENT:
+            sides = [figures.by_component(metric, arm) for arm in arms]
+            return [f"{UNITS_BY_COMPONENT[metric]}: {_side_by_side(*sides)}."]
+        if metric == "payload_bytes":
+            mine, other = figures.bytes_by_part(arms[0], arms[1])
+            texts = [f"{plain(came)} bytes ({plain(raw)} before compression)" for came, raw in (mine, other)]
+            return [f"A journey's answers have {listed(texts)}."]
+        if metric == "success_rate":
+            return [f"Of all journeys, in percent: {_side_by_side(*(figures.failures(arm) for arm in arms))}."]
+        if metric == "payload_effect":
+            return self._why_faster(arms, None)
+        return self._why_faster(arms, turned=((effect or 1.0) > 1) == (metric != "throughput"))
+
+    def _why_faster(self, arms: list[str], turned: bool | None) -> list[str]:
+        """Which parts of the budgets make the faster side faster: the right one if turned; by traces if None."""
         measured = self.measured
         rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
         row = next((row for row in rows if row["journey"] == ALL), None)
+        if turned is None:
+            turned = row is not None and row["difference_ms"] > 0
         if row is not None and turned:
             row = mirror_hops(row)
         waves = [measured.topologies[arm]["journeys"][ALL]["waves_mean"] for arm in (arms[::-1] if turned else arms)]
         return why(row, waves)
 
-    def _naive(self, claim: Claim) -> Naive | None:
-        """The verdict if clients make one request per item, where such arms ran."""
+    def _other_client(self, claim: Claim) -> OtherClient | None:
+        """The verdict with clients that batch where these do not, or the other way round, where such arms ran."""
         load, sides = claim["loads"][0], claim["topologies"]
         arms = [arm_label(self.study["id"], side, load) for side in sides]
-        naive = [arm_label(self.study["id"], f"{side}{NAIVE}", load) for side in sides]
-        arms = [other if other in self.measured.journeys else arm for arm, other in zip(arms, naive, strict=True)]
-        if not set(arms) & set(naive):
+        swapped = [arm_label(self.study["id"], _with_other_client(side), load) for side in sides]
+        others = [other if other in self.measured.journeys else arm for arm, other in zip(arms, swapped, strict=True)]
+        if set(others) == set(arms) or len(claim["loads"]) > 1:
             return None
-        effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
+        effect, _ = self.figures.effect(claim["metric"], others[0], others[1])
         estimate = _estimate(effect)
-        return None if estimate is None else Naive(arms=arms, effect=estimate, outcome=judge(claim, effect).outcome)
+        if estimate is None:
+            return None
+        return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
+
+
+def _with_other_client(topology: str) -> str:
+    return topology.removesuffix(NAIVE) if topology.endswith(NAIVE) else f"{topology}{NAIVE}"
+
+
+def _side_by_side(left: Mapping[str, float], right: Mapping[str, float]) -> str:
+    """The amounts of both sides, the largest differences first: `order 1.2 and 0.8, product 0.4 and 0.5`."""
+    names = sorted(left.keys() | right.keys(), key=lambda name: -abs(left.get(name, 0.0) - right.get(name, 0.0)))
+    return ", ".join(f"{name} {plain(left.get(name, 0.0))} and {plain(right.get(name, 0.0))}" for name in names)
 
 
 def _estimate(effect: Effect) -> Estimate | None:
@@ -169,9 +211,9 @@ def _none(claim: Claim, reason: str) -> Verdict:
         difference=False,
         p=None,
         p_holm=None,
-        inside=lies_inside(None, NO_INTERVAL),
+        size=None,
         blocks=None,
         beside="",
         why=[],
-        naive=None,
+        other_client=None,
     )

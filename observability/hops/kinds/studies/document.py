@@ -23,7 +23,7 @@ Metric = Literal[
     "success_rate",
     "saturation_users",
 ]
-Outcome = Literal["holds", "contradicted", "inconclusive", "not comparable"]
+Outcome = Literal["holds", "contradicted", "not shown", "not comparable"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NAIVE = "-naive"
 """What the name of a topology whose client makes one request per item ends in."""
@@ -43,8 +43,8 @@ class Claim(TypedDict):
     """A claim as it was published.
 
     `value` is the published ratio, or the two ends of a range; `published` the absolute figures that the study printed
-    for left and right, in its own unit. `topologies` stand for left and right here. `loads` are those that answer it,
-    in their order, and `reason` why none can.
+    for left and right, in its own unit. `topologies` stand for left and right here, and `why_topologies` says why these
+    where they are not the usual ones. `loads` are those that answer it, in their order, and `reason` why none can.
     """
 
     id: str
@@ -59,6 +59,7 @@ class Claim(TypedDict):
     source: str
     published: str
     topologies: list[str]
+    why_topologies: str
     loads: list[str]
     reason: str
 
@@ -93,8 +94,18 @@ class Study(TypedDict):
     claims: list[Claim]
 
 
-class Naive(TypedDict):
-    """The same claim if clients make one request per item: the arms, the effect, and the outcome."""
+class Size(TypedDict):
+    """Whether the published ratio lies inside the interval, and the measured effect divided by the ratio.
+
+    Of a published range the nearest end counts; where the effect lies in the range, `measured_over_published` is 1.
+    """
+
+    inside: bool
+    measured_over_published: float
+
+
+class OtherClient(TypedDict):
+    """The same claim with clients that batch, or that make one request per item: arms, effect and outcome."""
 
     arms: list[str]
     effect: Estimate
@@ -104,10 +115,11 @@ class Naive(TypedDict):
 class Verdict(TypedDict):
     """What became of a claim.
 
-    `arms` are those that were compared, and `values` their figures in `unit`. `effect` is left divided by right, but of
-    success rates left minus right, in points; its interval decides. `p` belongs to it, `p_holm` is corrected over all
-    claims of the run. `inside` says whether the published value lies in the interval. `blocks` is how many would
-    decide a claim that is inconclusive. `why` explains what contradicts it, by the parts of the hop budgets.
+    `outcome` is about direction and `size` about the published ratio, where there is one. `arms` are those that were
+    compared, and `values` their figures in `unit`. `effect` is left divided by right, but of success rates left minus
+    right, in points; its interval decides. `p` belongs to it, `p_holm` is corrected over all claims of the run.
+    `blocks` is how many would show a direction where none is shown. `why` explains what contradicts it, by parts that
+    were measured.
     """
 
     claim: Claim
@@ -120,11 +132,11 @@ class Verdict(TypedDict):
     difference: bool
     p: float | None
     p_holm: float | None
-    inside: bool | None
+    size: Size | None
     blocks: int | None
     beside: str
     why: list[str]
-    naive: Naive | None
+    other_client: OtherClient | None
 
 
 class Replayed(TypedDict):

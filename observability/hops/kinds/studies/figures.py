@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,7 @@ UNITS: dict[Metric, str] = {
     "throughput": "1/s",
     "payload_bytes": "bytes",
     "payload_effect": "times",
-    "cpu_percent": "% of a core",
+    "cpu_percent": "ms for each journey",
     "memory_mb": "MB",
     "success_rate": "%",
     "saturation_users": "users",
@@ -32,6 +33,7 @@ UNITS: dict[Metric, str] = {
 """The unit of each metric of a claim."""
 _OF_THE_PROTOCOL = ("services", "gateways")
 """Groups of components whose CPU and memory count: those that speak a protocol, and neither edge nor database."""
+_USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
 _NS_PER_S = 1e9
 
 
@@ -95,17 +97,35 @@ class Figures:
                 return users[index]
         return None
 
-    def raw_bytes(self, left: str, right: str) -> float | None:
-        """Ratio of the answers' bytes before any compression."""
-        blocks = self.blocks(left, right)
-        mine, other = (self._per_journey("bytes_in_raw", arm, blocks, (left, right)).value for arm in (left, right))
-        return mine / other if mine and other else None
+    def cores(self, arm: str) -> float:
+        """CPU in use while the load lasted, in percent of a core, of the components that speak the protocol."""
+        trials = [self._trials[arm, block] for block in self.blocks(arm)]
+        seconds = sum(float(trial["generator"]["wall_s"]) for trial in trials)
+        return 100 * sum(self._of_protocol(arm, trial["block"], "cpu_s") for trial in trials) / seconds
 
-    def cpu_ms(self, arm: str) -> float | None:
-        """CPU time of a journey in the components that speak the protocol, ms."""
-        blocks = self.blocks(arm)
-        journeys = self._measured.journeys[arm].height
-        return sum(self._of_protocol(arm, block, "cpu_s") for block in blocks) / journeys * 1e3 if journeys else None
+    def by_component(self, metric: Metric, arm: str) -> dict[str, float]:
+        """CPU of a journey in ms, or peak memory in MB, of each component that speaks the protocol."""
+        blocks, what = self.blocks(arm), _USED[metric]
+        per = 1e3 / self._measured.journeys[arm].height if what == "cpu_s" else 1 / len(blocks)
+        trials = [self._trials[arm, block][what] for block in blocks]
+        names = dict.fromkeys(name for one in trials for name in one if component_group(name) in _OF_THE_PROTOCOL)
+        return {name: per * sum(one.get(name, 0.0) for one in trials) for name in names}
+
+    def bytes_by_part(self, left: str, right: str) -> list[tuple[float, float]]:
+        """Bytes of a journey's answers of each side: as they came, and before compression."""
+        blocks, sides = self.blocks(left, right), (left, right)
+        return [
+            (
+                self._per_journey("bytes_in", arm, blocks, sides).value or 0.0,
+                self._per_journey("bytes_in_raw", arm, blocks, sides).value or 0.0,
+            )
+            for arm in sides
+        ]
+
+    def failures(self, arm: str) -> dict[str, float]:
+        """Share of an arm's journeys that ended in each other way than ok, in percent."""
+        counts = self._measured.journeys[arm].filter(pl.col("outcome") != "ok").group_by("outcome").len().rows()
+        return {name: 100 * count / self._measured.journeys[arm].height for name, count in sorted(counts)}
 
     def section(self, metric: Metric, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
         """A figure of an arm, whole and by block.
@@ -128,11 +148,8 @@ class Figures:
         if metric == "memory_mb":
             return _by_block([self._of_protocol(arm, block, "rss_mb") for block in blocks])
         assert metric == "cpu_percent"
-        shares = [
-            100 * self._of_protocol(arm, block, "cpu_s") / float(self._trials[arm, block]["generator"]["wall_s"])
-            for block in blocks
-        ]
-        return _by_block(shares)
+        counts = dict(self._measured.journeys[arm].group_by("block").len().iter_rows())
+        return _by_block([1e3 * self._of_protocol(arm, block, "cpu_s") / counts[block] for block in blocks])
 
     def _success(self, left: str, right: str, blocks: Sequence[int]) -> tuple[Effect, list[float | None]]:
         sides = []

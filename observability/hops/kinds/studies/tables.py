@@ -9,7 +9,7 @@ from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
-from hops.kinds.studies.document import OUTCOMES, Replayed, Study, Verdict, replayed_in
+from hops.kinds.studies.document import NAIVE, OUTCOMES, Outcome, Replayed, Study, Verdict, replayed_in
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
 from hops.tables.view import SummaryView
@@ -21,12 +21,18 @@ METRICS = {
     "throughput": "throughput",
     "payload_bytes": "bytes of the answers",
     "payload_effect": "advantage at p50, from small to large",
-    "cpu_percent": "CPU in use",
+    "cpu_percent": "CPU of a journey",
     "memory_mb": "memory",
     "success_rate": "answered well",
     "saturation_users": "users until full",
 }
 """What each metric is called."""
+_IS: dict[Outcome, str] = {
+    "holds": "holds",
+    "contradicted": "is contradicted",
+    "not shown": "is not shown",
+    "not comparable": "is not comparable",
+}
 _TONES = {"holds": "best", "contradicted": "bad"}
 ONE_MACHINE = (
     "One machine carries the load generator, the shop, its database and its telemetry. Every arm is this project's "
@@ -34,11 +40,12 @@ ONE_MACHINE = (
     "cannot be compared: docs/experiments/studies.md."
 )
 RULE = (
-    "Measured is left divided by right, with its 95 % interval over blocks. A claim holds if the whole interval lies "
-    "on the claimed side of no effect (1), and is contradicted if it lies on the other. A claimed ratio is "
-    "contradicted, too, if the interval includes no effect and leaves the ratio out. Otherwise it is inconclusive. "
-    "Absolute figures belong to a machine: the study's stand beside ours and decide nothing. CPU and memory are those "
-    "of services and gateways, without edge and database."
+    "Measured is left divided by right, with its 95 % interval over blocks. A verdict has two words. Direction: a "
+    "claim holds if the whole interval lies on the claimed side of no effect (1). It is contradicted if the interval "
+    "lies on the other side. Otherwise, and where its trials fail a gate, it is not shown. Size: a published ratio "
+    "lies inside the interval, or the measured effect is so many times the ratio. Absolute figures belong to a machine "
+    "and decide nothing. CPU is that of a journey; CPU and memory are those of services and gateways, without edge and "
+    "database."
 )
 
 
@@ -51,7 +58,7 @@ def counted(verdicts: Sequence[Verdict]) -> str:
     """How many claims hold, are contradicted, and so on."""
     counts = Counter(verdict["outcome"] for verdict in verdicts)
     told = {"holds": ("holds", "hold"), "contradicted": ("is contradicted", "are contradicted")}
-    told |= {"inconclusive": ("is inconclusive", "are inconclusive")}
+    told |= {"not shown": ("is not shown", "are not shown")}
     told |= {"not comparable": ("is not comparable", "are not comparable")}
     texts = [f"{counts[name]} {told[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
     return f"Of {plural(len(verdicts), 'claim')}, {listed(texts)}."
@@ -126,8 +133,8 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
         Column("their figures", numeric=False, spare=3),
         Column("our figures", numeric=False, spare=2),
         Column("measured", interval=True),
-        Column("published inside", numeric=False, spare=1),
-        Column("verdict", numeric=False),
+        Column("direction", numeric=False),
+        Column("size", numeric=False),
         Column("reason", numeric=False, spare=1),
     ]
     return Table(key, caption, columns, [_row(verdict) for verdict in verdicts])
@@ -152,19 +159,29 @@ def says(verdict: Verdict) -> str:
     return f"{METRICS[claim['metric']]}: {text}" + (f" ({about})" if about else "")
 
 
+def size_text(verdict: Verdict) -> str:
+    """The second word of a verdict: `inside`, or `0.1 times the ratio`."""
+    size = verdict["size"]
+    if size is None:
+        return numbers.NOTHING
+    return "inside" if size["inside"] else f"{numbers.plain(size['measured_over_published'])} times the ratio"
+
+
 def explained(verdict: Verdict) -> str:
     """Why a claim is contradicted, and what it holds for; empty if there is nothing to explain."""
     texts = list(verdict["why"])
-    naive = verdict["naive"]
-    if naive is not None and naive["outcome"] == "holds":
-        effect = numbers.figure(naive["effect"]["value"], naive["effect"]["ci95"])
+    other = verdict["other_client"]
+    if other is not None and other["outcome"] != verdict["outcome"]:
+        becomes = _IS[other["outcome"]]
+        naive = any(NAIVE in arm for arm in other["arms"])
+        client = "makes one request per item" if naive else "asks for many items at once"
+        effect = numbers.figure(other["effect"]["value"], other["effect"]["ci95"])
         texts.append(
-            f"It holds if the client makes one request per item: {naive['arms'][0]} divided by {naive['arms'][1]} is "
-            f"{effect}."
+            f"It {becomes} if the client {client}: {other['arms'][0]} divided by {other['arms'][1]} is {effect}."
         )
     if not texts:
         return ""
-    return f"{verdict['claim']['id']} ({says(verdict)}) is {verdict['outcome']}. {' '.join(texts)}"
+    return f"{verdict['claim']['id']} ({says(verdict)}) {_IS[verdict['outcome']]}. {' '.join(texts)}"
 
 
 def loads_table(study: Study) -> Table:
@@ -195,16 +212,15 @@ def _row(verdict: Verdict) -> list[Cell]:
             effect["value"],
             (low, high),
         )
-    inside = {True: "yes", False: "no", None: numbers.NOTHING}[verdict["inside"]]
     return [
         words(claim["id"]),
         words(says(verdict)),
         words(claim["published"] or numbers.NOTHING),
         words(f"{values} {verdict['unit']}" if values else numbers.NOTHING),
         measured,
-        words(inside),
         words(verdict["outcome"], _TONES.get(verdict["outcome"], "")),
-        words(" ".join(part for part in (verdict["reason"], verdict["beside"]) if part)),
+        words(size_text(verdict)),
+        words(" ".join(part for part in (verdict["reason"], verdict["beside"], claim["why_topologies"]) if part)),
     ]
 
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hops.elements.numbers import figure, share, times
-from hops.kinds.studies.document import Claim, Outcome
+from hops.kinds.studies.document import Claim, Outcome, Size
 from hops.statistics.correction import corrected
-from hops.statistics.intervals import Interval, t_quantile
-from hops.statistics.over_blocks import Spread
+from hops.statistics.intervals import Interval
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
@@ -56,23 +55,21 @@ class Judgement:
     """What follows for a claim.
 
     Args:
-        outcome: The verdict.
+        outcome: The verdict on the direction.
         reason: Its reason.
-        blocks: How many blocks would decide what is inconclusive; None if too many, or if it is decided.
-        p: Probability of what was measured if the claimed ratio were true, where that decides; None where it is no
-            effect that decides.
+        blocks: How many blocks would show a direction; None if too many, or if one is shown.
     """
 
     outcome: Outcome
     reason: str
     blocks: int | None = None
-    p: float | None = None
 
 
 def judge(claim: Claim, effect: Effect) -> Judgement:
-    """Holds when the interval lies wholly on the claimed side of no effect, contradicted when wholly on the other.
+    """Judges the direction of a claim: holds when the interval lies wholly on the claimed side of no effect.
 
-    A ratio says more than a side: it is contradicted, too, by an interval that includes no effect and leaves it out.
+    It is contradicted when the interval lies wholly on the other side, and not shown otherwise. How large the effect
+    is decides nothing here; see `size_of`.
 
     Args:
         claim: The claim.
@@ -81,30 +78,33 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     low, high = effect.interval
     if effect.value is None or low is None or high is None:
         why = effect.reason or "nothing was measured"
-        return Judgement("inconclusive", f"There is no interval: it {why}." if why.startswith("needs") else f"{why}.")
+        return Judgement("not shown", f"There is no interval: it {why}." if why.startswith("needs") else f"{why}.")
     bounds = _claimed(claim, effect.none)
     if bounds[0] < low and high < bounds[1]:
         return Judgement("holds", f"The whole interval lies {_where(claim)}.")
     if high < bounds[0] or low > bounds[1]:
         return Judgement("contradicted", f"The whole interval lies {_where(claim, other=True)}.")
     if low == high == effect.none:
-        return Judgement("inconclusive", "Both sides are exactly equal: this load shows no difference either way.")
-    if claim["relation"] == "ratio" and lies_inside(claim["value"], effect.interval) is False:
-        reason = "The interval includes no effect, and leaves out the ratio: what difference there may be is smaller."
-        return Judgement("contradicted", reason, p=_p_of_ratio(claim, effect))
+        return Judgement("not shown", "Both sides are exactly equal: this load shows no difference either way.")
     needed = _blocks(effect, bounds)
     takes = f"about {needed} blocks would decide it" if needed else f"{MOST_BLOCKS} blocks would not decide it either"
     around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
-    return Judgement("inconclusive", f"The interval includes {around}; {takes}.", needed)
+    return Judgement("not shown", f"The interval includes {around}; {takes}.", needed)
 
 
-def lies_inside(value: float | list[float] | None, interval: Interval) -> bool | None:
-    """Whether a published value, or a part of a published range, lies in an interval; None if one is not known."""
-    low, high = interval
-    if value is None or low is None or high is None:
+def size_of(claim: Claim, effect: Effect) -> Size | None:
+    """Compares the published ratio with the measured one; None if no ratio was published, or none was measured.
+
+    Args:
+        claim: The claim.
+        effect: What was measured of it.
+    """
+    low, high = effect.interval
+    if claim["value"] is None or claim["relation"] != "ratio" or not effect.value or low is None or high is None:
         return None
-    first, last = ends_of(value)
-    return first <= high and low <= last
+    first, last = ends_of(claim["value"])
+    nearest = min(max(effect.value, first), last)
+    return Size(inside=first <= high and low <= last, measured_over_published=effect.value / nearest)
 
 
 def ends_of(value: float | list[float]) -> tuple[float, float]:
@@ -134,18 +134,6 @@ def _below(claim: Claim) -> bool:
         assert claim["value"] is not None
         return ends_of(claim["value"])[0] < 1
     return claim["relation"] == "lt"
-
-
-def _p_of_ratio(claim: Claim, effect: Effect) -> float:
-    """Probability of a ratio this far from the claimed one, or from the nearest of a range, if that is true."""
-    low, high = effect.interval
-    assert claim["value"] is not None
-    assert effect.value
-    assert low
-    assert high
-    freedom = effect.blocks - 1
-    scatter = Spread(math.log(high / low) / 2 / t_quantile(freedom), freedom)
-    return scatter.p_value(min(abs(math.log(effect.value / end)) for end in ends_of(claim["value"])))
 
 
 def _where(claim: Claim, *, other: bool = False) -> str:

@@ -20,13 +20,7 @@ PERIOD_S = 1.0
 
 
 class Recovery:
-    """Finishes sagas that nobody drives any more.
-
-    Args:
-        checkouts: The checkouts.
-        cancellations: The cancellations.
-        period_s: Pause between two sweeps, in seconds.
-    """
+    """Finishes sagas that nobody drives any more."""
 
     def __init__(
         self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation], *, period_s: float = PERIOD_S
@@ -46,10 +40,7 @@ class Recovery:
             await asyncio.sleep(self._period_s)
 
     async def sweep(self) -> int:
-        """Takes up every stuck saga once.
-
-        Returns:
-            How many it finished.
+        """Takes up every stuck saga once; returns how many it finished.
 
         Raises:
             ShopError: The database does not answer.

@@ -25,9 +25,6 @@ LONGEST_BACKOFF_S = 30.0
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
     """Makes a call that must succeed and may be repeated, a few times if need be.
 
-    Args:
-        call: An idempotent call of another service.
-
     Raises:
         ShopError: The call was refused, or the last attempt got no answer either.
     """

@@ -22,9 +22,6 @@ _PAIR = re.compile(r'[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|\Z)')
 def trust_domain(identity: str) -> str | None:
     """Returns the beginning that the identities of a trust domain share: "spiffe://cluster.local/".
 
-    Args:
-        identity: "spiffe://cluster.local/ns/default/sa/edge".
-
     Returns:
         Scheme and trust domain; None if it is not the identity of a workload.
     """

@@ -46,15 +46,7 @@ class Principal:
 
 
 class TokenSigner:
-    """Signs tokens.
-
-    Args:
-        private_pem: An Ed25519 private key in PEM form.
-        clock: Returns the time in seconds since 1970.
-
-    Raises:
-        ValueError: The key is of another kind, or not a key at all.
-    """
+    """Signs tokens. Raises `ValueError` if the key is of another kind, or not a key at all."""
 
     def __init__(self, private_pem: bytes, *, clock: Callable[[], float] = time.time) -> None:
         key = load_pem_private_key(private_pem, password=None)
@@ -77,8 +69,6 @@ class TokenVerifier:
     for up to an hour. What is kept is the token's digest: the tokens themselves stay out of memory.
 
     Args:
-        public_pem: An Ed25519 public key in PEM form.
-        clock: Returns the time in seconds since 1970.
         capacity: How many tokens to remember: those that were used last.
 
     Raises:
@@ -96,6 +86,7 @@ class TokenVerifier:
         self._known: LRUCache[bytes, Principal] = LRUCache(capacity)
 
     def verify(self, token: str) -> Principal:
+        """Returns the principal of a token, or raises `Unauthenticated` if we did not sign it or it has expired."""
         digest = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         known = self._known.get(digest)
         if known is None or known.expires <= self._clock():

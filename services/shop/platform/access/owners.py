@@ -23,10 +23,6 @@ def apply_owner_rules(service: Service[P], port: object) -> P:
     """Returns the methods of a port, each with the owner rule of its row around it.
 
     Where a rule asks for a call of another service, the use case makes it through that service's rules.
-
-    Args:
-        service: The service.
-        port: Its use cases.
     """
     reads = {row.name: row.port for row in service.calls if row.owner.startswith("response")}
 
@@ -39,7 +35,7 @@ def apply_owner_rules(service: Service[P], port: object) -> P:
             return _of_each(method) if "." in path else _of_answer(method, service.name)
         if owner in reads:
             return _of_read(method, _of_answer(getattr(port, reads[owner]), service.name))
-        return cast(Callable[..., object], method)
+        return cast("Callable[..., object]", method)
 
     return service.implement(apply)
 

@@ -47,7 +47,6 @@ class Caller(NamedTuple):
         """Checks that the caller may act for the user whom a request names; does not look whether there is one.
 
         Args:
-            user_id: The user.
             field: The argument that named it, if not the only one.
 
         Raises:
@@ -61,7 +60,6 @@ class Caller(NamedTuple):
 
         Args:
             owner: The user whom it belongs to; 0 if that account is gone.
-            missing: The answer for an id that does not exist.
 
         Raises:
             NotFound: It may not: `missing`.
@@ -70,31 +68,19 @@ class Caller(NamedTuple):
             raise missing
 
     def require(self, access: Access) -> None:
-        """Checks that the caller is one of those whom a call admits.
-
-        Raises:
-            PermissionDenied: It is not.
-        """
+        """Checks that the caller is one of those whom a call admits. Raises `PermissionDenied` if it is not."""
         if access is Access.INTERNAL and not self.internal:
             raise PermissionDenied("only the shop's own services may do this")
         if access is Access.PARTNER:
             self.require_partner()
 
     def require_partner(self) -> None:
-        """Checks that the caller is a partner, or another part of the shop.
-
-        Raises:
-            PermissionDenied: It is not.
-        """
+        """Checks that the caller is a partner, or another part of the shop. Raises `PermissionDenied` if it is not."""
         if not self.is_privileged:
             raise PermissionDenied("this needs a partner's token")
 
     def customer_id(self) -> int:
-        """Returns the user who calls.
-
-        Raises:
-            PermissionDenied: It is not a customer.
-        """
+        """Returns the user who calls. Raises `PermissionDenied` if it is not a customer."""
         if self.principal is None or self.principal.kind != "customer":
             raise PermissionDenied("this needs a customer's token")
         return self.principal.id
@@ -133,33 +119,11 @@ Thing = TypeVar("Thing", bound=Owned)
 def visible(kind: str, thing: Thing) -> Thing:
     """Returns a thing that was found by its own id, if the current call may see it.
 
-    Args:
-        kind: What it is: "order".
-        thing: The thing.
-
     Raises:
         NotFound: It is another customer's; the error is the same as for an id that does not exist.
     """
     _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
     return thing
-
-
-class Verifier(Protocol):
-    """Checks a token's signature, issuer and lifetime."""
-
-    def verify(self, token: str) -> Principal:
-        """Returns the principal of a token.
-
-        Raises:
-            Unauthenticated: The token is not ours, was changed, or has expired.
-        """
-
-
-class NoVerifier:
-    """Accepts no token, for a process without a key."""
-
-    def verify(self, token: str) -> Principal:  # noqa: ARG002
-        raise Unauthenticated("this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 
 class EdgeMark:
@@ -197,11 +161,7 @@ class EdgeIdentity:
         self._domain = domain
 
     def is_outside(self, value: str | None) -> bool:
-        """As `EdgeMark`'s.
-
-        Raises:
-            Unauthenticated: The header must say who calls, and does not.
-        """
+        """As `EdgeMark`'s. Raises `Unauthenticated` if the header does not say who calls."""
         identity = None if value is None else caller_identity(value)
         if identity is None or not identity.startswith(self._domain):
             raise Unauthenticated("the call comes without an identity; callers need a certificate of the mesh")
@@ -216,15 +176,16 @@ class Authenticator:
     """Finds out who calls, and admits callers to methods.
 
     Args:
-        verifier: Checks tokens, and remembers those that it has checked.
-        origin: Tells where a call comes from.
+        verifier: Checks tokens; None if no token is valid.
         trusts_inside: Whether calls that do not come from outside are admitted as they are.
 
     Attributes:
         origin_header: Header that tells where a call comes from, in lower case; the last of a repeated one counts.
     """
 
-    def __init__(self, verifier: Verifier, origin: Origin = _EDGE_MARK, *, trusts_inside: bool = False) -> None:
+    def __init__(
+        self, verifier: TokenVerifier | None, origin: Origin = _EDGE_MARK, *, trusts_inside: bool = False
+    ) -> None:
         self.origin_header = origin.header
         self._raw_origin_header = origin.header.encode()
         self._verifier = verifier
@@ -247,13 +208,13 @@ class Authenticator:
     def authenticate(self, authorization: str | None) -> Caller:
         """Returns the caller that a bearer token identifies.
 
-        Args:
-            authorization: The Authorization header.
-
         Raises:
             Unauthenticated: There is no token, or it is not valid.
         """
-        return Caller(self._verifier.verify(bearer(authorization)))
+        token = bearer(authorization)
+        if self._verifier is None:
+            raise Unauthenticated("this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
+        return Caller(self._verifier.verify(token))
 
     def admit(self, access: Access, authorization: str | None, origin: str | None) -> None:
         """Admits a call, or refuses it, and notes who makes it for as long as its task runs.
@@ -277,9 +238,6 @@ class Authenticator:
 def gateway_authenticator(config: ServiceConfig) -> Authenticator:
     """Returns the authenticator of a gateway, which checks every caller.
 
-    Args:
-        config: Names the key that verifies tokens, and the edge's identity where callers have one.
-
     Raises:
         ConfigError: There is no key, the key cannot be used, or the identity is none.
     """
@@ -298,7 +256,7 @@ def service_authenticator(config: ServiceConfig) -> Authenticator:
         ConfigError: The key cannot be used, or the identity is none.
     """
     path = config.jwt_public_key_file
-    return Authenticator(NoVerifier() if path is None else _verifier(path), _origin(config), trusts_inside=True)
+    return Authenticator(None if path is None else _verifier(path), _origin(config), trusts_inside=True)
 
 
 def _origin(config: ServiceConfig) -> Origin:

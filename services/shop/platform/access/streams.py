@@ -35,9 +35,6 @@ class Quota:
 
     Args:
         kind: What is counted, in the plural: "streams".
-
-    Attributes:
-        count: How many are open.
     """
 
     def __init__(self, kind: str) -> None:
@@ -101,7 +98,6 @@ class Streams:
         """Returns a stream that ends with the caller's token and with the process.
 
         Args:
-            stream: The stream.
             caller: The watcher; None for the caller of the current call.
 
         Raises:

@@ -78,8 +78,6 @@ class CacheConnections:
 
         Args:
             operation: What the command does: GET, SET or DEL.
-            kind: Kind of the rows, such as `product`.
-            command: The command and its arguments.
 
         Returns:
             The answer; None if the cache is out of use, or goes out of use by this.

@@ -51,7 +51,6 @@ class Entries(Generic[T]):
     """The entries of one kind.
 
     Args:
-        cache: Connections to the server.
         form: Type of a row; entries of a type with other fields have other keys.
         namespace: First part of every key, which sets the run apart from others on the same server.
         bound_ms: How long an entry may outlive its row, in ms.
@@ -67,12 +66,7 @@ class Entries(Generic[T]):
         self._decoder = msgspec.msgpack.Decoder(form)
 
     async def read(self, ids: Sequence[int], load: Callable[[Sequence[int]], Awaitable[Collection[T]]]) -> list[T]:
-        """Returns the rows that exist, in any order.
-
-        Args:
-            ids: Ids of the rows, each once.
-            load: Reads rows that the cache does not have.
-        """
+        """Returns the rows that exist, in any order."""
         keys = list(map(self._key, ids))
         lease = b"?" + os.urandom(8)
         values = await self._cache.ask("GET", self._kind, "EVAL", TAKE, len(keys), *keys, lease, LEASE_MS)

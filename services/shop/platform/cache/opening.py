@@ -20,15 +20,7 @@ C = TypeVar("C")
 async def behind_cache(
     config: ServiceConfig, store: S, form: type[T], cached: Callable[[S, Entries[T]], C], note: NoteCache
 ) -> AsyncIterator[S | C]:
-    """Gives the store that a service reads from: one behind a cache, or the database's itself.
-
-    Args:
-        config: Names the cache.
-        store: What the database keeps.
-        form: Type of the rows to keep in the cache.
-        cached: Makes the store behind the cache.
-        note: Counts answers, as `Runtime.note_cache`.
-    """
+    """Gives the store that a service reads from: one behind a cache, or the database's itself."""
     if config.cache_url is None:
         yield store
         return

@@ -29,8 +29,6 @@ async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[No
     """Listens to a channel for as long as the context lasts.
 
     Args:
-        channel: Name of the channel.
-        url: postgresql://role:password@host:port/database.
         heard: Gets what is told, and None each time that the connection is made.
     """
     async with beside(_keep_listening(channel, url, heard)):

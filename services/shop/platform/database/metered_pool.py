@@ -29,13 +29,7 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 
 
 class MeteredPool:
-    """Stands before a pool, with the methods of it that are used.
-
-    Args:
-        pool: The pool.
-        name: Its name among those of the process.
-        meters: What measures.
-    """
+    """Stands before a pool, with the methods of it that are used."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
         self.close, self.terminate = pool.close, pool.terminate

@@ -78,13 +78,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Lends a connection inside a READ COMMITTED transaction that commits at the end, or rolls back on an error.
-
-        Raises:
-            Unavailable: The database does not answer.
-            DeadlineExceeded: The caller's time passed.
-            Conflict: A deadlock, or a lock that another call holds.
-        """
+        """Lends a connection as `acquire` does, in a READ COMMITTED transaction that an error rolls back."""
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
@@ -145,9 +139,7 @@ async def connect_database(
 
     Args:
         url: postgresql://role:password@host:port/database.
-        pool_size: Connections to keep open.
         limit_s: How long to try, in seconds.
-        settings: Further settings of the sessions.
         name: Name of these connections among those of the process.
         meters: Measures the connections and their statements; None where nothing is measured.
 

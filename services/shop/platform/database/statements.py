@@ -28,7 +28,6 @@ class Statement:
 
     Args:
         name: What it does, and the table: "SELECT product". Its spans and its part of a budget are called so.
-        sql: Its text, with placeholders.
     """
 
     __slots__ = ("attributes", "name", "sql")

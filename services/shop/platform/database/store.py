@@ -37,11 +37,7 @@ async def opened_database(config: ServiceConfig, runtime: Runtime) -> AsyncItera
 
 
 def in_postgres(make: Callable[[Database], S]) -> OpenStore[S]:
-    """Returns what opens a store in the service's database; errors as of `opened_database`.
-
-    Args:
-        make: Makes the store over the connections.
-    """
+    """Returns what opens a store in the service's database; errors as of `opened_database`."""
 
     @asynccontextmanager
     async def open_store(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[S]:

@@ -72,7 +72,6 @@ class Prepared:
     """A document that can be executed.
 
     Attributes:
-        document: The parsed document.
         operations: Its operations by name; the empty name if it has none.
         cost: Cost of the document; None where costs are not limited.
         fields: What `Execution` remembers of the document.
@@ -117,7 +116,6 @@ class Documents:
     so that a flood of them takes little from those who send known ones.
 
     Args:
-        schema: Schema that documents are validated against.
         measure: Works out the cost of a document; None where costs are not limited.
         capacity: How many documents of each kind to keep.
         public: What everyone may see, as in `is_public`.
@@ -201,23 +199,8 @@ class Documents:
         return await asyncio.get_running_loop().run_in_executor(self._thread, timed)
 
 
-def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) -> Prepared:
-    """Parses, measures and validates a document.
-
-    Args:
-        schema: Schema that it is validated against.
-        text: The GraphQL text.
-        measure: Works out the cost of the document; None where costs are not limited.
-
-    Raises:
-        RequestError: It is malformed, or not valid for the schema.
-        ResourceExhausted: It passes a limit that does not depend on variables.
-    """
-    return validated(schema, parsed(text), measure)
-
-
 def parsed(text: str) -> DocumentNode:
-    """Returns a document whose shape is within the limits; arguments and errors as of `prepare`."""
+    """Returns a document whose shape is within the limits; errors are as of `Documents.find`."""
     check_length(text)
     try:
         document = parse(text, max_tokens=MOST_TOKENS)
@@ -234,7 +217,7 @@ def parsed(text: str) -> DocumentNode:
 def validated(
     schema: GraphQLSchema, document: DocumentNode, measure: Measure | None, public: Set[str] = frozenset()
 ) -> Prepared:
-    """Returns a parsed document ready to be executed; arguments and errors as of `prepare` and `is_public`."""
+    """Returns a parsed document ready to be executed; errors are as of `Documents.find`."""
     try:
         # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
         errors = validate(schema, document, max_errors=MOST_ERRORS, hide_suggestions=True)
@@ -258,8 +241,6 @@ def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -
     """Tells whether all fields of a document are public: those of its operations and fragments.
 
     Args:
-        schema: Schema that the document is valid for.
-        document: The document.
         public: Names of types whose fields are all public, and of single fields: "Query.products". Introspection is
             public too.
     """

@@ -50,9 +50,7 @@ class Endpoint:
     """Answers HTTP requests, and WebSockets.
 
     Args:
-        schema: Schema that queries are executed against.
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
-        incoming: Answers requests.
         measure: Works out the cost of a document; None where costs are not limited.
         compresses: Whether large answers are compressed for clients that accept gzip.
         public: What everyone may see, as in `shop.platform.graphql.documents.is_public`.
@@ -161,12 +159,6 @@ class Endpoint:
 
 class _GraphQLHttpRequest(HttpRequest):
     """One request over HTTP.
-
-    Args:
-        work: Answers it, or raises `Refused`.
-        scope: Its ASGI scope.
-        receive: Receives its body.
-        send: Sends its answer.
 
     Attributes:
         is_read: Whether all of it has arrived, so that what is late is its execution.

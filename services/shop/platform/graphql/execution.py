@@ -52,9 +52,6 @@ class Execution:
     Args:
         fields: Fields of an item, by the identity of the list's node in the document; filled as lists are met.
         limit: Most fields that the items of its lists may have; None for no limit.
-
-    Attributes:
-        error: Why it was stopped; None if it was not.
     """
 
     __slots__ = ("_fields", "_left", "_limit", "_passes", "_turn", "error")
@@ -76,12 +73,7 @@ class Execution:
         self.error = self.error or error
 
     def take(self, items: Sequence[T], info: GraphQLResolveInfo[Any]) -> Any:
-        """Returns a list for graphql-core to complete: at once, when others have had their turn, or bit by bit.
-
-        Args:
-            items: What a field returns.
-            info: Of the field.
-        """
+        """Returns a list for graphql-core to complete: at once, when others have had their turn, or bit by bit."""
         each = self._fields_of_item(info)
         count = len(items) * each
         if self._left is not None:
@@ -137,12 +129,7 @@ NOTICED_AFTER_S = 0.05
 
 @contextmanager
 def while_awaited(receive: Receive, execution: Execution) -> Iterator[None]:
-    """Ends an execution, and the calls that it waits for, once its client has gone.
-
-    Args:
-        receive: Receives from the client, whose request has been read.
-        execution: The execution inside the context.
-    """
+    """Ends an execution, and the calls that it waits for, once its client has gone."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Task[None]] = []
     timer = loop.call_later(NOTICED_AFTER_S, lambda: waiting.append(loop.create_task(_wait(receive, execution))))

@@ -56,11 +56,7 @@ class Shape:
 
 
 def check_length(text: str) -> None:
-    """Looks at the length of a document.
-
-    Raises:
-        ResourceExhausted: It is above the limit.
-    """
+    """Looks at the length of a document. Raises `ResourceExhausted` if it is above the limit."""
     if len(text) > MOST_CHARACTERS:
         raise ResourceExhausted(
             f"the document has {len(text)} characters; the limit is {MOST_CHARACTERS}; send values as variables"
@@ -98,9 +94,6 @@ def check_shape(document: DocumentNode) -> Shape:
 
 def check_numbers(document: DocumentNode) -> None:
     """Looks at the length of the numbers in a document.
-
-    Args:
-        document: Parsed, with locations.
 
     Raises:
         ResourceExhausted: One of them is above the limit.

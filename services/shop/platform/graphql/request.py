@@ -27,7 +27,6 @@ class GraphQLRequest:
 
     Attributes:
         query: The document's text; None if it is persisted.
-        variables: Values of its variables.
         operation_name: Which of its operations to run; None if it has only one.
         sha256: Hash of the document, if the client uses persisted queries.
     """
@@ -39,11 +38,7 @@ class GraphQLRequest:
 
 
 async def read_body(receive: Receive, content_length: str | None) -> bytes:
-    """Returns the body.
-
-    Raises:
-        Refused: It is too large, it did not arrive in time, or the client went away.
-    """
+    """Returns the body. Raises `Refused` if it is too large, it did not arrive in time, or the client went away."""
     try:
         return b"".join([chunk async for chunk in limited_body(_chunks(receive), content_length)])
     except BodyTimeout as error:
@@ -63,11 +58,7 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
 
 
 def from_json(body: bytes) -> GraphQLRequest:
-    """Returns the request that a JSON body holds.
-
-    Raises:
-        Refused: It is not one.
-    """
+    """Returns the request that a JSON body holds. Raises `Refused` if it is not one."""
     parameters = _decode(body, "the body")
     if isinstance(parameters, list):
         raise _malformed("the body is a list of operations, which is not supported; send one request for each")
@@ -75,11 +66,7 @@ def from_json(body: bytes) -> GraphQLRequest:
 
 
 def from_query_string(query_string: bytes) -> GraphQLRequest:
-    """Returns the request that the query string of a GET holds.
-
-    Raises:
-        Refused: It is not one.
-    """
+    """Returns the request that the query string of a GET holds. Raises `Refused` if it is not one."""
     parameters: dict[str, Any] = {}
     for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
         if name in parameters and name in _PARAMETERS:

@@ -24,11 +24,7 @@ def serialize_long(value: int) -> int:
 
 
 def parse_long(value: object) -> Long:
-    """Returns a whole number of 64 bits.
-
-    Raises:
-        GraphQLError: The value is anything else.
-    """
+    """Returns a whole number of 64 bits. Raises `GraphQLError` if the value is anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or not -_MOST - 1 <= value <= _MOST:
         raise GraphQLError(f"{value!r} is not a Long; whole numbers from -2^63 to 2^63 - 1 are valid")
     return Long(value)

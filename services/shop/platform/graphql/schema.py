@@ -54,11 +54,7 @@ class RequestContext:
 
     @property
     def caller(self) -> Caller:
-        """Who is asking.
-
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-        """
+        """Who is asking. Raises `Unauthenticated` if there is no token, or it is not valid."""
         return current_caller()
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
@@ -104,8 +100,6 @@ class Schema(strawberry.Schema):
     """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
 
     Args:
-        query: The type of everything that can be read.
-        mutation: The type of everything that can be changed.
         subscription: The type of everything that can be followed; None for nothing.
         types: Types that no field names, as those behind an interface.
     """

@@ -53,8 +53,6 @@ def graphql_app(service: Service[P], use_cases: P, incoming: Incoming) -> Endpoi
     """Returns a service's GraphQL application.
 
     Args:
-        service: The service.
-        use_cases: Has a method for each of its calls.
         incoming: Answers requests, and refuses what comes through the edge, which leads clients to the gateway only.
     """
     authenticator = incoming.authenticator
@@ -139,7 +137,7 @@ class _Resolver:
         return method(*[read(given) for read in self._placed], **named)
 
     async def run(self, info: ServiceInfo, given: Given) -> object:
-        value = await cast(Awaitable[object], self._begin(info, given))
+        value = await cast("Awaitable[object]", self._begin(info, given))
         return True if self._method.answer is type(None) else self._method.answer_of(value)
 
     async def rows(self, info: ServiceInfo, given: Given) -> list[object]:
@@ -148,11 +146,11 @@ class _Resolver:
         if limit <= MAX_ROWS:
             given = {**given, "limit": min(limit, ROWS_A_PAGE)}
         # Closed even when the caller's time runs out in the middle: it holds a database connection.
-        async with aclosing(cast(AsyncGenerator[list[object]], self._begin(info, given))) as chunks:
+        async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
             return [row async for chunk in chunks for row in chunk]
 
     async def follow(self, info: ServiceInfo, given: Given) -> AsyncGenerator[object]:
-        async with aclosing(cast(AsyncGenerator[object], self._begin(info, given))) as events:
+        async with aclosing(cast("AsyncGenerator[object]", self._begin(info, given))) as events:
             async for event in events:
                 yield event
 
@@ -194,7 +192,6 @@ class ValueTypes:
         """Returns the type of a field for the type of its values.
 
         Args:
-            kind: A value type, a list or a page of them, or a scalar.
             items: Name of the field of a page that holds its items.
         """
         if get_origin(kind) is Annotated:
@@ -226,7 +223,6 @@ class ValueTypes:
         """Returns an input type.
 
         Args:
-            name: Its name.
             fields: The types of its fields; a field that may be None may be left out.
         """
         if name not in self._made:

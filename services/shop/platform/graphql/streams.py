@@ -158,10 +158,7 @@ class Sockets:
     """Answers WebSockets.
 
     Args:
-        schema: Schema that subscriptions are executed against.
         open_context: Makes the context of each subscription; its Authorization header may come with `connection_init`.
-        prepare: Finds the document of a subscription.
-        incoming: Answers subscriptions.
     """
 
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:

@@ -38,7 +38,6 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
         address: "host:port", or those of the service's replicas, "127.0.0.1:18020,127.0.1.1:18020", which get the calls
             in turn as long as their health checks succeed. If the host is a name of several addresses, as that of a
             cluster's headless service is, these get the calls in turn, too.
-        service: Full name of the service behind it.
         reads: Its methods that change nothing; gRPC tries them again when the service is briefly away.
         socket: Path of the Unix domain socket to connect in place of the address, which calls still name as their
             authority; None to connect the address.
@@ -95,7 +94,6 @@ class Peer:
         name: Short name for messages: "product".
         service: Full name: "shop.product.v1.ProductService".
         address: "host:port", or those of its replicas, for spans.
-        runtime: What traces and measures the calls.
     """
 
     def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:
@@ -111,11 +109,6 @@ class Peer:
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], name: str, request: Q) -> S:
         """Calls a method that answers once.
-
-        Args:
-            method: The stub's method.
-            name: Its name in the contract: "GetProduct".
-            request: Message to send.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.

@@ -46,13 +46,7 @@ _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
 def handlers_of(service: Service[object], use_cases: object, around: Mapping[str, Around] | None = None) -> Handlers:
-    """Returns what makes the methods of a service.
-
-    Args:
-        service: The service.
-        use_cases: Has a method for each of its calls.
-        around: What surrounds the work of some of them; None for nothing.
-    """
+    """Returns what makes the methods of a service."""
     works = {
         call: (_stream if call.streams else _unary)(
             call, protobuf_codec(call), getattr(use_cases, call.port), (around or {}).get(call.name)

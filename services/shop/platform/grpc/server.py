@@ -10,7 +10,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from shop.contract import calls
-from shop.platform.config import StartError, socket_path, split_address
+from shop.platform.config import port_in_use, socket_path, split_address
 from shop.platform.grpc.handlers import Handlers
 from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
@@ -47,9 +47,7 @@ async def grpc_server(
     """Runs a gRPC server until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`.
 
     Args:
-        listen: Where to listen.
         handlers: Make the methods to serve, by the full names of their services.
-        incoming: Answers calls.
         connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
             undisturbed, and it looks its servers up again.
         described: Names of the components whose services reflection lists in addition.
@@ -74,12 +72,7 @@ async def grpc_server(
 
 
 def _add_reflection(names: Sequence[str], server: grpc.aio.Server) -> None:
-    """Adds reflection to a server. It describes the whole contract, and lists the services that are named.
-
-    Args:
-        names: Full names of the services to list.
-        server: The server.
-    """
+    """Adds reflection to a server. It describes the whole contract, and lists the services that are named."""
     servicer = reflection.aio.ReflectionServicer([*names, *VERSIONS])
     describe = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
@@ -100,7 +93,5 @@ def _bind(server: grpc.aio.Server, listen: str) -> str:
     try:
         port = server.add_insecure_port(listen)
     except RuntimeError as error:
-        raise StartError(
-            f"cannot listen on {listen}: the port is in use or not allowed; free it, or set another SHOP_PORT_BASE"
-        ) from error
+        raise port_in_use(listen, "the port is in use or not allowed") from error
     return f"{split_address(listen)[0]}:{port}"

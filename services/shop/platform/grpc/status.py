@@ -60,10 +60,6 @@ def status_of(error: ShopError) -> grpc.Status:
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
     """Returns the error that the server raised, as the client sees it.
 
-    Args:
-        error: The error that ended the call.
-        peer: The service that was called, for messages.
-
     Returns:
         The error of the same class if the server sent it; if gRPC itself ended the call, an error for its status.
     """

@@ -30,12 +30,7 @@ NO_STORE = (b"cache-control", b"no-store")
 
 
 class Policy(NamedTuple):
-    """How one kind of answer may be cached.
-
-    Attributes:
-        cache_control: The Cache-Control header.
-        vary: The request headers on which the answer depends.
-    """
+    """How one kind of answer may be cached."""
 
     cache_control: Header
     vary: Header
@@ -67,7 +62,6 @@ def entity_tag(content: str, *, gzip: bool) -> str:
 
     Args:
         content: The hash of the uncompressed body.
-        gzip: Whether the representation is compressed.
     """
     return f'"{content}{GZIP_SUFFIX}"' if gzip else f'"{content}"'
 

@@ -18,11 +18,7 @@ _GZIP_CONTAINER = 31
 
 @lru_cache(maxsize=256)
 def accepts_gzip(accept_encoding: str | None) -> bool:
-    """Tells whether a client takes gzip (RFC 9110, 12.5.3).
-
-    Args:
-        accept_encoding: The header's value, None without one.
-    """
+    """Tells whether a client takes gzip (RFC 9110, 12.5.3)."""
     if accept_encoding is None:
         return False
     qualities: dict[str, float] = {}

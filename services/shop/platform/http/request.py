@@ -26,9 +26,6 @@ class HttpRequest(Request[None]):
     """One request.
 
     Args:
-        scope: Its ASGI scope.
-        receive: Receives its body.
-        send: Sends its answer.
         headers: Its headers, by their names in lower case.
 
     Attributes:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
-from shop.platform.config import StartError, socket_path, split_address
+from shop.platform.config import StartError, port_in_use, socket_path, split_address
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.health import with_health
 from shop.platform.process.unix_socket import bind_unix, unlink
@@ -37,11 +37,7 @@ class _Server(uvicorn.Server):
         self.ready = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts the application.
-
-        Raises:
-            StartError: It failed to start.
-        """
+        """Starts the application. Raises `StartError` if it failed to start."""
         try:
             await super().startup(sockets)
         except SystemExit as error:
@@ -53,9 +49,6 @@ class _Server(uvicorn.Server):
 
         A connection that is closed between two requests may meet one that is on its way, and whoever sent that cannot
         know whether it was served.
-
-        Args:
-            limit_s: How long to wait for connections that nobody uses, in seconds.
         """
         self.config.encoded_headers.append(CLOSE)  # from the next second on
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
@@ -74,7 +67,6 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
     """Serves an ASGI application, and `/healthz`, until the context ends; requests under way then get `GRACE_S`.
 
     Args:
-        app: The application.
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         drain_s: How long clients have to leave before, in seconds; each answer then tells them to.
         sockets: Whether the application answers WebSockets.
@@ -147,7 +139,5 @@ def _bind(listen: str) -> tuple[socket.socket, str]:
         listener.setblocking(False)
     except OSError as error:
         listener.close()
-        raise StartError(
-            f"cannot listen on {listen}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
-        ) from error
+        raise port_in_use(listen, error.strerror) from error
     return listener, f"{host}:{listener.getsockname()[1]}"

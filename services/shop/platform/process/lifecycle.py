@@ -96,10 +96,7 @@ def launch(
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
     Args:
-        serve: The process itself.
-        env: The environment that the settings come from.
         imports: Each imports what `serve` would otherwise import after the wait.
-        set_up: Sets up what `serve` gets besides the settings.
 
     Returns:
         The exit code: 0; 1 if it failed, or something that it needs is not available; 2 if a setting is wrong; 130

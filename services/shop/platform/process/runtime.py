@@ -25,7 +25,6 @@ class Runtime:
     """What `launch` sets up once and passes on.
 
     Attributes:
-        spans: Records spans.
         meters: Measures requests, calls, statements and queues; None where nothing is measured.
         admission: Refuses requests when there are too many; None where all are admitted.
         note_cache: Called with how many rows were sought in a cache, how many it had, and how many questions it did not

@@ -36,8 +36,6 @@ class Answer(Response, Generic[T]):
     """A response whose body and headers are bytes already; `T` is what the body encodes, for the OpenAPI document.
 
     Args:
-        status: The HTTP status.
-        body: The content; empty for none.
         headers: Headers in lower case, besides those of the content.
         media_type: The Content-Type; empty for none.
     """
@@ -91,10 +89,6 @@ def removed() -> Answer[None]:
 
 async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
     """Returns what the client read, so that the change is made only to that: others may change it meanwhile.
-
-    Args:
-        if_match: The header If-Match.
-        read: Reads the resource, whose entity tag the client has.
 
     Returns:
         The resource; None if the client asks for no condition.

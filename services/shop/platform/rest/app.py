@@ -41,16 +41,7 @@ def rest_api(
     incoming: Incoming,
     published: Mapping[type, Published],
 ) -> FastAPI:
-    """Returns an application without routes; add the docs (`add_docs`) after them.
-
-    Args:
-        title: Name of the API.
-        summary: Purpose of the API in a few words.
-        description: What its users must know, in Markdown.
-        tags: The groups of its routes, each with its description.
-        incoming: Answers requests.
-        published: How the schemas of the types that its routes answer with are published.
-    """
+    """Returns an application without routes; add the docs (`add_docs`) after them."""
     register_url_convertor("name", NameConvertor())
     api = FastAPI(
         title=title,

@@ -55,7 +55,6 @@ async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) ->
     """Returns the answer of a stream, once it is open: until then, what goes wrong is a problem with a status.
 
     Args:
-        name: What kind of events they are.
         events: The events, the first of which says that the stream is open.
 
     Raises:

@@ -22,7 +22,7 @@ from shop.fields import LARGEST_ID
 from shop.platform.error_codes import ERROR_TABLE, PROBLEM_TYPES
 from shop.platform.rest.events import EventStream
 from shop.platform.rest.parameters import MAX_IDS, VALUES_KEY
-from shop.platform.rest.problems import EXAMPLE, MEDIA_TYPE, Problem
+from shop.platform.rest.problems import EXAMPLE, HTTP_ONLY, MEDIA_TYPE, Problem
 
 ACCESS_KEY = "x-access"
 SECURITY_SCHEME = "bearer"
@@ -54,7 +54,6 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
     """Returns the declaration of a GET.
 
     Args:
-        tag: Group of the operation.
         method: Method of a port, whose row has the route and the callers whom it admits.
         problems: HTTP statuses of its problems besides those that every operation can have.
     """
@@ -86,11 +85,7 @@ def creating(tag: str, method: Method, *, problems: Sequence[int] = (), located:
 
 
 def changing(tag: str, method: Method, *, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`.
-
-    Args:
-        body: Whether it takes a body.
-    """
+    """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`."""
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}
     with_body = _WITH_BODY if body else ()
     return _declared(tag, 200, "As it is now.", headers, method, [*_ALWAYS, *with_body, 404, *problems])
@@ -140,20 +135,9 @@ def _convert(parameter: re.Match[str]) -> str:
 
 _SCHEMAS = "#/components/schemas/"
 
-_HTTP_ONLY = {
-    405: ("Method not allowed", "method-not-allowed"),
-    408: ("Request timeout", "request-timeout"),
-    415: ("Unsupported media type", "unsupported-media-type"),
-}
-
 
 class Published(NamedTuple):
-    """How the schema of a type is published.
-
-    Attributes:
-        name: Name of the schema.
-        examples: Examples of it.
-    """
+    """How the schema of a type is published."""
 
     name: str
     examples: Sequence[dict[str, Any]] = ()
@@ -227,8 +211,8 @@ def _problem_response(status: int) -> dict[str, Any]:
         for code, row in ERROR_TABLE.items()
         if row.http == status
     ]
-    if status in _HTTP_ONLY:
-        title, name = _HTTP_ONLY[status]
+    if status in HTTP_ONLY:
+        name, title = HTTP_ONLY[status]
         kinds.append({"type": PROBLEM_TYPES + name, "title": title, "code": "INVALID_ARGUMENT"})
     response: dict[str, Any] = {
         "description": ". ".join(kind["title"] for kind in kinds) + ".",

@@ -85,15 +85,7 @@ OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with com
 
 
 def parse_ids(text: str, name: str) -> list[int]:
-    """Returns the ids of a filter, each once.
-
-    Args:
-        text: Value of the parameter: "1,2,3".
-        name: The parameter, for the message.
-
-    Raises:
-        InvalidRequest: There are none, too many, or one is no id.
-    """
+    """Returns the ids of a filter, each once. Raises `InvalidRequest` if there are none, too many, or one is no id."""
     parts = text.split(",") if text else []
     if not 1 <= len(parts) <= MAX_IDS:
         raise InvalidRequest([FieldError(name, f"it has {len(parts)} ids; 1 to {MAX_IDS} are valid")])
@@ -109,15 +101,7 @@ def parse_ids(text: str, name: str) -> list[int]:
 
 
 def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
-    """Returns the names of what to include.
-
-    Args:
-        text: Value of the parameter: "payment,user".
-        valid: Names of what can be included.
-
-    Raises:
-        InvalidArgument: Something else is named.
-    """
+    """Returns the names of what to include. Raises `InvalidArgument` if something else is named."""
     if not text:
         return frozenset()
     asked = frozenset(text.split(","))
@@ -133,7 +117,6 @@ def check_alone(name: str, others: dict[str, object]) -> None:
     """Checks that a filter by ids comes without what it excludes.
 
     Args:
-        name: The filter.
         others: The values of the parameters that it excludes; false ones were not given.
 
     Raises:

@@ -24,6 +24,12 @@ from shop.platform.http.caching import NO_STORE
 from shop.platform.rest.answers import Answer, encode
 
 MEDIA_TYPE = "application/problem+json"
+HTTP_ONLY = {
+    405: ("method-not-allowed", "Method not allowed"),
+    408: ("request-timeout", "Request timeout"),
+    415: ("unsupported-media-type", "Unsupported media type"),
+}
+"""Statuses that no other protocol has: the last part of the problem's type, and its title."""
 IS_HEAD = "shop.is_head"
 """Key in an ASGI scope that marks a HEAD request, which is handled as a GET."""
 
@@ -65,7 +71,6 @@ class InvalidRequest(InvalidArgument):
     """A request that does not have the documented form.
 
     Args:
-        errors: Its faults, at least one.
         field: The parameter at fault, if it has parts; the first error's unless given.
     """
 
@@ -78,41 +83,23 @@ class InvalidRequest(InvalidArgument):
 
 
 class HttpProblem(InvalidArgument):
-    """An error of HTTP itself, which no other protocol has.
+    """An error of HTTP itself, with a status of `HTTP_ONLY`."""
 
-    Args:
-        status: The HTTP status.
-        name: The last part of the problem's type.
-        title: The kind of problem in words.
-        message: What is wrong with this request and what to change.
-        headers: Headers that go with the status.
-    """
-
-    def __init__(
-        self, status: int, name: str, title: str, message: str, headers: Sequence[tuple[bytes, bytes]] = ()
-    ) -> None:
+    def __init__(self, status: int, message: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         super().__init__(message)
         self.status = status
-        self.name = name
-        self.title = title
         self.headers = tuple(headers)
 
 
 def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
     """Returns the problem of a method that the path does not support."""
     valid = ", ".join(allowed)
-    return HttpProblem(
-        405,
-        "method-not-allowed",
-        "Method not allowed",
-        f"{method} is not possible here; {valid} are",
-        [(b"allow", valid.encode())],
-    )
+    return HttpProblem(405, f"{method} is not possible here; {valid} are", [(b"allow", valid.encode())])
 
 
 def unsupported_media_type(message: str) -> HttpProblem:
     """Returns the problem of a body that is not JSON, or is compressed."""
-    return HttpProblem(415, "unsupported-media-type", "Unsupported media type", message)
+    return HttpProblem(415, message)
 
 
 def problem_answer(error: ShopError, path: str) -> Response:
@@ -122,15 +109,18 @@ def problem_answer(error: ShopError, path: str) -> Response:
     headers = [NO_STORE]
     errors: Sequence[FieldError] = ()
     if isinstance(error, HttpProblem):
-        status, title, kind = error.status, error.title, PROBLEM_TYPES + error.name
+        status = error.status
         headers += error.headers
     elif isinstance(error, BodyTimeout):
-        status, title, kind = 408, "Request timeout", PROBLEM_TYPES + "request-timeout"
+        status = 408
         headers.append((b"connection", b"close"))
     elif isinstance(error, InvalidRequest):
         errors = error.errors
     elif isinstance(error, Unauthenticated):
         headers.append((b"www-authenticate", b'Bearer realm="shop"'))
+    if status in HTTP_ONLY:
+        name, title = HTTP_ONLY[status]
+        kind = PROBLEM_TYPES + name
     if error.retry_after_s:
         headers.append((b"retry-after", b"%d" % error.retry_after_s))
     problem = Problem(

@@ -34,11 +34,7 @@ _FIRST_VALUES = "shop.headers"
 
 
 def first_headers(scope: Scope) -> dict[bytes, bytes]:
-    """Returns the headers of a request by their names in lower case; the first of a repeated header counts.
-
-    Args:
-        scope: The ASGI scope, which keeps them: every request is asked for several.
-    """
+    """Returns the headers of a request by their names in lower case; the first of a repeated header counts."""
     values: dict[bytes, bytes] | None = scope.get(_FIRST_VALUES)
     if values is None:
         values = scope[_FIRST_VALUES] = dict(reversed(scope["headers"]))
@@ -46,12 +42,7 @@ def first_headers(scope: Scope) -> dict[bytes, bytes]:
 
 
 class Serving:
-    """Middleware around all routes, without a task or buffer.
-
-    Args:
-        app: The routes.
-        incoming: Answers requests.
-    """
+    """Middleware around all routes, without a task or buffer."""
 
     def __init__(self, app: ASGIApp, incoming: Incoming) -> None:
         self._app = app
@@ -159,11 +150,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
 
 
 def _check_query(raw: bytes, known: list[str]) -> None:
-    """Refuses parameters that are unknown or given twice, which FastAPI would ignore.
-
-    Raises:
-        InvalidRequest: There is such a parameter.
-    """
+    """Refuses parameters that are unknown or given twice, which FastAPI would ignore."""
     try:
         pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
     except ValueError:
@@ -183,11 +170,7 @@ def _check_query(raw: bytes, known: list[str]) -> None:
 
 
 def _check_key(call: RestCall) -> None:
-    """Refuses several idempotency keys: whichever was taken, a repetition with another of them would buy again.
-
-    Raises:
-        InvalidRequest: There are several.
-    """
+    """Refuses several idempotency keys: whichever was taken, a repetition with another of them would buy again."""
     name = IDEMPOTENCY_KEY.lower().encode()
     if sum(header == name for header, _ in call.scope["headers"]) > 1:
         raise InvalidRequest([FieldError(IDEMPOTENCY_KEY, "this header is given twice; give it once")])

@@ -24,12 +24,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def messaging(queue: str, operation: str) -> SharedAttributes:
-    """Returns the attributes of messaging.
-
-    Args:
-        queue: The table that events wait in.
-        operation: "send" or "process".
-    """
+    """Returns the attributes of messaging."""
     return shared(
         {
             "messaging.system": "postgresql",
@@ -41,11 +36,7 @@ def messaging(queue: str, operation: str) -> SharedAttributes:
 
 
 class EventTraces:
-    """Records the traces of events.
-
-    Args:
-        spans: Records the spans of this process.
-    """
+    """Records the traces of events."""
 
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
@@ -54,9 +45,7 @@ class EventTraces:
         """Begins the trace of an event that waited until now to be sent.
 
         Args:
-            queue: The table that it waited in.
             happened_in: Context of the call that it happened in (W3C); empty if that was not traced.
-            since: When it happened.
 
         Returns:
             The context of its own trace (W3C); empty if it has none.
@@ -81,7 +70,6 @@ class EventTraces:
 
         Args:
             contexts: Contexts of the events' traces (W3C); empty for those that have none.
-            name: Name of the spans.
         """
         roots = [root for context in contexts if context and (root := sampled_caller(context)) is not None]
         if not roots:

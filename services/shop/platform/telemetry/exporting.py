@@ -18,9 +18,6 @@ async def telemetry(config: ServiceConfig) -> AsyncIterator[Spans]:
 
     Args:
         config: Names the component and the collector; without a collector nothing is traced.
-
-    Yields:
-        What records the spans.
     """
     if config.otlp_endpoint is None:
         yield Spans()

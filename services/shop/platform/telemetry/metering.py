@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shop.platform.config import ServiceConfig, StartError, split_address
+from shop.platform.config import ServiceConfig, port_in_use, split_address
 from shop.platform.telemetry.tracing import sampled_traceparent
 
 if TYPE_CHECKING:
@@ -60,11 +60,7 @@ def trace_id_of(traceparent: str | None) -> str:
 
 
 def begin_request(traceparent: str | None) -> Asked:
-    """Begins to measure a request that came in; it ends with the task.
-
-    Args:
-        traceparent: Its caller's trace context (W3C), if it brings one.
-    """
+    """Begins to measure a request that came in; it ends with the task."""
     request = Asked(traceparent or "")
     _ASKED.set(request)
     return request
@@ -83,9 +79,7 @@ async def metered(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, 
     """Does work that a request waits for, and measures it.
 
     Args:
-        timing: Measures it.
         values: Values of the attributes, without the last one: the error.
-        work: The work.
     """
     began = time.perf_counter()
     try:
@@ -108,12 +102,6 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
 
     A thread answers those who ask, so that no request waits for it longer than for another thread's turn.
 
-    Args:
-        config: Says where to serve it.
-
-    Yields:
-        What measures; None if nothing is measured.
-
     Raises:
         StartError: The port is in use.
     """
@@ -130,9 +118,7 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     try:
         server, thread = start_http_server(port, host, meters.registry)
     except OSError as error:
-        raise StartError(
-            f"cannot listen on {config.listen_metrics}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
-        ) from error
+        raise port_in_use(config.listen_metrics, error.strerror) from error
     looking = asyncio.create_task(_loop_delay(meters))
     try:
         yield meters

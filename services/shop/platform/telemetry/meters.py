@@ -23,11 +23,7 @@ class Timing:
     """A histogram of durations.
 
     Args:
-        registry: Where it is registered.
         name: Name by the conventions, without the unit: "http.server.request.duration".
-        about: What it measures, in one sentence.
-        attributes: Names of its attributes, each with few values.
-        buckets: Upper bounds, in seconds.
     """
 
     def __init__(
@@ -41,8 +37,6 @@ class Timing:
         """Counts one duration.
 
         Args:
-            values: Values of the attributes, in their order.
-            seconds: The duration.
             trace_id: The trace that shows it, in hexadecimal digits; empty if there is none.
         """
         series = self._series.get(values)
@@ -104,7 +98,6 @@ class Meters:
 
         Args:
             name: Name by the conventions, without the unit.
-            about: What it shows, in one sentence.
             read: Reads it; called on another thread.
             unit: Its unit, "seconds"; empty for a number of things.
             attributes: Names, then values, of its attributes.

@@ -42,7 +42,6 @@ class Tracing(Protocol):
             kind: `INTERNAL`, `SERVER` or `CLIENT`.
             parent: The span above it, sampled.
             attributes: Never personal or payment data.
-            shared: Further attributes.
         """
 
     def note(
@@ -58,11 +57,7 @@ class Tracing(Protocol):
         """Records a span that ends now and that nothing was below.
 
         Args:
-            name: Name of the work, one of a small number of names.
-            kind: `INTERNAL`, `CLIENT`, `PRODUCER` or `CONSUMER`.
-            parent: The span above it.
             start: When it started, in ns since the epoch.
-            attributes: Never personal or payment data.
             error: What ended it early.
             link: A span of another trace that it came from.
         """

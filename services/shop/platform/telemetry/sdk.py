@@ -73,12 +73,7 @@ def _by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
 
 
 def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> TracerProvider:
-    """Returns a provider of tracers.
-
-    Args:
-        processor: Exports the spans.
-        resource: Attributes of what the spans belong to.
-    """
+    """Returns a provider of tracers."""
     provider = TracerProvider(ParentBased(ALWAYS_OFF), Resource.create(resource), shutdown_on_exit=False)
     provider.add_span_processor(processor)
     return provider
@@ -88,13 +83,7 @@ def tracer_provider(processor: SpanProcessor, resource: Mapping[str, str]) -> Tr
 async def sdk_tracing(
     processor: SpanProcessor, resource: Mapping[str, str], flush_s: float = FLUSH_S
 ) -> AsyncIterator[SdkTracing]:
-    """Records spans for as long as the context lasts; at its end, the processor exports the rest.
-
-    Args:
-        processor: Exports the spans.
-        resource: Attributes of what the spans belong to.
-        flush_s: How long the end may take, in seconds.
-    """
+    """Records spans for as long as the context lasts; at its end, the processor exports the rest."""
     provider = tracer_provider(processor, resource)
     trace.set_tracer_provider(provider)
     try:

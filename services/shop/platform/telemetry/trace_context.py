@@ -25,12 +25,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def caller_of(traceparent: str, tracestate: str = "") -> SpanContext:
-    """Reads the trace context that a caller sent along (W3C); what is not valid is as good as none.
-
-    Args:
-        traceparent: The header of this name.
-        tracestate: The header of this name; empty if there is none.
-    """
+    """Reads the trace context that a caller sent along (W3C); what is not valid is as good as none."""
     usual = _USUAL_TRACEPARENT.fullmatch(traceparent)
     if usual is None or tracestate:
         carrier = {"traceparent": traceparent} | ({"tracestate": tracestate} if tracestate else {})

@@ -120,13 +120,7 @@ def note(
 def child_span(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Attributes = None
 ) -> AbstractContextManager[Span]:
-    """Opens a child of the current span if the request is traced; costs next to nothing if not.
-
-    Args:
-        name: Name of the work, one of a small number of names.
-        kind: INTERNAL, or CLIENT for a call of something outside this process.
-        attributes: Never personal or payment data.
-    """
+    """Opens a child of the current span if the request is traced; costs next to nothing if not."""
     span = begin(name, kind.value, attributes)
     return UNTRACED if span is None else Current(span)
 
@@ -137,7 +131,6 @@ class TracedMethod:
 
     Attributes:
         name: "shop.product.v1.ProductService/GetProduct", or "ProductService/GetProduct" over Thrift.
-        attributes: Attributes of the spans.
     """
 
     name: str

@@ -28,8 +28,8 @@ COMPACT = TCompactProtocolAcceleratedFactory(LARGEST_ANSWER, MOST_ITEMS, fallbac
 JSON = TJSONProtocolFactory()
 CALL, REPLY, EXCEPTION = TMessageType.CALL, TMessageType.REPLY, TMessageType.EXCEPTION
 
-_BITS = {TType.BYTE: 8, TType.I16: 16, TType.I32: 32, TType.I64: 64}
-_EMPTY: Mapping[int, object] = MappingProxyType(
+_BITS: Mapping[object, int] = {TType.BYTE: 8, TType.I16: 16, TType.I32: 32, TType.I64: 64}
+_EMPTY: Mapping[object, object] = MappingProxyType(
     {**dict.fromkeys(_BITS, 0), TType.BOOL: False, TType.DOUBLE: 0.0, TType.STRING: "", TType.LIST: (), TType.MAP: {}}
 )
 
@@ -75,9 +75,7 @@ def encoded(encoding: TProtocolFactory, name: str, kind: int, sequence: int, str
 
     Args:
         encoding: `COMPACT` or `JSON`.
-        name: The method's name.
         kind: `CALL`, `REPLY` or `EXCEPTION`.
-        sequence: The number that the call and its answer have in common.
         struct: The method's arguments, its result, or what Thrift itself says went wrong.
     """
     buffer = TMemoryBuffer()
@@ -131,11 +129,7 @@ def complete(struct: S, at: str = "") -> S:
     """Gives fields that are absent their empty value, and checks that the others fit their types.
 
     Args:
-        struct: The struct.
         at: Prefix of its fields in the request: "product.", "lines[2].".
-
-    Returns:
-        The struct.
 
     Raises:
         InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
@@ -145,7 +139,7 @@ def complete(struct: S, at: str = "") -> S:
         if kind == TType.STRUCT:
             complete(cast(Struct, value), f"{field}.")
         elif kind == TType.LIST and of[0] == TType.STRUCT:
-            for index, one in enumerate(cast(Sequence[Struct], value)):
+            for index, one in enumerate(cast("Sequence[Struct]", value)):
                 complete(one, f"{field}[{index}].")
         elif not (_all_fit(value, of[0]) if kind == TType.LIST else _fits(value, kind)):
             raise InvalidArgument(f"{field} is out of range", field=field)
@@ -168,15 +162,15 @@ def _fill(struct: Struct) -> list[tuple[int, str, Sequence[type], object]]:
 
 
 def _all_fit(values: object, kind: object) -> bool:
-    return all(_fits(value, kind) for value in cast(Sequence[object], values))
+    return all(_fits(value, kind) for value in cast("Sequence[object]", values))
 
 
 def _fits(value: object, kind: object) -> bool:
-    if isinstance(value, str):
+    if kind in _BITS:
+        return cast(int, value).bit_length() < _BITS[kind]
+    if kind == TType.STRING:
         try:
-            value.encode()
+            cast(str, value).encode()
         except UnicodeEncodeError:
             return False
-    elif isinstance(value, int) and kind in _BITS:
-        return value.bit_length() < _BITS[kind]
     return True

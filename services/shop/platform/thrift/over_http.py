@@ -33,13 +33,7 @@ def path_of(service: str) -> str:
 
 
 def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlette:
-    """Returns the application.
-
-    Args:
-        service: Short name of the service: "product".
-        processor: Its methods.
-        incoming: Answers requests.
-    """
+    """Returns the application."""
     authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:

@@ -42,8 +42,6 @@ class ServedMethod:
     """A method of a service.
 
     Attributes:
-        access: Whom it admits.
-        traced: What the spans of its calls have in common.
         arguments: Class of what a caller sends: headers and a request.
         result: Class of what a caller gets.
         work: Answers a request with a value.
@@ -94,12 +92,7 @@ class ReceivedCall:
 
 
 class Processor:
-    """Makes calls of the messages for one service.
-
-    Args:
-        service: The service.
-        use_cases: Has a method for each of its calls.
-    """
+    """Makes calls of the messages for one service."""
 
     def __init__(self, service: Service[object], use_cases: object) -> None:
         self._methods = _methods(service, use_cases)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
-from shop.platform.config import EDGE_MARK, StartError, socket_path, split_address
+from shop.platform.config import EDGE_MARK, port_in_use, socket_path, split_address
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.http.body import MOST_BYTES, MOST_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
@@ -40,8 +40,6 @@ class FramedServer:
     """Answers the calls on each connection, one after the other.
 
     Args:
-        processor: The service's methods.
-        incoming: Answers calls.
         from_outside: Whether all callers are clients, not other parts of the shop.
     """
 
@@ -133,14 +131,7 @@ class _FramedCall(Request[bytes]):
 async def framed_server(
     listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
-    """Serves framed Thrift until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`.
-
-    Args:
-        listen: Where to listen.
-        processor: The service's methods.
-        incoming: Answers calls.
-        from_outside: Whether all callers are clients, not other parts of the shop.
-    """
+    """Serves framed Thrift until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`."""
     framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:
@@ -150,9 +141,7 @@ async def framed_server(
         try:
             server = await asyncio.start_server(framed.accept, host, port, backlog=BACKLOG)
         except OSError as error:
-            raise StartError(
-                f"cannot listen on {listen}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
-            ) from error
+            raise port_in_use(listen, error.strerror) from error
         address = f"{host}:{server.sockets[0].getsockname()[1]}"
     try:
         yield address

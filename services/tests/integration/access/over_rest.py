@@ -12,7 +12,7 @@ from memory_shop import MemoryShop
 from rest_gateway.app import build_app as gateway_app
 from shop.order.rest import build_app as order_app
 from shop.payment.rest import build_app as payment_app
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import document
 from shop.product.rest import build_app as product_app
@@ -33,14 +33,14 @@ class _Nothing:
 
 def gateway_documents() -> list[dict[str, Any]]:
     """The gateway's document."""
-    return [document(gateway_app(MemoryShop().clients, Incoming(Authenticator(NoVerifier()))))]
+    return [document(gateway_app(MemoryShop().clients, Incoming(Authenticator(None))))]
 
 
 def service_documents() -> list[dict[str, Any]]:
     """The document of each service."""
     nothing: Any = _Nothing()
     apps = (order_app, payment_app, product_app, user_app)
-    return [document(app(nothing, Incoming(Authenticator(NoVerifier())))) for app in apps]
+    return [document(app(nothing, Incoming(Authenticator(None)))) for app in apps]
 
 
 def rest_attempts(client: httpx.Client, documents: list[dict[str, Any]]) -> Iterator[Attempt]:

@@ -18,7 +18,7 @@ from shop.clients.connect import connect
 from shop.contract.calls import NOTIFICATION, PRODUCT
 from shop.contract.ports import Clients
 from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.service import graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
@@ -60,7 +60,7 @@ class Wire:
 
 @asynccontextmanager
 async def serving(puppet: Puppet, listen: str = ANYWHERE, runtime: Runtime = BARE) -> AsyncIterator[tuple[Wire, str]]:
-    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
+    incoming = Incoming(Authenticator(None, trusts_inside=True), runtime)
     wire = Wire(graphql_app(PRODUCT, puppet, incoming))
     async with http_server(wire, listen) as address:
         yield wire, address
@@ -191,7 +191,7 @@ async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
     app = graphql_app(
         NOTIFICATION,
         Newsroom(),
-        Incoming(Authenticator(NoVerifier(), trusts_inside=True), traces.runtime),
+        Incoming(Authenticator(None, trusts_inside=True), traces.runtime),
     )
     async with (
         http_server(app, ANYWHERE) as address,

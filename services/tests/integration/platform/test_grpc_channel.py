@@ -13,7 +13,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, PingAckReceived
 
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.grpc.client import _options
 from shop.platform.grpc.server import OPTIONS, grpc_server, options
 from shop.platform.incoming import Incoming
@@ -55,7 +55,7 @@ async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatc
     allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20
     scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
     monkeypatch.setattr("shop.platform.grpc.server.OPTIONS", scaled)
-    async with grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(NoVerifier(), trusts_inside=True))) as address:
+    async with grpc_server("127.0.0.1:0", {}, Incoming(Authenticator(None, trusts_inside=True))) as address:
         host, _, port = address.rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         link = H2Connection(H2Configuration(client_side=True))

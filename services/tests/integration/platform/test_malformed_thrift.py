@@ -18,7 +18,7 @@ from memory_shop import MemoryShop
 from shop.clients.connect import connect
 from shop.contract.calls import PRODUCT
 from shop.errors import PermissionDenied
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import split_address
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
@@ -78,7 +78,7 @@ def processor() -> Any:
 
 
 def incoming() -> Incoming:
-    return Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+    return Incoming(Authenticator(None, trusts_inside=True))
 
 
 @pytest.mark.parametrize(

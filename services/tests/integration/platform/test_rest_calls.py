@@ -14,7 +14,7 @@ from shop.clients.connect import connect
 from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.product.rest import build_app
@@ -83,7 +83,7 @@ async def test_answer_that_is_none_is_never_taken_for_one(answer: bytes, error: 
 
 
 async def test_one_connection_serves_calls_one_after_the_other() -> None:
-    app = build_app(Puppet(), Incoming(Authenticator(NoVerifier(), trusts_inside=True)))
+    app = build_app(Puppet(), Incoming(Authenticator(None, trusts_inside=True)))
     ports: set[int] = set()
 
     async def noting(scope: Any, receive: Any, send: Any) -> None:

@@ -26,7 +26,7 @@ from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.signals import Interrupts
 from rest_gateway.app import build_app as rest_gateway
 from shop.platform.access.jwt import TokenVerifier
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
@@ -89,7 +89,7 @@ async def behind(component: str, listen: str, user_url: str, keys: Any) -> Async
             async with http_server(graphql_gateway(MemoryShop.demo().clients, incoming), listen):
                 yield
         case "rest-gateway":
-            incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=False))
+            incoming = Incoming(Authenticator(None, trusts_inside=False))
             async with http_server(rest_gateway(MemoryShop.demo().clients, incoming), listen):
                 yield
         case _:

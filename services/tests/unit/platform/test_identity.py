@@ -12,7 +12,6 @@ from shop.platform.access.rules import (
     Access,
     Authenticator,
     EdgeIdentity,
-    NoVerifier,
     gateway_authenticator,
     is_internal,
 )
@@ -103,7 +102,7 @@ def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
 
 
 def admit(header: str | None, access: Access = Access.INTERNAL, *, trusts_inside: bool = True) -> None:
-    Authenticator(NoVerifier(), EdgeIdentity(EDGE), trusts_inside=trusts_inside).admit(access, None, header)
+    Authenticator(None, EdgeIdentity(EDGE), trusts_inside=trusts_inside).admit(access, None, header)
 
 
 def test_edge_is_outside_and_others_are_inside() -> None:

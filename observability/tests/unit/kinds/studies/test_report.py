@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hops.kinds import make_report, shown
 from hops.kinds.studies.document import StudySummary, Verdict
-from hops.run.files import MANIFEST, SUMMARY, read_document
+from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document
 from hops.terminal.console import terminal as console
 from synthetic.of_studies import synthetic_claim, write_synthetic_replay
 
@@ -32,12 +36,26 @@ CLAIMS = [
     synthetic_claim("T10", metric="latency_mean", relation="eq", tolerance=0.5),
     synthetic_claim("T11", metric="saturation_users", left="rest", right=None, value=3000, loads=["flat", "large"]),
     synthetic_claim("T12", left="rest", right="grpc", relation="gt"),
+    synthetic_claim("T13", metric="cpu_percent", relation="lt"),
+    synthetic_claim("T14", metric="memory_mb", relation="gt"),
 ]
+
+
+@contextmanager
+def changed_trials(folder: Path) -> Iterator[list[dict[str, Any]]]:
+    document = read_document(folder / TRIALS)
+    yield document["trials"]
+    (folder / TRIALS).write_text(json.dumps(document), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_synthetic_replay(tmp_path_factory.mktemp("studies") / "run", CLAIMS, TRUTH)
+    with changed_trials(folder) as trials:
+        for trial in trials:
+            if trial["topology"] == "made-up-grpc-flat":
+                trial["cpu_s"]["product"] *= 0.5
+                trial["rss_mb"]["product"] *= 0.5
     make_report(folder)
     return folder
 
@@ -49,7 +67,7 @@ def verdicts(replayed: Path) -> dict[str, Verdict]:
 
 
 def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) -> None:
-    assert {name: (one["outcome"], one["inside"]) for name, one in verdicts.items()} == {
+    assert {name: (one["outcome"], one["size"] and one["size"]["inside"]) for name, one in verdicts.items()} == {
         "T1": ("holds", True),
         "T2": ("holds", False),
         "T3": ("contradicted", None),
@@ -57,11 +75,13 @@ def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) 
         "T5": ("holds", None),
         "T6": ("not comparable", None),
         "T7": ("not comparable", None),
-        "T8": ("inconclusive", None),
-        "T9": ("inconclusive", None),
+        "T8": ("not shown", None),
+        "T9": ("not shown", None),
         "T10": ("holds", None),
         "T11": ("not comparable", None),
         "T12": ("holds", None),
+        "T13": ("holds", None),
+        "T14": ("contradicted", None),
     }
     effect = verdicts["T5"]["effect"]
     assert effect is not None
@@ -70,10 +90,11 @@ def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) 
 
 def test_what_is_contradicted_is_explained_and_held_against_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
     assert "between their means" in verdicts["T3"]["why"][0]
-    naive = verdicts["T4"]["naive"]
-    assert naive is not None
-    assert (naive["arms"], naive["outcome"]) == (["made-up-graphql-flat", "made-up-rest-naive-flat"], "holds")
+    other = verdicts["T4"]["other_client"]
+    assert other is not None
+    assert (other["arms"], other["outcome"]) == (["made-up-graphql-flat", "made-up-rest-naive-flat"], "holds")
     assert "Here rest levels off from 10 users on (of 10, 10)." in verdicts["T11"]["reason"]
+    assert verdicts["T14"]["why"][0].startswith("Peak memory by component, MB: product ")
     assert verdicts["T6"]["reason"] == "The run has no arm made-up-thrift-flat."
 
 
@@ -86,14 +107,12 @@ def test_arms_of_claims_are_compared_once_and_no_others(replayed: Path) -> None:
 
 def test_the_page_begins_with_the_claims(replayed: Path) -> None:
     text = page_of(replayed).text
-    assert (
-        "Nobody (2026): Of 12 claims, 5 hold, 2 are contradicted, 2 are inconclusive and 3 are not comparable." in text
-    )
+    assert "Nobody (2026): Of 14 claims, 6 hold, 3 are contradicted, 2 are not shown and 3 are not comparable." in text
     assert "T4 (latency, p50: graphql below rest) is contradicted." in text
     assert "It holds if the client makes one request per item: made-up-graphql-flat divided by" in text
     assert "100 users for 60 s" in text
     assert "10 users for 6 s" in text
-    assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 13
+    assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 15
     out = io.StringIO()
     console(out, width=200).print(shown(read_document(replayed / SUMMARY)))  # type: ignore[arg-type]
     assert "latency, p50: grpc 0.7 times rest" in out.getvalue()
@@ -112,3 +131,15 @@ def test_a_run_of_several_studies_has_the_verdicts_on_each(tmp_path: Path) -> No
     rows = (folder / "csv" / "verdicts.csv").read_text(encoding="utf-8").splitlines()
     assert [row.partition(",")[0] for row in rows[1:]] == ["Nobody (2026)", "Second (2026)"]
     assert (folder / "csv" / "claims_second.csv").is_file()
+
+
+def test_figures_of_noisy_trials_show_no_direction(tmp_path: Path) -> None:
+    folder = write_synthetic_replay(tmp_path, [CLAIMS[0], CLAIMS[3]], {name: TRUTH[name] for name in list(TRUTH)[:3]})
+    with changed_trials(folder) as trials:
+        for trial in trials:
+            if trial["topology"] == "made-up-graphql-flat":
+                next(gate for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms")["ok"] = False
+    make_report(folder)
+    first, second = read_document(folder / SUMMARY)["studies"][0]["verdicts"]
+    assert (first["outcome"], second["outcome"]) == ("holds", "not shown")
+    assert re.fullmatch("Its trials are NOISY: start lag at p99.*. Without that: contradicted.", second["reason"])

@@ -31,9 +31,7 @@ class GraphiQL:
     """An application whose `/graphql` shows GraphiQL to browsers.
 
     Args:
-        app: Answers everything else.
         folder: Holds the files of `FETCHED`; while one is missing, or None is given, the page says how to get them.
-        query: What the page opens with.
     """
 
     def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 import strawberry
 
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql import execution
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.execution import FIELDS_A_TURN
@@ -67,7 +67,7 @@ class Mutation:
         return [Thing()] * WIDTH
 
 
-ENDPOINT = Endpoint(Schema(Query, Mutation), lambda _: RequestContext(), Incoming(Authenticator(NoVerifier())))
+ENDPOINT = Endpoint(Schema(Query, Mutation), lambda _: RequestContext(), Incoming(Authenticator(None)))
 
 
 async def ask(query: str, *, leaves: bool = False, **headers: str) -> dict[str, Any]:

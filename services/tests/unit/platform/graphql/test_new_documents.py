@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from shop.contract.calls import PRODUCT
-from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.documents import REST, Documents
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.error_format import PersistedQueryNotFound
@@ -91,7 +91,7 @@ async def test_after_each_there_is_a_rest() -> None:
 
 
 async def test_a_turn_that_comes_too_late_is_answered_in_time(preparation: Preparation) -> None:
-    endpoint = Endpoint(SCHEMA, lambda _headers: RequestContext(), Incoming(Authenticator(NoVerifier())), preparation)
+    endpoint = Endpoint(SCHEMA, lambda _headers: RequestContext(), Incoming(Authenticator(None)), preparation)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(endpoint), base_url="http://gateway") as client:
         preparation.goes_on.clear()
         waits = {"x-envoy-expected-rq-timeout-ms": "200"}

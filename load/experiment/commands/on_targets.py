@@ -1,0 +1,72 @@
+"""Runs a plan on targets that run already."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from experiment.blocks import WORKLOAD, Makers
+from experiment.own_target.file import HERE, read_target
+from experiment.own_target.steps import steps_of
+from experiment.plan.arms_in_blocks import PLAN, Plan
+from experiment.results.folder import ResultsFolder, write_json
+from experiment.results.manifest import now
+from experiment.runner import run_plan
+from hops.run.documents.summary import Summary
+from mesh.description.ports import HOST, Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
+from mesh.native.trace_store import open_trace_store
+from mesh.supervisor.signals import Interrupts
+
+
+def begin_targets(plan: Plan, results: Path) -> ResultsFolder:
+    """Makes the folder of a new run on targets, with its plan and steps in it."""
+    folder = ResultsFolder.new(results, plan.name)
+    write_json(folder.path / WORKLOAD, steps_of(read_target(plan.workload)))
+    folder.write_json(PLAN, {**plan.as_document(), "began": now()})
+    return folder
+
+
+def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Makers, **how: Any) -> tuple[Summary, Path]:
+    """Runs a plan on targets; its other arguments and errors are those of `run_plan`.
+
+    Args:
+        plan: The experiment.
+        folder: Open, with the steps in it.
+        ports: Where the run's own Jaeger listens.
+        makers: Only the maker that chooses arms counts.
+    """
+    # It takes a second to import, which a wrong option should not have to wait for.
+    from experiment.own_target.trial import OwnTarget, leaving_nothing, make_tapes, make_target, run_own_trial
+
+    steps, sent = folder.path / WORKLOAD, plan.about["sent"]
+
+    def system(topology: Topology, switches: Switches, ports: Ports, trial: str, **_: object) -> OwnTarget:
+        return make_target(plan, steps, folder.path / "targets", topology.name, switches, trial, ports)
+
+    makers = replace(
+        makers,
+        tapes=leaving_nothing(folder)(make_tapes),
+        system=system,
+        run=leaving_nothing(folder)(run_own_trial),
+    )
+    keeps = sent["traces"] and (sent["traces"] == HERE or not sent["otlp"])
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        interrupts.release()
+        with open_trace_store(ports) if keeps else nullcontext():
+            if sent["traces"] == HERE:
+                typer.echo(
+                    f"Open for the target's spans: {ports.url('jaeger-otlp-http')} (OTLP over HTTP) and "
+                    f"{HOST}:{ports['jaeger-otlp-grpc']} (gRPC).",
+                    err=True,
+                )
+            return run_plan(plan, folder, ports, makers=makers, **how)
+    finally:
+        interrupts.restore()

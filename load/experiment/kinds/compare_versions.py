@@ -1,0 +1,85 @@
+"""`make compare-versions a=REV b=REV`: two versions of the shop under one load, in the same blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiment.blocks import Makers
+from experiment.commands import in_blocks
+from experiment.errors import UsageError
+from experiment.generator.shopload import Shopload
+from experiment.generator.tapes import Tapes
+from experiment.kinds.two_runs import checked_threshold
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.networks import channel_networks
+from experiment.plan.workload import mix_of
+from experiment.trial.outcome import Trial
+from experiment.trial.run import run_trial
+from hops.kinds.compare_versions.analysis import A, B
+from mesh.components.checkouts import Checkout, find_checkout
+from mesh.description.options import Given
+from mesh.description.topology import load_topology
+from mesh.runtime import Runtime
+
+KIND = "compare-versions"
+
+
+def run_version(
+    system: Runtime, shopload: Shopload, tapes: Tapes, arm: Arm, plan: Plan, folder: Path, **others: Any
+) -> Trial:
+    """Runs a trial, if the arm's checkout is still what it was when the comparison began."""
+    Checkout(arm.label, folder=arm.topology.checkout, **plan.about["checkouts"][arm.label]).require_unchanged()
+    return run_trial(system, shopload, tapes, arm, plan, folder, **others)
+
+
+@in_blocks.experiment(KIND, makers=Makers(run=run_version))
+def command(
+    *,
+    a: str,
+    b: str,
+    topology: str,
+    common: in_blocks.Common,
+    switches: Given,
+    allow_differences: str | None,
+    delay_b: str | None,
+    threshold: str | None,
+) -> Plan:
+    """The command `compare-versions`; `commands.toml` has its help."""
+    base, networks, limit = load_topology(topology), channel_networks(common.file), checked_threshold(threshold, None)
+    allowed = journeys_of(common, allow_differences)
+    delays: Mapping[str, str | None] = {A: None, B: delay_b}
+    checkouts = {side: find_checkout(side, given) for side, given in ((A, a), (B, b))}
+    arms = tuple(
+        arm_of(
+            side,
+            base.model_copy(update={"checkout": checkout.folder}),
+            {**switches, "delay": delays[side]},
+            networks,
+        )
+        for side, checkout in checkouts.items()
+    )
+    about = {
+        "checkouts": {side: {"given": one.given, "commit": one.commit} for side, one in checkouts.items()},
+        "allow_differences": allowed,
+        "delay_b": delay_b or "",
+        "threshold": None if limit is None else limit.share,
+    }
+    return replace(common.plan(KIND, arms, topology=base), about=about)
+
+
+def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
+    """Reads the kinds of journey whose answers may differ.
+
+    Raises:
+        UsageError: The workload lacks a kind of this name; lists the kinds that it has.
+    """
+    names = [name.strip() for name in given.split(",")] if given else []
+    kinds = sorted({kind for kind, _ in mix_of(common.file)})
+    if unknown := [name for name in names if name not in kinds]:
+        raise UsageError(
+            f"allow-differences={','.join(unknown)}: the workload {common.workload} has {', '.join(kinds)}"
+        )
+    return names

@@ -1,0 +1,135 @@
+"""Targets measured instead of topologies: which a user named, how they are loaded, what the plan says of them."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiment.arguments import read_items
+from experiment.errors import UsageError
+from experiment.own_target.addresses import require_mine
+from experiment.own_target.file import HERE, Place, TargetFile, read_target
+from experiment.own_target.steps import steps_of
+from experiment.plan.arms_in_blocks import SENT
+from mesh.description.switches import SWITCHES
+from mesh.description.topology import Topology
+
+USUAL_SHARE = "0.1"
+"""Share of journeys to trace where the target file says where traces are."""
+OF_THE_SHOP: Mapping[str, str] = {
+    "topologies": "targets= chooses among the targets of the file",
+    "topology": "targets= chooses among the targets of the file",
+    "edges": "a target has the entrances of its file",
+    "workload": "the target file has the journeys",
+    "tls": "the endpoints of the target file begin with https or grpcs",
+    "reuse": "the target file says how its clients connect",
+    "tracing": "a target is traced by its own tracer",
+}
+"""Settings that only the shop has, and why. The switches that are not here change how the shop is started."""
+_STARTED = "it changes how the shop is started, and a target runs already"
+
+
+def refuse_of_the_shop(given: Mapping[str, str]) -> None:
+    """Checks that a user gave nothing that only the shop has.
+
+    Args:
+        given: The settings that the user gave, switches among them.
+
+    Raises:
+        UsageError: One is of the shop; says why.
+    """
+    for name, value in given.items():
+        raise UsageError(f"{name}={value} with target=: {OF_THE_SHOP.get(name, _STARTED)}; leave it out")
+
+
+def read_targets(files: str, chosen: str = "") -> TargetFile:
+    """Reads target files as one: the first, with the targets of all.
+
+    Args:
+        files: Paths, comma-separated. The files differ in their targets alone, as all targets get the same journeys.
+        chosen: Names of the targets that are measured, comma-separated and in this order; empty for all.
+
+    Raises:
+        UsageError: A file is wrong, says more than other targets, or there is no such target.
+    """
+    first, *others = [read_target(Path(path)) for path in read_items("target", files, str)]
+    targets: dict[str, Place] = dict(first.target.targets)
+    same = {"name": "", "about": "", "targets": first.target.targets}
+    for other in others:
+        if other.target.model_copy(update=same) != first.target.model_copy(update=same):
+            raise UsageError(
+                f"{other.path}: it differs from {first.path} in more than its targets; all targets are sent the same "
+                "journeys in the same way"
+            )
+        if twice := sorted(set(targets) & set(other.target.targets)):
+            raise UsageError(f"{other.path}: another file has a target {twice[0]} too; give it another name")
+        targets |= other.target.targets
+    if chosen:
+        names = read_items("targets", chosen, str)
+        if unknown := [name for name in names if name not in targets]:
+            raise UsageError(f"targets={chosen}: there is no target {unknown[0]}; there are {', '.join(targets)}")
+        targets = {name: targets[name] for name in names}
+    return replace(first, target=first.target.model_copy(update={"targets": targets}))
+
+
+def as_topologies(file: TargetFile) -> list[Topology]:
+    """The targets, each as a topology of which nothing is known."""
+    return [Topology(name=name, about=file.target.about, entry={}, links={}) for name in file.target.targets]
+
+
+def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The switches of the generator: what a user gave, and otherwise what the target file says.
+
+    Raises:
+        UsageError: Journeys are to be traced, and the file does not say where the traces are.
+    """
+    target = file.target
+    share = given.get("trace") or (USUAL_SHARE if target.traces else "0")
+    if SWITCHES["trace"].read("trace", share) and not (target.otlp or target.traces):
+        raise UsageError(
+            f"trace={share}: the target file must say where the traces are: give traces: {HERE}, or the address of a "
+            "Jaeger, Tempo or Zipkin"
+        )
+    of_file = {"http": str(target.http), "connections": str(target.connections), "visit": target.visit}
+    return {**of_file, **{name: value for name in SENT if (value := given.get(name))}, "trace": share}
+
+
+def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str, Any]:
+    """What the plan of a run says of its targets, once everything about them is checked.
+
+    Args:
+        file: The target file.
+        mine: Hosts on other machines that the user may load.
+        traced: Whether journeys are traced.
+
+    Raises:
+        UsageError: A target is not on this machine, and nobody said that it may be loaded; the generator refuses a
+            step; or no store of traces answers.
+    """
+    # They take a second to import.
+    from experiment.own_target.traces import require_store
+    from experiment.own_target.trial import require_steps
+
+    require_mine(file, mine)
+    target = file.target
+    if traced and target.traces not in ("", HERE):
+        require_store(target.traces)
+    require_steps(steps_of(file), file.path)
+    urls = [url for place in target.targets.values() for url in place.endpoints.values()]
+    encrypted = any(url.split("://")[0] in ("https", "grpcs") for url in urls)
+    certificate = str(file.beside(target.ca_certificate).resolve()) if target.ca_certificate else ""
+    return {
+        "workload": file.path.name,
+        "targets": {name: place.model_dump(mode="json") for name, place in target.targets.items()},
+        "sent": {
+            "mine": list(mine),
+            "journeys": list(target.journeys),
+            "timeout_s": target.timeout,
+            "otlp": target.otlp,
+            "traces": target.traces if traced else "",
+            "ca_certificate": certificate or (ssl.get_default_verify_paths().cafile or "" if encrypted else ""),
+        },
+    }

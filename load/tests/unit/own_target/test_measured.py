@@ -1,0 +1,137 @@
+"""Which targets are measured, what they are sent with, and which settings only the shop has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from experiment.cli import app
+from experiment.errors import UsageError
+from experiment.kinds.isolate import isolate_arms
+from experiment.kinds.rates import rate_arms
+from experiment.kinds.rtt import rtt_arms
+from experiment.own_target.file import TargetFile
+from experiment.own_target.measured import as_topologies, read_targets, switches_given
+from experiment.plan.arms_in_blocks import arms_of, read_switches
+from experiment.plan.networks import channel_networks
+
+SHOP = """
+name: books
+targets:
+  old: {endpoints: {http: "http://127.0.0.1:9001"}}
+  new: {endpoints: {http: "http://127.0.0.1:9002"}}
+journeys:
+  look: {steps: [{http: GET /books/1}]}
+http: 2
+connections: 7
+traces: here
+"""
+OTHER = SHOP.replace("old:", "older:").replace("new:", "newer:")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A target file with two targets."""
+    path = tmp_path / "books.yaml"
+    path.write_text(SHOP, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def books(file: Path) -> TargetFile:
+    """The same, read."""
+    return read_targets(str(file))
+
+
+def test_targets_are_chosen_by_name_and_in_order(file: Path) -> None:
+    assert list(read_targets(str(file)).target.targets) == ["old", "new"]
+    assert list(read_targets(str(file), "new, old").target.targets) == ["new", "old"]
+    with pytest.raises(UsageError, match="targets=new,gone: there is no target gone; there are old, new"):
+        read_targets(str(file), "new,gone")
+
+
+def test_files_that_differ_in_their_targets_alone_are_measured_together(file: Path) -> None:
+    other = file.with_name("other.yaml")
+    other.write_text(OTHER, encoding="utf-8")
+    both = f"{file},{other}"
+    assert list(read_targets(both).target.targets) == ["old", "new", "older", "newer"]
+    assert [one.name for one in as_topologies(read_targets(both, "newer,old"))] == ["newer", "old"]
+    other.write_text(OTHER.replace("/books/1", "/books/2"), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"other.yaml: it differs from .*books.yaml in more than its targets"):
+        read_targets(both)
+    other.write_text(SHOP, encoding="utf-8")
+    with pytest.raises(UsageError, match="another file has a target new too"):
+        read_targets(both)
+
+
+def test_the_file_says_how_the_generator_sends_and_settings_say_otherwise(books: TargetFile, file: Path) -> None:
+    targets = as_topologies(books)
+    given = switches_given(books, {"http": None})
+    arms = arms_of(targets, read_switches(targets, given, channel_networks(file)))
+    assert [arm.label for arm in arms] == ["old", "new"]
+    for switches in (arm.switches for arm in arms):
+        assert (switches.http, switches.connections, switches.trace, switches.edge) == (2, 7, 0.1, "none")
+    given = switches_given(books, {"http": "1", "connections": "9", "trace": "0.5", "rtt": "20ms"})
+    (switches,) = {arm.switches for arm in arms_of(targets, read_switches(targets, given))}
+    assert (switches.http, switches.connections, switches.trace, switches.rtt_ms) == (1, 9, 0.5, 20)
+
+
+def test_a_network_of_the_file_yields_to_one_that_is_given(file: Path) -> None:
+    file.write_text(SHOP + "networks: {web: {rtt: 30ms}}\n", encoding="utf-8")
+    books, networks = read_targets(str(file)), channel_networks(file)
+    targets = as_topologies(books)
+    assert set(read_switches(targets, switches_given(books, {}), networks).networks) == {"web"}
+    given = switches_given(books, {"rtt": "5ms"})
+    assert not read_switches(targets, given, networks).networks
+
+
+def test_journeys_are_traced_where_the_file_says_where_traces_are(file: Path) -> None:
+    file.write_text(SHOP.replace("traces: here", ""), encoding="utf-8")
+    books = read_targets(str(file))
+    assert switches_given(books, {})["trace"] == "0"
+    with pytest.raises(UsageError, match=r"trace=0\.5: the target file must say where the traces are"):
+        switches_given(books, {"trace": "0.5"})
+
+
+def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile, file: Path, tmp_path: Path) -> None:
+    targets, given = as_topologies(books), switches_given(books, {})
+    far = rtt_arms(targets, "0,20", given)
+    assert [(arm.label, arm.topology.name, arm.switches.rtt_ms) for arm in far] == [
+        ("old-0ms", "old", 0),
+        ("new-0ms", "new", 0),
+        ("old-20ms", "old", 20),
+        ("new-20ms", "new", 20),
+    ]
+    assert all(arm.switches.emulates_network for arm in far)
+    rates = rate_arms(targets, "5,10", given, file, tmp_path)
+    assert [(arm.label, arm.rate) for arm in rates] == [("old-5", 5), ("new-5", 5), ("old-10", 10), ("new-10", 10)]
+    apart = isolate_arms(targets[0], "look", given)
+    assert [(arm.label, arm.without) for arm in apart] == [("as-is", ""), ("without-look", "look")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("compare --topologies rest", "topologies=rest with target=: targets= chooses among the targets of the file"),
+        ("compare --workload even", "workload=even with target=: the target file has the journeys"),
+        ("compare --edges kong", "edges=kong with target=: a target has the entrances of its file"),
+        ("compare --mesh envoy", "mesh=envoy with target=: it changes how the shop is started, and a target runs"),
+        ("soak --updates off", "updates=off with target=: it changes how the shop is started"),
+        ("isolate --journey look", "make isolate measures one target; give targets= one of old, new"),
+        ("isolate --targets old", "journey=bulk_lines: the workload books has look; give one of these"),
+        ("rates --targets gone", "targets=gone: there is no target gone; there are old, new"),
+    ],
+)
+def test_what_does_not_fit_a_target_is_refused_with_the_reason(file: Path, arguments: str, said: str) -> None:
+    done = CliRunner().invoke(app, [*arguments.split(), "--target", str(file)])
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("setting", ["targets", "target-is-mine"])
+def test_settings_of_targets_need_a_target(setting: str) -> None:
+    done = CliRunner().invoke(app, ["compare", f"--{setting}", "here"])
+    assert done.exit_code == 2
+    assert f"{setting}=here needs target=FILE" in done.stderr

@@ -1,0 +1,211 @@
+"""Checkouts that supply components: this one, another folder, or a git worktree of a revision.
+
+A worktree and its Python environment are made once for each commit, below `.tools/versions`, and used again.
+`make clean-versions` removes them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from mesh.components.shop_processes import CONTRACT
+from mesh.errors import InputError
+from mesh.paths import ROOT
+from provision.errors import SetupError
+from provision.paths import TOOLS
+from provision.step import Step, run, say
+
+VERSIONS = TOOLS / "versions"
+SUPPLIES = ("services", "graphql-gateway", "rest-gateway", "proto", "pyproject.toml", "requirements.lock")
+"""What a checkout supplies; changes elsewhere do not matter."""
+DECLARES = "mesh/mesh/components/shop_processes.py"
+_CONTRACT = re.compile(r'^CONTRACT = "([^"]*)"$', re.MULTILINE)
+_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """A checkout that supplies components.
+
+    Attributes:
+        name: Name of the setting that chose it.
+        given: What the user gave: a revision or a folder.
+        commit: Its commit.
+        folder: Its folder, as `Topology.checkout` has it.
+    """
+
+    name: str
+    given: str
+    commit: str
+    folder: str
+
+    @property
+    def path(self) -> Path:
+        """Its folder on this machine."""
+        return ROOT / self.folder
+
+    def require_unchanged(self) -> None:
+        """Checks that the folder is there with its commit, and that nothing that it supplies differs from it.
+
+        Raises:
+            InputError: It is not so; the message says what to do.
+        """
+        where = f"{self.name}={self.given}"
+        commit = _git(self.path, "rev-parse", "HEAD") if self.path.is_dir() else ""
+        if not commit:
+            raise InputError(f"{where}: {self.path} is gone, or is no git checkout; start the comparison anew")
+        if commit != self.commit:
+            raise InputError(
+                f"{where}: {self.path} was at {self.commit[:12]} and is now at {commit[:12]}; check out the former and "
+                "resume, or start the comparison anew"
+            )
+        if changed := _git(self.path, "status", "--porcelain", "--", *SUPPLIES).splitlines():
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            fix = "remove it with `make clean-versions`" if self.path.parent == VERSIONS else "commit or stash"
+            raise InputError(
+                f"{where}: {changed[0].split(maxsplit=1)[-1]}{more} below {self.path} differs from commit "
+                f"{commit[:12]}, so nobody could repeat the comparison: {fix}"
+            )
+
+
+def find_checkout(name: str, given: str) -> Checkout:
+    """Finds a checkout, and makes the worktree and the environment that it needs.
+
+    Args:
+        name: Name of the setting.
+        given: A revision of this repository; or a folder, which begins with `.`, `/` or `~`.
+
+    Raises:
+        InputError: There is none, its contract is another one, or it was changed.
+        StartError: Its environment cannot be made.
+    """
+    if not given:
+        raise InputError(f"give two revisions or folders, such as {name}=HEAD~1; {name}= is missing")
+    found = _of_folder(name, given) if given[0] in "./~" else _of_revision(name, given)
+    found.require_unchanged()
+    _require_contract(found, found.path.joinpath(DECLARES).read_text(encoding="utf-8"))
+    if found.folder:
+        _make_environment(found)
+    return found
+
+
+def disk_use() -> str:
+    """How much room worktrees and environments of revisions take, for people; empty if there are none."""
+    folders = [one for one in VERSIONS.glob("*") if one.is_dir()] if VERSIONS.is_dir() else []
+    if not folders:
+        return ""
+    sizes = {
+        entry.stat().st_ino: entry.stat().st_blocks * 512
+        for folder in folders
+        for top, _, files in os.walk(folder)
+        for entry in os.scandir(top)
+        if files and entry.is_file(follow_symlinks=False)
+    }
+    versions = "1 version takes" if len(folders) == 1 else f"{len(folders)} versions take"
+    return (
+        f"{versions} {sum(sizes.values()) / 1e6:,.0f} MB below {VERSIONS.relative_to(ROOT)}, of which uv's cache may "
+        "share most; `make clean-versions` removes them."
+    )
+
+
+def _of_folder(name: str, given: str) -> Checkout:
+    path = Path(given).expanduser().resolve()
+    top = _git(path, "rev-parse", "--show-toplevel") if path.is_dir() else ""
+    if not top or Path(top).resolve() != path or not (path / DECLARES).is_file():
+        raise InputError(f"{name}={given}: {path} is not the top folder of a git checkout of this project")
+    folder = "" if path == ROOT else str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    return Checkout(name, given, _git(path, "rev-parse", "HEAD"), folder)
+
+
+def _of_revision(name: str, given: str) -> Checkout:
+    commit = _git(ROOT, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{given}^{{commit}}")
+    if not commit:
+        raise InputError(
+            f"{name}={given} is not a revision of this repository: give a commit, a branch or a tag that it has, or a "
+            "folder such as . or ../other. A shallow clone has few revisions; `git fetch --unshallow` fetches all"
+        )
+    here = Checkout(name, given, commit, "")
+    try:
+        here.require_unchanged()
+    except InputError:
+        pass
+    else:
+        return here
+    _require_contract(here, _git(ROOT, "show", f"{commit}:{DECLARES}"))
+    path = VERSIONS / commit[:12]
+    if not path.is_dir():
+        _add_worktree(path, commit)
+    return Checkout(name, given, commit, str(path.relative_to(ROOT)))
+
+
+def _require_contract(found: Checkout, declares: str) -> None:
+    declared = _CONTRACT.search(declares)
+    if declared is None or declared[1] != CONTRACT:
+        has = f"has contract {declared[1]}" if declared else "is older than the contract of components"
+        raise InputError(
+            f"{found.name}={found.given}: commit {found.commit[:12]} {has}, and this checkout runs components of "
+            f"contract {CONTRACT} (SHOP_CONTRACT, docs/system/your-component.md). Give revisions with contract "
+            f"{CONTRACT}, or compare from a checkout that has theirs"
+        )
+
+
+def _add_worktree(path: Path, commit: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _git(ROOT, "worktree", "prune")  # forgets those whose folders were removed
+    try:
+        done = subprocess.run(  # noqa: S603 - our own command line
+            ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(path), commit],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+        if done.returncode:
+            raise InputError(f"git cannot make a worktree of {commit[:12]}: {done.stderr.strip()}")
+    except BaseException:
+        _git(ROOT, "worktree", "remove", "--force", str(path))
+        raise
+
+
+def _make_environment(found: Checkout) -> None:
+    """Does in another checkout what `make setup` does for its Python packages; quick if nothing is missing."""
+    name = f"Environment of {found.commit[:12]}"
+    fresh = "" if (found.path / ".venv" / ".synced").is_file() else " (its own, with the packages of its lock file)"
+    step = Step(
+        title=f"{name}{fresh}",
+        hint="20 s, more on a slow network" if fresh else "3 s",
+        # Without site-packages: only the other checkout's modules must be found.
+        argv=[sys.executable, "-S", "-m", "provision", "venv"],
+        advice=f"To try again, repeat the command; `make clean-versions` removes what was made below {VERSIONS}.",
+        cwd=found.path,
+        env={
+            "PYTHONPATH": str(found.path / "mesh"),
+            "PATH": f"{TOOLS / 'uv' / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        },
+    )
+    try:
+        run(step)
+    except SetupError as error:
+        raise InputError(f"{found.name}={found.given}: {error}") from error
+    if fresh and (used := disk_use()):
+        say(used)
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git prints; empty if it fails."""
+    try:
+        done = subprocess.run(  # noqa: S603 - our own command lines
+            ["git", "-C", str(folder), *arguments],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,1 @@
+"""Two versions of the shop, side by side in the same blocks."""

@@ -1,0 +1,142 @@
+"""Which part of the hop budget became slower or faster from version a to version b.
+
+Both versions run in each block, so what a day or an hour does to the machine cancels in their ratio. One family of
+tests has all figures: the mean of traced journeys, p50 and p99 of all journeys, and every part that is at least
+`MIN_SHARE` of the mean. After Holm's correction, equal versions show a difference in at most 5 % of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict, cast
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.comparisons import tested
+from hops.analysis.hop_differences import TracedMeans
+from hops.analysis.latencies import Latencies
+from hops.run.documents.difference import Tested
+from hops.statistics.contrast import contrast, visible_ratio
+from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.intervals import Floats
+from hops.statistics.over_blocks import Section, refusal
+from hops.units import ALL
+
+A, B = "a", "b"
+WHOLE, PERCENTILES = "mean of traced journeys", ("p50", "p99")
+MIN_SHARE = 0.01
+"""Share of the mean that a part needs to be tested: each test costs the others power."""
+
+
+class VersionRow(Tested):
+    """One figure of the mix, ms: `difference` is b minus a, and `ratio` is b divided by a.
+
+    `what` is a part of the hop budget, `WHOLE`, or a percentile of all journeys. `beyond` says whether b is shown to be
+    slower by more than the threshold.
+    """
+
+    what: str
+    a: float | None
+    b: float | None
+    verdict: Literal["slower", "faster", "not_shown", "unknown"]
+    beyond: bool
+    reason: str | None
+
+
+class Versions(TypedDict):
+    """What the summary has in addition to that of every run; `threshold` is a share, `delay` what was injected into b.
+
+    `checkouts` has for `a` and `b` what was given and its commit. `allowed` are journeys whose answers were not
+    compared.
+    """
+
+    checkouts: dict[str, dict[str, str]]
+    delay: str
+    allowed: list[str]
+    threshold: float | None
+    rows: list[VersionRow]
+
+
+def versions_in(summary: Mapping[str, Any]) -> Versions:
+    """What the summary of a comparison of versions has in addition to that of every run."""
+    return cast("Versions", summary["versions"])
+
+
+def version_rows(
+    latencies: Mapping[str, Latencies],
+    hops: Mapping[str, pl.DataFrame],
+    load: Mapping[str, float],
+    threshold: float | None = None,
+) -> list[VersionRow]:
+    """Tests all figures of the mix.
+
+    Args:
+        latencies: Of `a` and `b`.
+        hops: Rows of `rows.HOPS` with `block` in front, of `a` and `b`; of journeys that ended ok.
+        load: How often each journey is in the load.
+        threshold: How much slower is too much, as a share; None to judge nothing.
+
+    Returns:
+        The whole and the percentiles first, then the parts, the largest first.
+    """
+    blocks = sorted(latencies[A].blocks & latencies[B].blocks)
+    sections = {
+        name: tuple(latencies[side].sections(ALL, blocks)[name] for side in (B, A)) for name in PERCENTILES
+    } | _sections_of_parts(hops, load, blocks)
+    rows = [_row(what, *sides) for what, sides in sections.items()]
+    tests = {(row["what"], A, B): row for row in rows if row["p"] is not None}
+    for test, result in corrected({test: row["p"] or 0.0 for test, row in tests.items()}).items():
+        row = tests[test]
+        row["p_corrected"], row["verdict"] = result.p, "not_shown"
+        if result.p < SIGNIFICANCE and row["difference"]:
+            row["verdict"] = "slower" if row["difference"] > 0 else "faster"
+        ratio, (low, high), freedom = row["ratio"], row["ratio_ci95"], row["freedom"]
+        if ratio and high is not None and freedom is not None:
+            row["visible_ratio"] = visible_ratio(ratio, high, freedom, result.level)
+        if threshold is not None and row["verdict"] == "slower":
+            row["beyond"] = low is not None and low > 1 + threshold
+    leading = (WHOLE, *PERCENTILES)
+    return sorted(
+        rows,
+        key=lambda row: (
+            leading.index(row["what"]) if row["what"] in leading else len(leading),
+            -((row["a"] or 0.0) + (row["b"] or 0.0)),
+        ),
+    )
+
+
+def _sections_of_parts(
+    hops: Mapping[str, pl.DataFrame], load: Mapping[str, float], blocks: list[int]
+) -> dict[str, tuple[Section, ...]]:
+    """The whole and its larger parts, of b and of a."""
+    parts = sorted({part for frame in hops.values() for part in frame["part"].unique()})
+    names = sorted(load)
+    sides = [TracedMeans(hops[side], names, blocks, parts) for side in (B, A)]
+    traced = (sides[0].traces > 0) & (sides[1].traces > 0)
+    weights = np.array([load[name] for name in names], dtype=np.float64) * traced
+    if not weights.sum():
+        return {}
+    weights /= weights.sum()
+    reason = refusal(len(blocks), int(min(side.traces[traced].sum() for side in sides)), None)
+    means = [weights @ side.means for side in sides]
+    blocks_of = [mean + np.tensordot(weights, side.deviations, axes=1) for mean, side in zip(means, sides, strict=True)]
+    both = list(zip(means, blocks_of, strict=True))
+    of_each = np.mean(means, axis=0)
+    rows = {WHOLE: tuple(_section(float(mean.sum()), of.sum(axis=1), reason) for mean, of in both)}
+    for index in np.flatnonzero(of_each >= MIN_SHARE * of_each.sum()):
+        rows[parts[index]] = tuple(_section(float(mean[index]), of[:, index], reason) for mean, of in both)
+    return rows
+
+
+def _section(value: float, by_block: Floats, reason: str | None) -> Section:
+    if reason is None and not (by_block > 0).all():
+        reason = "a block spends no time there"
+    return Section(value, np.empty(0) if reason else by_block, reason)
+
+
+def _row(what: str, b: Section, a: Section) -> VersionRow:
+    result = contrast(b, a)
+    return VersionRow(
+        what=what, a=a.value, b=b.value, **tested(result, None), verdict="unknown", beyond=False, reason=result.reason
+    )

@@ -1,0 +1,99 @@
+"""What a comparison of versions finds: nothing between equal ones, a slower part by name, and answers that differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from hops.gates.verdict import failing_gates
+from hops.kinds import make_report
+from hops.kinds.compare_versions.analysis import PERCENTILES, WHOLE, VersionRow, versions_in
+from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
+from synthetic.run import Arm, write_generated_run
+
+ABOUT = {
+    "checkouts": {side: {"given": f"branch-{side}", "commit": side * 40} for side in ("a", "b")},
+    "allow_differences": [],
+    "delay_b": "",
+    "threshold": 0.1,
+}
+
+
+def make_summary(
+    folder: Path, *, blocks: int = 8, delays: Mapping[str, float] | None = None, **about: Any
+) -> dict[str, Any]:
+    """The summary of a made-up run, in which parts of b take longer by so many ms."""
+    arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
+    run = write_generated_run(
+        folder,
+        blocks=blocks,
+        journeys_per_trial=200,
+        traced=1.0,
+        kind="compare-versions",
+        arms=arms,
+        delays_ms={"b": delays or {}},
+    )
+    manifest = read_document(run / MANIFEST)
+    (run / MANIFEST).write_text(json.dumps({**manifest, **ABOUT, **about}), encoding="utf-8")
+    make_report(run)
+    return dict(read_document(run / SUMMARY))
+
+
+def rows_of(summary: dict[str, Any]) -> dict[str, VersionRow]:
+    return {row["what"]: row for row in versions_in(summary)["rows"]}
+
+
+def test_equal_versions_differ_in_nothing(tmp_path: Path) -> None:
+    summary = make_summary(tmp_path)
+    rows = rows_of(summary)
+    assert list(rows)[:3] == [WHOLE, *PERCENTILES]
+    assert {row["verdict"] for row in rows.values()} == {"not_shown"}
+    assert not summary["beyond_threshold"]
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "No difference between a and b is shown." in report
+    assert "a is branch-a, commit aaaaaaaaaaaa." in report
+
+
+def test_a_slower_part_is_found_by_its_name(tmp_path: Path) -> None:
+    summary = make_summary(tmp_path, delays={"work:order": 3.0}, delay_b="order:3ms")
+    rows = rows_of(summary)
+    order = rows["work:order"]
+    assert (order["verdict"], order["beyond"], summary["beyond_threshold"]) == ("slower", True, True)
+    low, high = order["ci95"]
+    assert low is not None
+    assert high is not None
+    assert 0 < low < high
+    others = {name for name, row in rows.items() if row["verdict"] == "slower"} - {WHOLE, *PERCENTILES, "work:order"}
+    assert others == set()
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "b has an injected delay: order:3ms." in report
+    assert "SLOWER by more than the threshold" in report
+
+
+def test_too_few_blocks_say_so(tmp_path: Path) -> None:
+    summary = make_summary(tmp_path, blocks=2)
+    assert {row["verdict"] for row in rows_of(summary).values()} == {"unknown"}
+    assert "not tested: needs 3 blocks" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("allowed", "differ"), [([], True), (["browse"], False), (["checkout"], True)])
+def test_answers_must_be_equal_unless_they_may_differ(tmp_path: Path, allowed: list[str], differ: bool) -> None:
+    make_summary(tmp_path, blocks=1)
+    file = tmp_path / "journeys.parquet"
+    of_b = (pl.col("topology") == "b") & (pl.col("journey") == "browse")
+    pl.read_parquet(file).with_columns(
+        answer_sha256=pl.when(of_b).then(pl.lit("1" * 64)).otherwise("answer_sha256")
+    ).write_parquet(file)
+    manifest, trials = (read_document(tmp_path / name) for name in (MANIFEST, "trials.json"))
+    for trial in trials["trials"]:
+        trial["answers_sha256"] = trial["topology"] * 64
+    for name, document in ((MANIFEST, {**manifest, "allow_differences": allowed}), ("trials.json", trials)):
+        (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
+    assert len(read_run(tmp_path).used) == 2
+    make_report(tmp_path)
+    assert ("answers_differ" in failing_gates(read_document(tmp_path / SUMMARY)["gates"])) is differ
