@@ -32,7 +32,7 @@ def build_app(
     authenticator, admission = incoming.authenticator, incoming.runtime.admission
 
     def context(headers: dict[bytes, bytes]) -> Context[Reads]:
-        authenticator.require_origin(authenticator.origin_of(headers))
+        authenticator.is_outside(authenticator.origin_of(headers))
         address = headers.get(_MARK)
         return Context(
             clients,

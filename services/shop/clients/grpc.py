@@ -14,6 +14,7 @@ from shop.contract.calls import Call, Service
 from shop.contract.wire import Codec, protobuf_codec, requests
 from shop.platform.grpc.client import Peer, grpc_channel
 from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.tracing import TracedMethod
 
 P = TypeVar("P")
 Q = ParamSpec("Q")
@@ -36,34 +37,34 @@ def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket
     stub = getattr(stubs, f"{service.full_name.rpartition('.')[2]}Stub")(channel)
 
     def make(call: Call[..., object]) -> Callable[..., object]:
-        send, codec = getattr(stub, call.name), protobuf_codec(call)
+        send, traced, codec = getattr(stub, call.name), peer.trace(call.name), protobuf_codec(call)
         if call.lasts:
-            return _watch(peer, send, call.name, codec)
+            return _watch(peer, send, traced, codec)
         if call.streams:
-            return _rows(peer, send, call.name, codec)
-        return _unary(peer, send, call.name, codec)
+            return _rows(peer, send, traced, codec)
+        return _unary(peer, send, traced, codec)
 
     return service.implement(make)
 
 
 def _unary(
-    peer: Peer, send: UnaryUnaryMultiCallable[Message, Message], name: str, codec: Codec[Q, R]
+    peer: Peer, send: UnaryUnaryMultiCallable[Message, Message], traced: TracedMethod, codec: Codec[Q, R]
 ) -> Callable[Q, Awaitable[R]]:
     request, value = requests(codec), codec.value
 
     async def answer(*args: Q.args, **kwargs: Q.kwargs) -> R:
-        return value(await peer.unary(send, name, request(*args, **kwargs)))
+        return value(await peer.unary(send, traced, request(*args, **kwargs)))
 
     return answer
 
 
 def _rows(
-    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], name: str, codec: Codec[Q, R]
+    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], traced: TracedMethod, codec: Codec[Q, R]
 ) -> Callable[Q, AsyncGenerator[R]]:
     request, rows_of = requests(codec), codec.rows
 
     async def rows(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
-        async for chunk in peer.stream(send, name, request(*args, **kwargs)):
+        async for chunk in peer.stream(send, traced, request(*args, **kwargs)):
             for row in rows_of(chunk):
                 yield row
 
@@ -71,7 +72,7 @@ def _rows(
 
 
 def _watch(
-    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], name: str, codec: Codec[Q, R]
+    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], traced: TracedMethod, codec: Codec[Q, R]
 ) -> Callable[Q, AsyncGenerator[R]]:
     request, value = requests(codec), codec.value
 
@@ -81,6 +82,6 @@ def _watch(
                 yield value(message)
 
     def watch(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
-        return updates(peer.watch(send, name, request(*args, **kwargs)))
+        return updates(peer.watch(send, traced, request(*args, **kwargs)))
 
     return watch

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from shop.contract.calls import Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
@@ -126,70 +126,33 @@ def visible(kind: str, thing: Thing) -> Thing:
     return thing
 
 
-class EdgeMark:
-    """Takes a call for one from outside if the edge has marked it."""
-
-    header = EDGE_MARK
-
-    def is_outside(self, value: str | None) -> bool:
-        """Whether a call comes from outside; `value` is its header, None if it has none."""
-        return value is not None
-
-
-_EDGE_MARK = EdgeMark()
-
-
-class EdgeIdentity:
-    """Takes a call for one from outside if the edge's certificate made it, and refuses one without a certificate.
-
-    Args:
-        edge: The edge's identity, "spiffe://cluster.local/ns/default/sa/edge"; other callers' are of its trust domain.
-
-    Raises:
-        ConfigError: It is no identity.
-    """
-
-    header = CERTIFICATE_HEADER
-
-    def __init__(self, edge: str) -> None:
-        domain = trust_domain(edge)
-        if domain is None:
-            raise ConfigError(
-                f"SHOP_EDGE_IDENTITY is {edge!r}; valid: a SPIFFE ID, as spiffe://cluster.local/ns/default/sa/edge"
-            )
-        self._edge = edge
-        self._domain = domain
-
-    def is_outside(self, value: str | None) -> bool:
-        """As `EdgeMark`'s. Raises `Unauthenticated` if the header does not say who calls."""
-        identity = None if value is None else caller_identity(value)
-        if identity is None or not identity.startswith(self._domain):
-            raise Unauthenticated("the call comes without an identity; callers need a certificate of the mesh")
-        return identity == self._edge
-
-
-Origin: TypeAlias = EdgeMark | EdgeIdentity
-"""Tells where a call comes from, by a header that the caller has no say in."""
-
-
 class Authenticator:
     """Finds out who calls, and admits callers to methods.
 
     Args:
         verifier: Checks tokens; None if no token is valid.
+        edge: Identity of the edge, "spiffe://cluster.local/ns/default/sa/edge", whose calls come from outside; other
+            callers' are of its trust domain. None where callers have no identity, and the edge marks its calls.
         trusts_inside: Whether calls that do not come from outside are admitted as they are.
 
     Attributes:
         origin_header: Header that tells where a call comes from, in lower case; the last of a repeated one counts.
+
+    Raises:
+        ConfigError: The edge's identity is none.
     """
 
-    def __init__(
-        self, verifier: TokenVerifier | None, origin: Origin = _EDGE_MARK, *, trusts_inside: bool = False
-    ) -> None:
-        self.origin_header = origin.header
-        self._raw_origin_header = origin.header.encode()
+    def __init__(self, verifier: TokenVerifier | None, edge: str | None = None, *, trusts_inside: bool = False) -> None:
+        domain = None if edge is None else trust_domain(edge)
+        if edge is not None and domain is None:
+            raise ConfigError(
+                f"SHOP_EDGE_IDENTITY is {edge!r}; valid: a SPIFFE ID, as spiffe://cluster.local/ns/default/sa/edge"
+            )
+        self.origin_header = EDGE_MARK if domain is None else CERTIFICATE_HEADER
+        self._raw_origin_header = self.origin_header.encode()
         self._verifier = verifier
-        self._is_outside = origin.is_outside
+        self._edge = edge
+        self._domain = domain
         self._trusts_inside = trusts_inside
 
     def origin_of(self, headers: Mapping[bytes, bytes]) -> str | None:
@@ -197,13 +160,18 @@ class Authenticator:
         origin = headers.get(self._raw_origin_header)
         return None if origin is None else origin.decode("latin-1")
 
-    def require_origin(self, origin: str | None) -> None:
-        """Checks that it is known where a call comes from.
+    def is_outside(self, origin: str | None) -> bool:
+        """Tells from the origin's header whether a call comes from outside.
 
         Raises:
             Unauthenticated: The header must say who calls, and does not.
         """
-        self._is_outside(origin)
+        if self._domain is None:
+            return origin is not None
+        identity = None if origin is None else caller_identity(origin)
+        if identity is None or not identity.startswith(self._domain):
+            raise Unauthenticated("the call comes without an identity; callers need a certificate of the mesh")
+        return identity == self._edge
 
     def authenticate(self, authorization: str | None) -> Caller:
         """Returns the caller that a bearer token identifies.
@@ -223,7 +191,7 @@ class Authenticator:
             Unauthenticated: There is no token, or it is not valid; or it is not known where the call comes from.
             PermissionDenied: The caller is not one of those whom the method admits.
         """
-        if not self._is_outside(origin) and self._trusts_inside:
+        if not self.is_outside(origin) and self._trusts_inside:
             _CALLER.set(_INTERNAL)
             return
         _CALLER.set(_ANONYMOUS)
@@ -242,7 +210,7 @@ def gateway_authenticator(config: ServiceConfig) -> Authenticator:
         ConfigError: There is no key, the key cannot be used, or the identity is none.
     """
     path = required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
-    return Authenticator(_verifier(path), _origin(config))
+    return Authenticator(_verifier(path), config.edge_identity)
 
 
 def service_authenticator(config: ServiceConfig) -> Authenticator:
@@ -256,11 +224,7 @@ def service_authenticator(config: ServiceConfig) -> Authenticator:
         ConfigError: The key cannot be used, or the identity is none.
     """
     path = config.jwt_public_key_file
-    return Authenticator(None if path is None else _verifier(path), _origin(config), trusts_inside=True)
-
-
-def _origin(config: ServiceConfig) -> Origin:
-    return _EDGE_MARK if config.edge_identity is None else EdgeIdentity(config.edge_identity)
+    return Authenticator(None if path is None else _verifier(path), config.edge_identity, trusts_inside=True)
 
 
 def _verifier(path: str) -> TokenVerifier:

@@ -105,38 +105,45 @@ class Peer:
         if "," not in address:
             host, port = split_address(address)
             self._address = {"server.address": host, "server.port": port}
-        self._methods: dict[str, TracedMethod] = {}
 
-    async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], name: str, request: Q) -> S:
+    def trace(self, name: str) -> TracedMethod:
+        """Returns what the spans of a method's calls have in common; `name` is the contract's, "GetProduct"."""
+        return traced_method(self._service, name, self._address)
+
+    async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
         """Calls a method that answers once.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
-        with GrpcCall(self._trace(name), self._runtime) as span:
+        with GrpcCall(traced, self._runtime) as span:
             try:
                 return await method(request, timeout=limit, metadata=span.metadata)
             except grpc.aio.AioRpcError as error:
                 span.note_status(error.code())
                 raise restore(error, self._name) from None
 
-    def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncGenerator[S]:
+    def stream(
+        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
+    ) -> AsyncGenerator[S]:
         """Calls a method that answers with a stream; its span ends when the stream is read to its end, or given up.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        return self._stream(method, name, request, remaining() or DEFAULT_S)
+        return self._stream(method, traced, request, remaining() or DEFAULT_S)
 
-    def watch(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncGenerator[S]:
+    def watch(
+        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
+    ) -> AsyncGenerator[S]:
         """As `stream`, of a method whose stream lasts until either side ends it."""
-        return self._stream(method, name, request, None)
+        return self._stream(method, traced, request, None)
 
     async def _stream(
-        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q, limit: float | None
+        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q, limit: float | None
     ) -> AsyncGenerator[S]:
-        with GrpcCall(self._trace(name), self._runtime) as span:
+        with GrpcCall(traced, self._runtime) as span:
             call = method(request, timeout=limit, metadata=span.metadata)
             try:
                 async for message in call:
@@ -146,12 +153,6 @@ class Peer:
                 raise restore(error, self._name) from None
             finally:
                 call.cancel()
-
-    def _trace(self, name: str) -> TracedMethod:
-        method = self._methods.get(name)
-        if method is None:
-            method = self._methods[name] = traced_method(self._service, name, self._address)
-        return method
 
 
 def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, str | int]]:

@@ -11,7 +11,6 @@ from shop.platform.access.identity import caller_identity
 from shop.platform.access.rules import (
     Access,
     Authenticator,
-    EdgeIdentity,
     gateway_authenticator,
     is_internal,
 )
@@ -102,7 +101,7 @@ def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
 
 
 def admit(header: str | None, access: Access = Access.INTERNAL, *, trusts_inside: bool = True) -> None:
-    Authenticator(None, EdgeIdentity(EDGE), trusts_inside=trusts_inside).admit(access, None, header)
+    Authenticator(None, EDGE, trusts_inside=trusts_inside).admit(access, None, header)
 
 
 def test_edge_is_outside_and_others_are_inside() -> None:
