@@ -56,7 +56,7 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 def offer(service: NotificationService) -> Offer:
     """Returns what the process serves."""
-    return Offer.of(NOTIFICATION, service)
+    return Offer(NOTIFICATION, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

@@ -104,7 +104,7 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 
 def offer(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
     """Returns what the process serves."""
-    return Offer.of(ORDER, service, page_token_key)
+    return Offer(ORDER, service, (page_token_key,))
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[OrderStores] = in_postgres) -> None:

@@ -29,7 +29,7 @@ async def bootstrap(
 
 def offer(service: PaymentService) -> Offer:
     """Returns what the process serves."""
-    return Offer.of(PAYMENT, service)
+    return Offer(PAYMENT, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[PaymentStore] = OPEN_STORE) -> None:

@@ -27,7 +27,7 @@ class Offer:
     """A service that is offered over every protocol.
 
     Attributes:
-        use_cases: Its use cases, with the owner rules of its calls around them.
+        use_cases: Its use cases, without the owner rules of its calls.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
         around: What surrounds the work of some calls over gRPC, by their names; None for nothing.
     """
@@ -36,13 +36,6 @@ class Offer:
     use_cases: object
     of_rest: Sequence[object] = ()
     around: Mapping[str, Around] | None = None
-
-    @classmethod
-    def of(
-        cls, service: Service[object], use_cases: object, *of_rest: object, around: Mapping[str, Around] | None = None
-    ) -> Offer:
-        """Returns the offer of a service whose use cases have no owner rules yet."""
-        return cls(service, apply_owner_rules(service, use_cases), of_rest, around)
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
@@ -78,19 +71,20 @@ async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) 
         StartError: A port or a socket is in use.
     """
     incoming = Incoming(service_authenticator(config), runtime)
+    use_cases = apply_owner_rules(offer.service, offer.use_cases)
     async with AsyncExitStack() as stack:
         addresses = {}
         for protocol, listen in listening(config).items():
-            server = _server(protocol, listen, config, offer, incoming)
+            server = _server(protocol, listen, config, offer, use_cases, incoming)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 
 
 def _server(
-    protocol: str, listen: str, config: ServiceConfig, offer: Offer, incoming: Incoming
+    protocol: str, listen: str, config: ServiceConfig, offer: Offer, use_cases: object, incoming: Incoming
 ) -> AbstractAsyncContextManager[str]:
     """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
-    service, use_cases = offer.service, offer.use_cases
+    service = offer.service
     if protocol == "grpc":
         from shop.platform.grpc.handlers import handlers_of
         from shop.platform.grpc.server import grpc_server

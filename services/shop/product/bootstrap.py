@@ -35,7 +35,7 @@ async def bootstrap(
 
 def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
     """Returns what the process serves."""
-    return Offer.of(PRODUCT, service, page_token_key)
+    return Offer(PRODUCT, service, (page_token_key,))
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[ProductStore] = OPEN_STORE) -> None:

@@ -46,7 +46,7 @@ async def bootstrap(
 
 def offer(service: UserService) -> Offer:
     """Returns what the process serves."""
-    return Offer.of(USER, service, around={"Login": _count_failure})
+    return Offer(USER, service, around={"Login": _count_failure})
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:
