@@ -1,30 +1,39 @@
-"""Do the intervals of what meetings cost hold the truth? On experiments whose interference is known, or absent."""
+"""Do intervals of meetings contain the truth, and do third causes fake one? On experiments whose causes are known."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from typing import TypedDict
+from dataclasses import replace
+from typing import TypedDict, cast
 
 import numpy as np
 
 from hops.analysis.meetings import METRICS, meetings_of
+from hops.conclusions.meetings import meeting_sentences
 from hops.elements.element import Element, Text
 from hops.elements.table import Column, Table, words
 from hops.run.documents.meeting import Meeting
+from hops.run.documents.summary import Summary
 from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.over_blocks import MEAN
+from hops.units import ALL, NS_PER_MS
 from proofs.cells import show_rate
 from proofs.experiments import COVERAGE, Progress, Rate, over_experiments, rate
-from synthetic.meetings import BUSY, DISTURBER, Interference
+from synthetic.meetings import BUSY, DISTURBER, PAUSES, SLOWDOWNS, Interference
 
+_SIZES = ((4, 1200), (8, 400), (12, 400))
+"""Blocks and journeys."""
 SETTINGS = tuple(
-    Interference(waits_ms, blocks, journeys)
-    for waits_ms in (0.0, 10.0, 30.0, 100.0)
-    for blocks, journeys in ((4, 1200), (8, 400), (12, 400))
+    Interference(waits_ms, blocks, journeys) for waits_ms in (0.0, 10.0, 30.0, 100.0) for blocks, journeys in _SIZES
 )
 """The experiments: how long others wait, and how much was measured."""
+CAUSES = {
+    "pauses of 100 ms": Interference(0.0, third=PAUSES),
+    "slowdowns": Interference(0.0, third=SLOWDOWNS),
+    f"waits of 30 ms behind {DISTURBER}": Interference(30.0),
+}
+"""What makes journeys slow where sentences are counted."""
 
 
 class OfMetric(TypedDict):
@@ -39,10 +48,19 @@ class OfMetric(TypedDict):
     alarms: Rate
 
 
+class OfCause(TypedDict):
+    """In how many experiments with a cause a sentence says that some journeys ran at the same time as slower ones."""
+
+    cause: str
+    waits: bool
+    sentences: Rate
+
+
 class MeetingsProof(TypedDict):
     """All metrics; it holds if coverage is not below `COVERAGE`, and false alarms are not significantly above 5 %.
 
-    `by` has the metrics by how long others waited, ms.
+    `by` has the metrics by how long others waited, ms, and `causes` the sentences, which must not be false in
+    significantly more than 5 % of the experiments either.
     """
 
     holds: bool
@@ -50,10 +68,11 @@ class MeetingsProof(TypedDict):
     seed: int
     metrics: list[OfMetric]
     by: dict[str, list[OfMetric]]
+    causes: list[OfCause]
 
 
 def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: None) -> MeetingsProof:
-    """Looks for who waits behind whom where that is known.
+    """Looks for what makes journeys wait where that is known.
 
     Args:
         experiments: How many to run; the settings take turns.
@@ -63,20 +82,31 @@ def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: N
     counts = sum(over_experiments(one_experiment, experiments, seed, progress), Counter[tuple[str, ...]]())
     by = {f"{ms:g} ms": _metrics(counts, f"{ms:g}") for ms in sorted({one.waits_ms for one in SETTINGS})}
     metrics = _metrics(counts, "")
-    holds = all(row["coverage"]["rate"] >= COVERAGE[0] and row["alarms"]["ci95"][0] <= SIGNIFICANCE for row in metrics)
-    return MeetingsProof(holds=holds, experiments=experiments, seed=seed, metrics=metrics, by=by)
+    causes = [
+        OfCause(cause=cause, waits=setting.waits_ms > 0, sentences=rate(counts[cause, "told"], counts[cause, "of"]))
+        for cause, setting in CAUSES.items()
+    ]
+    alarms = [row["alarms"] for row in metrics] + [row["sentences"] for row in causes if not row["waits"]]
+    holds = all(row["coverage"]["rate"] >= COVERAGE[0] for row in metrics)
+    holds &= all(row["ci95"][0] <= SIGNIFICANCE for row in alarms)
+    return MeetingsProof(holds=holds, experiments=experiments, seed=seed, metrics=metrics, by=by, causes=causes)
 
 
 def one_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, ...]]:
-    """Of one experiment and each metric: intervals with and without a wait, and how many were right."""
+    """Of one experiment and each metric: intervals with and without a wait, and how many were right; of one cause.
+
+    Returns:
+        Numbers of intervals, and of experiments with a cause and with a sentence.
+    """
     rng = np.random.default_rng(seed)
     setting = SETTINGS[rng.integers(len(SETTINGS))]
-    counts: Counter[tuple[str, ...]] = Counter()
+    cause = list(CAUSES)[rng.integers(len(CAUSES))]
+    counts = Counter[tuple[str, ...]]({(cause, "of"): 1, (cause, "told"): says_something(CAUSES[cause], rng)})
     for row in meetings_of(setting.experiment(rng)):
         pair = (row["topology"], row["met"])
         waits = setting.waits_ms > 0 and pair == (BUSY, DISTURBER) and row["journey"] != DISTURBER
         for metric, (low, high) in _intervals(row):
-            truth = _truth(setting, row["journey"])[metric] if waits else 0.0
+            truth = setting.truth(row["journey"])[metric] if waits else 0.0
             what = "covered" if waits else "alarm"
             for label in ("", f"{setting.waits_ms:g}"):
                 counts[label, metric, what, "of"] += 1
@@ -84,9 +114,13 @@ def one_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, ...]]:
     return counts
 
 
-@cache
-def _truth(setting: Interference, journey: str) -> dict[str, float]:
-    return setting.truth(journey)
+def says_something(setting: Interference, rng: np.random.Generator) -> bool:
+    """Whether the conclusions of an experiment name a kind that slower journeys ran at the same time as."""
+    blocks, journeys = _SIZES[rng.integers(len(_SIZES))]
+    rows = replace(setting, blocks=blocks, journeys=journeys).experiment(rng)
+    means = {name: cast("float", one["latency_ns"].mean()) / NS_PER_MS for name, one in rows.items()}
+    topologies = {name: {"journeys": {ALL: {"latency_ms": {MEAN: ms}}}} for name, ms in means.items()}
+    return bool(meeting_sentences(cast("Summary", {"topologies": topologies, "meetings": meetings_of(rows)})))
 
 
 def _intervals(row: Meeting) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -116,15 +150,29 @@ def meetings_view(proof: MeetingsProof) -> list[Element]:
         for label, metrics in {"any time": proof["metrics"], **proof["by"]}.items()
         for row in metrics
     ]
+    sentences = [
+        [words(row["cause"]), words("true" if row["waits"] else "false"), show_rate(row["sentences"])]
+        for row in proof["causes"]
+    ]
     title = f"Intervals of what meetings cost, in {proof['experiments']:,} experiments, with 95 % intervals"
     return [
         Table("meetings", title, columns, rows, heads=2),
+        Table(
+            "causes",
+            "Experiments in which a sentence names a kind that slower journeys ran at the same time as",
+            [
+                Column("what makes journeys slow", numeric=False),
+                Column("sentences are", numeric=False),
+                Column("experiments", "%", interval=True),
+            ],
+            sentences,
+        ),
         Text(
             f"Intervals of every metric contain the true wait in {100 * COVERAGE[0]:g} % of cases or more, and "
-            "false alarms are not significantly above 5 %."
+            "false alarms and false sentences are not significantly above 5 %."
             if proof["holds"]
             else f"Intervals of a metric contain the true wait in less than {100 * COVERAGE[0]:g} % of cases, or false "
-            "alarms are significantly above 5 %.",
+            "alarms or sentences are significantly above 5 %.",
             tone="verdict",
         ),
     ]

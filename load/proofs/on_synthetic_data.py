@@ -79,10 +79,10 @@ def trace_sets(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson 
 
 @app.command()
 def meetings(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Look for who waits behind whom where it is known.
+    """Look for what makes journeys wait where it is known.
 
-    Fails if intervals contain the true wait in less than 93 % of cases, or leave out 0 in significantly more than 5 %
-    of those without one.
+    Fails if intervals contain the true wait in less than 93 % of cases. Fails too if significantly more than 5 % leave
+    out 0 without a wait, or if as many experiments with pauses or slowdowns blame a journey.
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_meetings(experiments, seed, step))
     give(proof, meetings_view(proof), as_json=as_json)

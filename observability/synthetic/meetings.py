@@ -1,15 +1,18 @@
-"""Synthetic experiments in which it is known who waits behind whom, and for how long.
+"""Synthetic experiments in which it is known who waits behind whom, for how long, and what else makes journeys slow.
 
-Journeys of four kinds arrive at random. In the topology `busy`, one that arrives while a `bulk_lines` is under way
-waits for it, exponentially distributed; in `calm` nobody waits. Both replay one tape: what is asked for makes a journey
-fast or slow in every trial, and each trial shifts all of its journeys.
+Journeys of four kinds arrive at random. In the topology `busy`, a journey that arrives while a `bulk_lines` is under
+way waits for it, exponentially distributed; in `calm` nobody waits. Both replay one tape: the request makes a
+journey fast or slow in every trial, and each trial shifts all of its journeys. A third cause, such as pauses, slows
+all journeys that are under way, in both topologies.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hops.statistics.intervals import PERCENTILES, Floats
@@ -24,8 +27,38 @@ _OWN_MS = {"browse": 10.0, "login": 20.0, "product": 5.0}
 _BULK_MS = {BUSY: 170.0, CALM: 20.0}
 _ASKED, _SCATTER, _TRIAL = 0.2, 0.25, 0.05
 """Standard deviations of the logarithms: of what is asked for, of journeys, and of trials."""
-_DRAWN = 400_000
+_DRAWN = 2_000_000
 """Journeys from which the truth is computed; its error is far below that of an experiment."""
+_COMPONENT = "gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class ThirdCause:
+    """Something that slows all journeys that are under way.
+
+    Args:
+        per_s: How often it begins, in a second.
+        lasts_ms: How long it lasts.
+        slower_by: How many times as long work takes meanwhile; infinite for a pause.
+    """
+
+    per_s: float
+    lasts_ms: float
+    slower_by: float
+
+    def ended_ms(self, starts: Floats, work_ms: Floats, rng: np.random.Generator) -> Floats:
+        """When journeys end that start at these moments and have this much work, ms."""
+        last = float(starts.max()) + 10 * float(work_ms.sum() / work_ms.size + work_ms.max()) + 20 * self.lasts_ms
+        begins = np.cumsum(self.lasts_ms + rng.exponential(1e3 / self.per_s, int(last * self.per_s / 1e3) + 1))
+        knots = np.concatenate([[0.0], np.column_stack([begins, begins + self.lasts_ms]).ravel(), [2 * last]])
+        # A little work is done in a pause, so that each amount of work is done at one moment.
+        speeds = np.where(np.arange(knots.size - 1) % 2, max(1 / self.slower_by, 1e-9), 1.0)
+        done = np.concatenate([[0.0], np.cumsum(np.diff(knots) * speeds)])
+        return np.asarray(np.interp(np.interp(starts, knots, done) + work_ms, done, knots))
+
+
+PAUSES = ThirdCause(per_s=0.5, lasts_ms=100.0, slower_by=np.inf)
+SLOWDOWNS = ThirdCause(per_s=0.1, lasts_ms=2000.0, slower_by=3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +70,20 @@ class Interference:
         blocks: How many blocks.
         journeys: How many journeys the tape has.
         rate: How many of them arrive in a second.
+        third: What else makes journeys slow.
     """
 
     waits_ms: float
     blocks: int = 8
     journeys: int = 400
     rate: float = 20.0
+    third: ThirdCause | None = None
 
     def experiment(self, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
-        """Runs one: rows of `rows.JOURNEYS`, as far as `meetings_of` reads them, with `block` in front, by topology."""
+        """Runs one: rows of `rows.JOURNEYS`, as far as the analysis reads them, with `block` in front, by topology.
+
+        They have also `queued_ns`: how long each waited before its work began.
+        """
         at_ms = np.cumsum(rng.exponential(1e3 / self.rate, self.journeys))
         kinds = rng.choice(list(KINDS), self.journeys, p=list(KINDS.values()))
         asked = np.exp(rng.normal(0, _ASKED, self.journeys))
@@ -56,35 +94,83 @@ class Interference:
             trials = []
             for block in range(1, self.blocks + 1):
                 ms = own_ms * np.exp(rng.normal(0, _TRIAL)) * np.exp(rng.normal(0, _SCATTER, self.journeys))
-                under_way = (at_ms[bulk] < at_ms[:, None]) & (at_ms[:, None] < at_ms[bulk] + ms[bulk])
-                waits = under_way.any(axis=1) & ~bulk & (topology == BUSY)
-                ms += np.where(waits, self.waits_ms * rng.exponential(1, self.journeys), 0)
+                waits = _under_way(at_ms, at_ms[bulk], ms[bulk]) & ~bulk & (topology == BUSY)
+                queued = np.where(waits, self.waits_ms * rng.exponential(1, self.journeys), 0)
+                ms += queued
+                if self.third is not None:
+                    began, ended = self._slow_down(at_ms, ms, rng)
+                    queued, ms = queued + began - at_ms, ended - at_ms
                 columns = {
                     "seq": range(self.journeys),
                     "journey": kinds,
+                    "trace_id": [f"{topology}-{block}-{seq}" for seq in range(self.journeys)],
                     "intended_ns": at_ms * NS_PER_MS,
+                    "started_ns": at_ms * NS_PER_MS,
                     "ended_ns": (at_ms + ms) * NS_PER_MS,
+                    "queued_ns": queued * NS_PER_MS,
                 }
-                trials.append(pl.DataFrame({"block": block, **columns, "latency_ns": ms * NS_PER_MS, "outcome": "ok"}))
+                trial = pl.DataFrame({"block": block, **columns, "latency_ns": ms * NS_PER_MS, "outcome": "ok"})
+                trials.append(trial.with_columns(sampled=pl.lit(value=True)))
             rows[topology] = pl.concat(trials)
         return rows
 
+    def _slow_down(self, at_ms: Floats, ms: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """When the work of journeys begins and ends with the third cause: a call at its very start waits in a pause."""
+        assert self.third is not None
+        both = self.third.ended_ms(np.tile(at_ms, 2), np.concatenate([np.full(at_ms.size, 1e-3), ms]), rng)
+        return both[: at_ms.size], both[at_ms.size :]
+
     def truth(self, journey: str) -> dict[str, float]:
-        """By how much meeting a `bulk_lines` raises mean and percentiles in `busy`, ms, by metric.
+        """By how much mean and percentiles in `busy` are higher if a `bulk_lines` came shortly before, ms, by metric.
+
+        That is within its median duration: not all of them wait, and some of the others do.
 
         Args:
             journey: Who arrives; `all` for the mix.
         """
-        rng = np.random.default_rng(1)
-        kinds = rng.choice(list(KINDS), _DRAWN, p=list(KINDS.values())) if journey == ALL else np.full(_DRAWN, journey)
-        typical = {**_OWN_MS, DISTURBER: _BULK_MS[BUSY]}
-        own_ms = np.select([kinds == kind for kind in typical], list(typical.values()))
-        own_ms *= np.exp(rng.normal(0, np.sqrt(_ASKED**2 + _SCATTER**2 + _TRIAL**2), _DRAWN))
-        waited_ms = own_ms + np.where(kinds == DISTURBER, 0.0, self.waits_ms * rng.exponential(1, _DRAWN))
-        return {
-            name: more - usual
-            for (name, usual), more in zip(_figures(own_ms).items(), _figures(waited_ms).values(), strict=True)
-        }
+        return _truths(self.waits_ms, self.rate)[journey]
+
+
+def calls_of(rows: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """The calls of an experiment, one of each journey: rows of `rows.CALLS` with `block` and `topology` in front."""
+    return pl.concat(
+        one.select(
+            "block",
+            pl.lit(topology).alias("topology"),
+            "trace_id",
+            "journey",
+            pl.lit(_COMPONENT).alias("callee"),
+            began_ns=pl.col("intended_ns") + pl.col("queued_ns"),
+            queued_ns="queued_ns",
+        )
+        for topology, one in rows.items()
+    )
+
+
+@cache
+def _truths(waits_ms: float, rate: float) -> dict[str, dict[str, float]]:
+    rng = np.random.default_rng(1)
+    at_ms = np.cumsum(rng.exponential(1e3 / rate, _DRAWN))
+    kinds = rng.choice(len(KINDS), _DRAWN, p=list(KINDS.values()))
+    names = list(KINDS)
+    bulk = kinds == names.index(DISTURBER)
+    typical = np.array([{**_OWN_MS, DISTURBER: _BULK_MS[BUSY]}[name] for name in names])[kinds]
+    ms = typical * np.exp(rng.normal(0, np.sqrt(_ASKED**2 + _SCATTER**2 + _TRIAL**2), _DRAWN))
+    waits = _under_way(at_ms, at_ms[bulk], ms[bulk]) & ~bulk
+    met = _under_way(at_ms, at_ms[bulk], np.full(bulk.sum(), _BULK_MS[BUSY]))
+    ms += np.where(waits, waits_ms * rng.exponential(1, _DRAWN), 0)
+    of_kinds = {name: kinds == at for at, name in enumerate(names)} | {ALL: np.ones(_DRAWN, dtype=bool)}
+    truths = {}
+    for name, of_kind in of_kinds.items():
+        usual, more = (_figures(ms[of_kind & side]) for side in (~met, met))
+        truths[name] = {metric: more[metric] - usual[metric] for metric in usual}
+    return truths
+
+
+def _under_way(at_ms: Floats, starts: Floats, lasting_ms: Floats) -> npt.NDArray[np.bool_]:
+    """At which moments one or more journeys with these starts and durations are under way."""
+    ends = np.sort(starts + lasting_ms)
+    return np.searchsorted(starts, at_ms, "left") > np.searchsorted(ends, at_ms, "right")
 
 
 def _figures(ms: Floats) -> dict[str, float]:

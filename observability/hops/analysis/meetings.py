@@ -1,18 +1,20 @@
-"""Who waits behind whom: how much longer journeys take that arrive while another one of some kind is under way.
+"""What ran at the same time: how much longer journeys take that soon follow another one of some kind.
 
-It takes no traces: every journey's row says when it was meant to start and when it ended. Mean and percentiles of those
-who met a kind are compared with those of journeys that did not but are like them: weights give these the others' mix of
-kinds, blocks and further meetings, so that what a burst brings together is told apart, and the others' pace elsewhere:
-how long the same arrivals took in the other topologies, where they met other work (calibration: Deville and Särndal,
-*Journal of the American Statistical Association* 87, 1992).
+It takes no traces: every journey's row says when it was meant to start. A journey meets a kind if one of it arrived
+before, within the kind's median duration. Arrivals alone decide: whether one is really under way depends on how long it
+took, and a pause lengthens both it and those that arrive meanwhile. Mean and percentiles of those
+that met a kind are compared with those of journeys that did not but are like them: weights give these the others' mix
+of kinds, blocks and further meetings, so that what a burst brings together is told apart, and the others' pace
+elsewhere: how long the same arrivals took in the other topologies, where they met other work (calibration: Deville and
+Särndal, *Journal of the American Statistical Association* 87, 1992).
 
 Chance lies in which arrivals met whom, as all blocks replay one tape, and in the blocks. So the intervals are a
 jackknife of two ways, over stretches of the tape and over blocks: its variances add up, less that of what is left out
 in turn of every block, which both have in them (Cameron, Gelbach and Miller, *Journal of Business & Economic
 Statistics* 29, 2011).
 
-At which component they wait, the traces say: a call's row tells when the callee began, and for how long before that its
-event loop was busy with others; and all journeys' rows, which of them were under way then.
+At which component calls wait, the traces say: a call's row has when the callee began, and for how long before that its
+event loop was busy with others; and all journeys' rows, which of them had arrived shortly before.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ LEAST_FOR_P99 = 200
 LEAST_BEYOND = 10
 """Fewer journeys above p99 have no share that met somebody."""
 METRICS = ("p50", "p99")
-"""Percentiles of which is told what a meeting costs, beside the mean."""
+"""Percentiles that are reported for each meeting, next to the mean."""
 _CONTROL = "in other topologies"
 _RIDGE = 1e-9
 """Share of the mean square that keeps equations solvable of what no journey has."""
@@ -48,13 +50,13 @@ _Groups = npt.NDArray[np.int64]
 
 
 def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
-    """Finds what meeting each kind of journey costs, for all journeys and for each kind.
+    """Finds how much longer journeys take that meet each kind, for all journeys and for each kind.
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
 
     Returns:
-        A row for each pair with enough meetings, those that cost the topology's mean most first.
+        A row for each pair with enough meetings, those that are most of the topology's mean first.
     """
     arrived = {name: arrivals_of(rows) for name, rows in journeys.items()}
     found = []
@@ -68,31 +70,49 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
 
 
 def arrivals_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """The journeys that ended ok, and for each kind whether one of it was under way when they arrived."""
-    kinds = sorted(rows["journey"].unique())
+    """The journeys that ended ok, and for each kind whether they met one, and whether one was really under way.
+
+    They met one that had arrived within its median duration before; the columns are named by `met` and `during`.
+    """
+    usual_ns = _usual_ns(rows)
+    kinds = sorted(usual_ns)
     trials = []
     for trial in rows.sort("intended_ns").partition_by("block"):
         arrived = trial["intended_ns"].to_numpy()
-        met = {}
+        columns = {}
         for kind in kinds:
             of_kind = trial.filter(pl.col("journey") == kind)
-            starts, ends = np.sort(of_kind["intended_ns"].to_numpy()), np.sort(of_kind["ended_ns"].to_numpy())
-            under_way = np.searchsorted(starts, arrived, "left") - np.searchsorted(ends, arrived, "right")
-            met[_met(kind)] = under_way > 0
-        trials.append(trial.with_columns(**{name: pl.Series(values) for name, values in met.items()}))
+            starts, ended = np.sort(of_kind["intended_ns"].to_numpy()), np.sort(of_kind["ended_ns"].to_numpy())
+            for name, ends in ((met(kind), starts + usual_ns[kind]), (during(kind), ended)):
+                under_way = np.searchsorted(starts, arrived, "left") - np.searchsorted(ends, arrived, "right")
+                columns[name] = under_way > 0
+        trials.append(trial.with_columns(**{name: pl.Series(values) for name, values in columns.items()}))
     ok = pl.concat(trials).filter(pl.col("outcome") == "ok")
-    return ok.select("block", "seq", "journey", *map(_met, kinds), ms=pl.col("latency_ns") / NS_PER_MS)
+    of_kinds = [name(kind) for name in (met, during) for kind in kinds]
+    return ok.select("block", "seq", "journey", *of_kinds, ms=pl.col("latency_ns") / NS_PER_MS)
 
 
-def _met(kind: str) -> str:
+def _usual_ns(rows: pl.DataFrame) -> dict[str, int]:
+    """How long a journey of each kind takes in the median of all blocks."""
+    usual = rows.group_by("journey").agg((pl.col("ended_ns") - pl.col("intended_ns")).median())
+    return {kind: int(ns) for kind, ns in usual.iter_rows()}
+
+
+def met(kind: str) -> str:
+    """The column of `arrivals_of` that says whether one of a kind had arrived within its median duration before."""
     return f"met {kind}"
+
+
+def during(kind: str) -> str:
+    """The column of `arrivals_of` that says whether one of a kind was really under way."""
+    return f"during {kind}"
 
 
 def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Adds how long the same arrivals took elsewhere, relative to those of their kind that met the same there."""
     columns = []
     for other in others:
-        alike = [name for name in other.columns if name == "journey" or name.startswith(_met(""))]
+        alike = [name for name in other.columns if name == "journey" or name.startswith(met(""))]
         beyond = pl.col("ms") / pl.col("ms").mean().over(alike) - 1
         columns.append(other.select("seq", "journey", beyond.alias(_CONTROL)))
     if not columns:
@@ -112,15 +132,15 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
     stretch = seq * STRETCHES // (seq.max() + 1)
     # A group of the last has another stretch of every block.
     ways = [stretch, block, (stretch + block) % STRETCHES] if np.unique(block).size > 1 else [stretch]
-    met = {kind: rows[_met(kind)].to_numpy() for kind in kinds}
-    enough = [kind for kind in kinds if _is_enough(met[kind], ways)]
+    have_met = {kind: rows[met(kind)].to_numpy() for kind in kinds}
+    enough = [kind for kind in kinds if _is_enough(have_met[kind], ways)]
     beyond = ms > np.quantile(ms, PERCENTILES["p99"])
     alike = [*_dummies(rows["block"]), *_dummies(rows["journey"])[1:], rows[_CONTROL].to_numpy()]
     found = []
     for kind in enough:
-        design = np.column_stack([*alike, *(met[other] for other in enough if other != kind)])
-        more, *percentiles = _compared(ms, design, met[kind], ways)
-        count = int(met[kind].sum())
+        design = np.column_stack([*alike, *(have_met[other] for other in enough if other != kind)])
+        more, *percentiles = _compared(ms, design, have_met[kind], ways)
+        count = int(have_met[kind].sum())
         known = METRICS if LEAST_FOR_P99 <= count <= rows.height - LEAST_FOR_P99 else METRICS[:1]
         found.append(
             Meeting(
@@ -132,7 +152,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
                 more=more,
                 mean_ms=more["value"] * count / rows.height,
                 percentiles=dict(zip(known, percentiles, strict=False)),
-                beyond_p99=float(met[kind][beyond].mean()) if beyond.sum() >= LEAST_BEYOND else None,
+                beyond_p99=float(have_met[kind][beyond].mean()) if beyond.sum() >= LEAST_BEYOND else None,
             )
         )
     return found
@@ -215,7 +235,7 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 
 
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
-    """Finds which kinds were under way while calls waited for components.
+    """Finds which kinds were usually under way while calls waited for components: for their median after an arrival.
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
@@ -239,18 +259,18 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
     if not waits.height:
         return []
     slow = traced.filter(pl.col("latency_ns") > ok["latency_ns"].quantile(PERCENTILES["p99"], "linear"))
-    kinds = sorted(journeys["journey"].unique())
+    usual_ns = _usual_ns(journeys)
+    kinds = sorted(usual_ns)
     blocks, under_way_ns, wall_ns = [], dict.fromkeys(kinds, 0.0), 0.0
     for (block,), trial in journeys.partition_by("block", as_dict=True).items():
         of_block = waits.filter(pl.col("block") == block)
-        first, last = int(trial["started_ns"].to_numpy().min()), int(trial["ended_ns"].to_numpy().max())
+        first, last = int(trial["intended_ns"].to_numpy().min()), int(trial["ended_ns"].to_numpy().max())
         ended = (of_block["began_ns"] - first).to_numpy().astype(np.float64)
         began = ended - of_block["queued_ns"].to_numpy()
         columns = {ALL: ended - began}
         for kind in kinds:
-            of_kind = trial.filter(pl.col("journey") == kind)
-            times = [(of_kind[name] - first).to_numpy() for name in ("started_ns", "ended_ns")]
-            at, one, two = _under_way(*times)
+            starts = (trial.filter(pl.col("journey") == kind)["intended_ns"] - first).to_numpy()
+            at, one, two = _under_way(starts, np.minimum(starts + usual_ns[kind], last - first))
             own = (of_block["journey"] == kind).to_numpy()
             for_one, for_two = (np.interp(ended, at, ns) - np.interp(began, at, ns) for ns in (one, two))
             columns[kind] = np.where(own, for_two, for_one)
@@ -263,7 +283,7 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
     for component in sorted(rows["callee"].unique()):
         for kind in (ALL, *kinds):
             mean, most = (
-                frame.filter(pl.col("callee") == component)[kind].sum() / max(count, 1) / NS_PER_MS
+                float(frame.filter(pl.col("callee") == component)[kind].sum()) / max(count, 1) / NS_PER_MS
                 for frame, count in ((rows, traced.height), (beyond, slow.height))
             )
             found.append(

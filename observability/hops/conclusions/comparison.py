@@ -56,7 +56,7 @@ class Conclusions:
 
     Args:
         headline: What comes first: which topology is the fastest in how many journeys.
-        beside: What an architect must know beside it: distance, the slow end, who waits behind whom, the load.
+        beside: What an architect must know beside it: distance, the slow end, what ran at the same time, the load.
         mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
         cost: Sentences about CPU time.

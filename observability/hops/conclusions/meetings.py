@@ -1,4 +1,7 @@
-"""What waiting behind other journeys makes of a topology's latencies, in sentences."""
+"""What runs at the same time as slow journeys, in sentences.
+
+They give no causes: a pause, or a busy disk, slows whatever runs at the same time. An isolation tells.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 LEAST_WAIT_SHARE = 0.05
-"""Share of a topology's mean that waiting behind one kind of journey makes up at least, to be told."""
+"""Share of a topology's mean that journeys which met one kind took longer at least, for a sentence."""
 LEAST_OF_DIFFERENCE = 0.1
-"""Share of the difference between two means that it makes up at least, to be told as their reason."""
+"""Share of the difference between two means that it makes up at least, for a sentence."""
 LEAST_OF_TAIL = 0.5
-"""Share of the journeys above p99 that met one of a kind at least, for these to make the tail."""
+"""Share of the journeys above p99 that met one of a kind at least, for a sentence."""
 
 
 def meeting_sentences(summary: Summary) -> list[str]:
-    """In each topology, whom it costs most to meet, where that is worth a sentence; the largest share first."""
+    """In each topology, what ran at the same time as slower journeys, where that is much; the largest share first."""
     sentences = []
     for name, one in summary["topologies"].items():
         mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
@@ -26,16 +29,16 @@ def meeting_sentences(summary: Summary) -> list[str]:
             continue
         of_mean = row["mean_ms"] / mean_ms
         text = (
-            f"In {name}, {share(row['share'])} of all journeys arrived during a {row['met']} request and took "
-            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer, which accounts for "
-            f"{share(of_mean, 0)} of the mean."
+            f"In {name}, {share(row['share'])} of all journeys ran at the same time as a {row['met']}, and took "
+            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer than others like them: "
+            f"{share(of_mean, 0)} of the mean. {_test_of(summary, row)}"
         )
         sentences.append((of_mean, text))
     return [text for _, text in sorted(sentences, key=lambda one: -one[0])]
 
 
 def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right: str) -> list[str]:
-    """Why the right topology is behind the left, as far as those who wait behind others are the reason.
+    """What ran at the same time as the slower journeys of the right topology, which is behind the left.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -49,28 +52,29 @@ def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right
 
 
 def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | None:
-    """What of the difference between two means comes from waiting behind one kind, in the slower topology, the right.
+    """How much longer journeys of the slower topology, the right, took that met one kind, next to the difference.
 
-    What meeting that kind costs in the other topology is taken off.
+    How much longer such journeys took in the other topology is taken off.
     """
     means = [summary["topologies"][name]["journeys"][journey]["latency_ms"]["mean"] for name in (left, right)]
     row = _costliest(summary, right, journey)
     if row is None or means[0] is None or means[1] is None:
         return None
-    beside = (one["mean_ms"] for one in _rows(summary, left, journey) if one["met"] == row["met"])
-    saved, between = row["mean_ms"] - next(beside, 0.0), means[1] - means[0]
+    in_left = (one["mean_ms"] for one in _rows(summary, left, journey) if one["met"] == row["met"])
+    saved, between = row["mean_ms"] - next(in_left, 0.0), means[1] - means[0]
     if between <= 0 or saved < LEAST_OF_DIFFERENCE * between:
         return None
     whole = f"the {figure(between, unit='ms')} between the means of {_all_of(journey)}"
     part = f"{figure(saved)} of {whole}" if saved <= between else f"{figure(saved, unit='ms')}, more than {whole}"
     return (
-        f"With {right}, {share(row['share'])} of {_all_of(journey)} met a {row['met']}, and took "
-        f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer. That is {part}."
+        f"With {right}, {share(row['share'])} of {_all_of(journey)} ran at the same time as a {row['met']}, and took "
+        f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer than others like them. "
+        f"That is {part}. {_test_of(summary, row)}"
     )
 
 
 def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
-    """Whom those met that make a topology's tail; None if that is nobody beyond doubt.
+    """What ran at the same time as a topology's slowest journeys; None if no kind is shown.
 
     Where too few met that kind for a p99 of theirs, it says how much longer they took in the mean.
     """
@@ -90,13 +94,19 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
         text = f"took {figure(row['more']['value'], row['more']['ci95'], 'ms')} longer in the mean"
     return (
         f"Of {'the journeys' if journey == ALL else f'the {journey} journeys'} of {topology} above its p99, "
-        f"{share(row['beyond_p99'], 0)} met a {row['met']} ({share(row['share'], 0)} of all did); those who met one "
-        f"{text}."
+        f"{share(row['beyond_p99'], 0)} ran at the same time as a {row['met']} ({share(row['share'], 0)} of all did); "
+        f"those that did {text}. {_test_of(summary, row)}"
     )
 
 
+def _test_of(summary: Summary, row: Meeting) -> str:
+    """The experiment that tells whether the one waits for the other."""
+    of = "" if "compared" in summary else f" topology={row['topology']}"
+    return f"Whether that made them slower, “make isolate{of} journey={row['met']}” tells."
+
+
 def _costliest(summary: Summary, topology: str, journey: str) -> Meeting | None:
-    """Whom it costs most to meet in the mean; None if that is nobody beyond doubt."""
+    """The kind whose meetings are most of the mean; None if none is shown."""
     row = max(_rows(summary, topology, journey), key=lambda row: row["mean_ms"], default=None)
     return row if row is not None and _is_longer(row["more"]["ci95"]) else None
 

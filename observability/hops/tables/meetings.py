@@ -1,4 +1,4 @@
-"""Who waits behind whom."""
+"""What ran at the same time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hops.units import ALL
 LEAST_QUEUE_SHARE = 0.02
 """Share of a topology's mean, or of its p99, that waiting for a component makes up at least, to be in the table."""
 LEAST_OF_QUEUE = 0.25
-"""Share of such a wait that falls into a kind's journeys at least, to be told."""
+"""Share of such a wait that falls into a kind's journeys at least, for a row."""
 
 
 def meetings_elements(view: SummaryView) -> list[Element]:
-    """What arriving while a kind of journey is under way costs all journeys where it is shown; then every other one."""
+    """How much longer journeys took that ran at the same time as a kind, where it is shown; then every other one."""
     meetings = view.summary.get("meetings", [])
     overall = [row for row in meetings if row["journey"] == ALL]
     dear = [row for row in overall if is_shown(row) and row["mean_ms"] > 0]
     of_each = [row for row in meetings if row["journey"] != ALL and is_shown(row)]
-    caption = "What it costs to arrive while a journey of this kind is under way"
+    caption = "How much longer journeys took that ran at the same time as one of this kind"
     shown = _table("meetings", f"{caption}, where that is shown", dear, view)
     tables = [
         _table("meetings_all", f"{caption}, shown or not", overall, view),
@@ -33,29 +33,30 @@ def meetings_elements(view: SummaryView) -> list[Element]:
     if dear:
         first: Element = shown
     elif overall:
-        first = Text("No kind of journey is shown to make those wait that arrive beside it.")
+        first = Text("No kind of journey is shown to run at the same time as slower journeys.")
     else:
         first = Text(
-            f"Waiting was not tested: needs {LEAST_MEETINGS} journeys that met one of a kind and as many that did not."
+            f"This was not tested: needs {LEAST_MEETINGS} journeys that ran at the same time as one of a kind, and as "
+            "many that did not."
         )
     return [first, Fold("Every kind of journey", [table for table in tables if table.rows])]
 
 
 def is_shown(row: Meeting) -> bool:
-    """Whether a meeting costs something beyond doubt, in the mean or at a percentile."""
+    """Whether those that met one are shown to take longer or shorter, in the mean or at a percentile."""
     return any(shown(one["ci95"]) for one in (row["more"], *row["percentiles"].values()))
 
 
 def queues_table(view: SummaryView) -> Table | None:
-    """For which components journeys waited, and what was under way meanwhile; None if there is nothing to tell."""
+    """For which components journeys waited, and what ran at the same time; None if no wait matters."""
     columns = [Column("topology", numeric=False), Column("waiting for", numeric=False)]
-    columns += [Column("while one was under way", numeric=False), Column("of the time", "%")]
+    columns += [Column("at the same time as", numeric=False), Column("of the time", "%")]
     columns += [Column("mean", "ms"), Column("above p99", "ms"), Column("traces above p99")]
     rows = [
         [
             view.name(row["topology"]),
             words(row["component"]),
-            words("of any kind" if row["met"] == ALL else row["met"]),
+            words("any kind" if row["met"] == ALL else row["met"]),
             Cell(numbers.share(row["share"]), row["share"]),
             number(row["mean_ms"]),
             number(row["beyond_p99_ms"]),
@@ -63,7 +64,7 @@ def queues_table(view: SummaryView) -> Table | None:
         ]
         for row in _told(view)
     ]
-    title = "How long a traced journey's calls waited for a busy component, by what was under way"
+    title = "How long a traced journey's calls waited for a busy component, by what ran at the same time"
     return Table("queues", view.titled(title), columns, rows, heads=3) if rows else None
 
 
@@ -88,10 +89,10 @@ def _told(view: SummaryView) -> list[Queue]:
 
 
 def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) -> Table:
-    columns = [Column("topology", numeric=False), Column("who arrives", numeric=False)]
-    columns += [Column("meets", numeric=False), Column("meetings"), Column("share", "%")]
+    columns = [Column("topology", numeric=False), Column("journey", numeric=False)]
+    columns += [Column("at the same time as", numeric=False), Column("journeys"), Column("share", "%")]
     columns += [Column(f"{name} longer by", "ms", interval=True) for name in ("mean", *METRICS)]
-    columns += [Column("adds to the mean", "ms"), Column("share above p99", "%")]
+    columns += [Column("of the mean", "ms"), Column("share above p99", "%")]
     rows = [
         [
             view.name(row["topology"]),

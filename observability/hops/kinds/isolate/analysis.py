@@ -2,8 +2,9 @@
 
 **Measured** is the mean latency as it is minus that in the arm, of the same journeys of the tape in the same block.
 **Predicted** comes from the arm as it is alone: how much longer journeys take that arrive while one of that kind is
-under way, by a regression of latencies on the kinds that were met, times the share that did. `hops.analysis.meetings`
-weighs journeys instead, since it has other topologies to compare arrivals with; here there are none.
+under way, by a regression, times the share that did. What is under way depends on how long it takes, which a pause
+lengthens. So arrivals are the instrument: whether one came within its median duration before (two-stage least squares).
+`hops.analysis.meetings` weighs journeys instead, since it has other topologies to compare arrivals with.
 
 Two things make the **difference** of both uncertain. What a block does to a trial moves all of its journeys: the blocks
 tell. What an arrival is by itself, such as its parameters, is the same in all blocks, and the regression takes some of
@@ -23,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hops.analysis.meetings import LEAST_MEETINGS, STRETCHES, arrivals_of
+from hops.analysis.meetings import LEAST_MEETINGS, STRETCHES, arrivals_of, during, met
 from hops.kinds.isolate.arms import AS_IS
 from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
 from hops.run.documents.estimate import Estimate, agreement
@@ -31,7 +32,6 @@ from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, Spread, refusal
 from hops.units import NS_PER_MS
 
-_MET = "met "
 Labels = npt.NDArray[np.int64]
 
 
@@ -43,8 +43,8 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
         disturber: The kind of journey that the arms take away.
     """
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
-    if _MET + disturber not in as_is.columns:  # a tape so short that none is on it
-        as_is = as_is.with_columns(pl.lit(value=False).alias(_MET + disturber))
+    if met(disturber) not in as_is.columns:  # a tape so short that none is on it
+        as_is = as_is.with_columns(pl.lit(value=False).alias(name(disturber)) for name in (met, during))
     rows = []
     for arm, of_arm in journeys.items():
         if arm == AS_IS:
@@ -57,15 +57,15 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
 
 
 def _row(arm: str, journey: str, rows: pl.DataFrame, disturber: str) -> IsolationRow:
-    meetings, blocks = int(rows[_MET + disturber].sum()), rows["block"].n_unique()
+    meetings, blocks = int(rows[met(disturber)].sum()), rows["block"].n_unique()
     reason = refusal(blocks, rows.height, None)
     known = reason is None
     cells = _Cells.of(rows, disturber)
     predicted = difference = None
     if _are_enough(meetings, rows.height):
-        share = meetings / rows.height
+        share = float(rows[during(disturber)].cast(pl.Float64).mean())  # type: ignore[arg-type]
         predicted = cells.estimate(lambda sums: share * sums.longer, known=known)
-        difference = cells.estimate(lambda sums: sums.gain - sums.met * sums.longer, known=known)
+        difference = cells.estimate(lambda sums: sums.gain - sums.during * sums.longer, known=known)
     else:
         reason = (
             f"too few: {meetings:,} of {rows.height:,} journeys met a {disturber}, and a prediction takes "
@@ -93,9 +93,9 @@ class _Sums:
     """What all figures follow from, of several choices of journeys.
 
     Args:
-        totals: Journeys, of them those that met the disturber, and all that they gained, ms; a row for each choice.
-        square: The regression's design, times itself; the disturber comes first.
-        right: The design, times the latencies.
+        totals: Journeys, of them those during which the disturber came, and all that they gained, ms; a row a choice.
+        square: The instruments, times the causes; the disturber comes first in both.
+        right: The instruments, times the latencies.
     """
 
     totals: Floats
@@ -108,8 +108,8 @@ class _Sums:
         return np.asarray(self.totals[:, 2] / self.totals[:, 0])
 
     @property
-    def met(self) -> Floats:
-        """Share that met the disturber."""
+    def during(self) -> Floats:
+        """Share that arrived while the disturber was under way."""
         return np.asarray(self.totals[:, 1] / self.totals[:, 0])
 
     @property
@@ -135,9 +135,10 @@ class _Cells:
     @classmethod
     def of(cls, rows: pl.DataFrame, disturber: str) -> _Cells:
         """The cells of some journeys; kinds that were met too seldom, or nearly always, are no part of the design."""
-        others = [name for name in rows.columns if name.startswith(_MET) and name != _MET + disturber]
-        enough = [name for name in others if _are_enough(int(rows[name].sum()), rows.height)]
-        columns = [_MET + disturber, *enough, "ms"]
+        met_kinds = [name.removeprefix(met("")) for name in rows.columns if name.startswith(met(""))]
+        others = [kind for kind in met_kinds if kind != disturber]
+        enough = [disturber, *(kind for kind in others if _are_enough(int(rows[met(kind)].sum()), rows.height))]
+        columns = [*map(met, enough), *map(during, enough), "ms"]
         within = rows.with_columns(pl.col(name).cast(pl.Float64) for name in columns).with_columns(
             (pl.col(name) - pl.col(name).mean().over("block", "journey")).alias(f"{name} within") for name in columns
         )
@@ -145,10 +146,12 @@ class _Cells:
         of_cells = within.with_columns(stretch=stretch).sort("block", "stretch")
         labels = of_cells.select("block", "stretch").to_numpy()
         starts = np.flatnonzero(np.concatenate([[True], (np.diff(labels, axis=0) != 0).any(axis=1)]))
-        design = of_cells.select(f"{name} within" for name in columns[:-1]).to_numpy()
-        totals = of_cells.select(pl.lit(1.0).alias("journeys"), columns[0], "gain").to_numpy()
+        instruments, causes = (
+            of_cells.select(f"{name(kind)} within" for kind in enough).to_numpy() for name in (met, during)
+        )
+        totals = of_cells.select(pl.lit(1.0).alias("journeys"), during(disturber), "gain").to_numpy()
         latencies = of_cells["ms within"].to_numpy()
-        sums = (totals, design[:, :, None] * design[:, None, :], design * latencies[:, None])
+        sums = (totals, instruments[:, :, None] * causes[:, None, :], instruments * latencies[:, None])
         block, of_tape = labels[starts].T
         return cls(block, of_tape, _Sums(*(np.add.reduceat(one, starts) for one in sums)))
 

@@ -14,10 +14,11 @@ OTHERS = "all others"
 class IsolationRow(TypedDict):
     """What journeys of one kind, or `OTHERS`, gain in the mean in an arm, ms.
 
-    `journeys` counts those that ended ok in both arms, and `meetings` how many of them arrived, as it is, while one
-    that is taken away was under way. `measured` is their mean latency as it is minus that in the arm. `predicted` is
-    what those meetings cost the mean, from the arm as it is alone. `difference` is measured minus predicted, with the
-    interval of both together; the two agree if it includes 0. Without enough meetings there is no prediction.
+    `journeys` counts those that ended ok in both arms, and `meetings` how many of them met the disturber.
+    `measured` is their mean latency as it is minus that in the arm.
+    `predicted` is what it costs the mean that a disturber is under way, from the arm as it is alone. `difference` is
+    measured minus predicted, with the interval of both together; the two agree if it includes 0. Without enough
+    meetings there is no prediction.
     `reason` says why the verdict is `unknown`.
     """
 

@@ -1,4 +1,4 @@
-"""Who waits behind whom, in `summary.json`."""
+"""What ran at the same time, in `summary.json`."""
 
 # Annotations are evaluated here, so that older summaries, which lack what is not required, can be read.
 from typing import NotRequired, TypedDict
@@ -7,13 +7,13 @@ from hops.run.documents.estimate import Estimate
 
 
 class Meeting(TypedDict):
-    """What it costs journeys of one kind to meet another one: to arrive while that is under way.
+    """How much longer journeys of one kind take that meet another one: that soon follow it.
 
-    `journey` is who arrives, `all` for every journey, and `met` who is under way. `share` is the share of the former
-    that met one, 0 to 1; `more` is how much longer those took in the mean than they would have, ms, whatever else they
-    met; `mean_ms` is what that makes of the mean over all: the product. `percentiles` has by how much their p50 and p99
-    are higher, ms, p99 only of enough journeys. `beyond_p99` is the share that met one of those above the p99 of all
-    the former; None if these are too few. Older summaries have neither.
+    `journey` is the kind that arrives, `all` for every journey, and `met` the kind of which one arrived before, within
+    its median duration. `share` is the share of the former that met one, 0 to 1; `more` is how much longer those took
+    in the mean than others like them, ms; `mean_ms` is that as a part of the mean over all: the product. `percentiles`
+    has by how much their p50 and p99 are higher, ms, p99 only of enough journeys. `beyond_p99` is the share that met
+    one of those above the p99 of all the former; None if these are too few. Older summaries have neither.
     """
 
     topology: str
@@ -28,11 +28,12 @@ class Meeting(TypedDict):
 
 
 class Queue(TypedDict):
-    """How long calls waited for a component that was busy with others, while a journey of one kind was under way.
+    """How long calls waited for a busy component while a journey of one kind is usually under way.
 
-    `met` is that kind; `all` is whatever was under way. `share` is the share of the time in which one was. `mean_ms` is
-    the wait of a traced journey in the mean, and `beyond_p99_ms` that of those above the topology's p99, of which there
-    are `beyond_p99`; None if these are too few. A wait that falls into several journeys is with each of them.
+    `met` is that kind; `all` is any. From an arrival on, one is usually under way for the kind's median duration;
+    `share` is the share of the time. `mean_ms` is the wait of a traced journey in the mean, and `beyond_p99_ms` that of
+    those above the topology's p99, of which there are `beyond_p99`; None if these are too few. A wait that falls into
+    several journeys is with each of them.
     """
 
     topology: str

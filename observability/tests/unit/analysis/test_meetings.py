@@ -1,4 +1,4 @@
-"""Who waits behind whom, on made-up experiments whose interference is known."""
+"""What ran at the same time as slow journeys, on made-up experiments whose causes are known."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.meetings import LEAST_MEETINGS, meetings_of
-from proofs.meetings import one_experiment
-from synthetic.meetings import BUSY, CALM, Interference
+from hops.analysis.meetings import LEAST_MEETINGS, meetings_of, queues_of
+from proofs.meetings import CAUSES, one_experiment, says_something
+from synthetic.meetings import BUSY, CALM, PAUSES, Interference, calls_of
 
 
 def experiment(seed, waits_ms, **size):
@@ -49,6 +49,21 @@ def test_intervals_hold_the_truth_and_false_alarms_are_seldom():
         )
         assert covered >= 0.88, metric
         assert alarms <= 0.08, metric
+
+
+def test_pauses_and_slowdowns_are_no_waits_and_waits_are_found():
+    for cause, setting in CAUSES.items():
+        seeds = np.random.SeedSequence(3).spawn(2 if setting.waits_ms else 8)
+        sentences = [says_something(setting, np.random.default_rng(seed)) for seed in seeds]
+        assert set(sentences) == {setting.waits_ms > 0}, cause
+
+
+def test_a_kind_has_no_more_of_the_wait_for_a_pause_than_of_the_time():
+    rows = experiment(1, 0.0, third=PAUSES, journeys=1200)
+    queues = [row for row in queues_of(rows, calls_of(rows)) if row["topology"] == BUSY]
+    whole = next(row["mean_ms"] for row in queues if row["met"] == "all")
+    assert whole > 1
+    assert all(row["mean_ms"] / whole < row["share"] + 0.1 for row in queues)
 
 
 def test_too_few_meetings_say_nothing():

@@ -1,4 +1,4 @@
-"""Sentences about who waits behind whom, where the reason of a difference is given."""
+"""Sentences about what ran at the same time, where a difference is explained."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import pytest
 
 from hops.conclusions.comparison import grouped_conclusions
+from hops.conclusions.meetings import meeting_sentences
 
 from . import summaries as made
 
@@ -14,6 +15,8 @@ MEDIANS = {"rest": 10.0, "graphql": 15.0}
 """Their means are 11.0 and 16.5 ms."""
 LONGER = {"value": 31.0, "ci95": [25.0, 37.0]}
 TAIL = {"value": 158.0, "ci95": [65.0, 251.0]}
+MET = "ran at the same time as a bulk_lines"
+TEST = "Whether that made them slower, “make isolate topology=graphql journey=bulk_lines” tells."
 ABOUT = re.compile(r"(With \w+, [\d.]+ % of|Of the [\w ]*journeys of|In \w+, [\d.]+ % of) .*")
 FIGURE = re.compile(r"\d[\d.,]*(?: %| ms)?(?: \([^)]* to [^)]*\))?")
 
@@ -53,10 +56,10 @@ def test_the_mean_and_the_tail_each_name_the_disturber_behind_what_they_explain(
     assert "at p99" in p99
     texts = about_meetings([p50, p99])
     assert texts == [
-        "With graphql, 11.3 % of all order_history journeys met a bulk_lines, and took 31.0 ms (25.0 to 37.0) longer. "
-        "That is 3.5 of the 5.5 ms between the means of all order_history journeys.",
-        "Of the order_history journeys of graphql above its p99, 71 % met a bulk_lines (11 % of all did); those who "
-        "met one have a p99 158 ms (65 to 251) higher.",
+        f"With graphql, 11.3 % of all order_history journeys {MET}, and took 31.0 ms (25.0 to 37.0) longer than others "
+        f"like them. That is 3.5 of the 5.5 ms between the means of all order_history journeys. {TEST}",
+        f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did); those that did have a "
+        f"p99 158 ms (65 to 251) higher. {TEST}",
     ]
     for sentence in " ".join(texts).replace("p99", "tail").split(". "):
         assert len(FIGURE.findall(sentence)) <= 3, sentence
@@ -83,8 +86,8 @@ def test_what_is_not_shown_or_explains_little_is_not_told(one):
 def test_a_tail_of_too_few_for_a_p99_is_told_with_their_mean():
     (text,) = about_meetings(conclusions(meeting(mean_ms=0.2, tail=None)).journeys["order_history"])
     assert text == (
-        "Of the order_history journeys of graphql above its p99, 71 % met a bulk_lines (11 % of all did); those who "
-        "met one took 31.0 ms (25.0 to 37.0) longer in the mean."
+        f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did); those that did took "
+        f"31.0 ms (25.0 to 37.0) longer in the mean. {TEST}"
     )
 
 
@@ -95,20 +98,27 @@ def test_what_the_faster_one_loses_too_is_taken_off():
     assert "That is 7.0 ms, more than the 5.5 ms" in about_meetings(texts)[0]
 
 
+def test_the_experiment_on_one_topology_behind_several_edges_is_named_without_an_arm():
+    summary = made.summary(MEDIANS, []) | {"meetings": [meeting(journey="all")], "compared": "edge"}
+    (text,) = meeting_sentences(summary)
+    assert text.endswith("tells.")
+    assert "“make isolate journey=bulk_lines”" in text
+
+
 def test_over_the_whole_mix_a_topology_is_told_once():
     both = [meeting(journey="all"), meeting(topology="rest", journey="all", mean_ms=1.5)]
     found = conclusions(*both, journey="all")
     assert [text[:40] for text in about_meetings([*found.headline, *found.mix])] == [
-        "With graphql, 11.3 % of all journeys met",
+        "With graphql, 11.3 % of all journeys ran",
         "Of the journeys of graphql above its p99",
-        "In rest, 11.3 % of all journeys arrived ",
+        "In rest, 11.3 % of all journeys ran at t",
     ]
 
 
 @pytest.mark.parametrize(
     ("low", "mean_ms", "told"),
     [
-        (28.0, 3.5, ["In graphql, 11.3 % of all journeys arrived during a bulk_lines request and took 31.0 ms "]),
+        (28.0, 3.5, ["In graphql, 11.3 % of all journeys ran at the same time as a bulk_lines, and took 31.0 ms "]),
         (-1.0, 3.5, []),
         (28.0, 0.2, []),
     ],

@@ -1,4 +1,4 @@
-"""The tables of journeys that wait behind others."""
+"""The tables of what ran at the same time."""
 
 from __future__ import annotations
 
@@ -46,11 +46,15 @@ def queue(component: str, met: str, mean_ms: float, beyond_p99_ms: float | None)
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        ([], "Waiting was not tested: needs 40 journeys that met one of a kind and as many that did not."),
-        ([meeting("all", 40.0)], "No kind of journey is shown to make those wait that arrive beside it."),
+        (
+            [],
+            "This was not tested: needs 40 journeys that ran at the same time as one of a kind, and as many that did "
+            "not.",
+        ),
+        ([meeting("all", 40.0)], "No kind of journey is shown to run at the same time as slower journeys."),
     ],
 )
-def test_waiting_that_was_not_tested_is_not_called_none(rows: list[dict[str, Any]], text: str) -> None:
+def test_what_was_not_tested_is_not_called_none(rows: list[dict[str, Any]], text: str) -> None:
     assert meetings_elements(view(meetings=rows))[0] == Text(text)
 
 
@@ -87,7 +91,7 @@ def test_waits_that_matter_are_shown_with_the_kinds_that_they_fall_into() -> Non
     table = queues_table(view(queues=rows))
     assert table is not None
     assert [(row[1].text, row[2].text) for row in table.rows] == [
-        ("gateway", "of any kind"),
+        ("gateway", "any kind"),
         ("gateway", "bulk_lines"),
         ("gateway", "login"),
     ]
