@@ -16,6 +16,7 @@ from proofs.power import CELLS, measure_power, power_view
 from proofs.precision import precision_view, prove_precision
 from proofs.siblings import prove_siblings, siblings_view
 from proofs.trace_sets import prove_trace_sets, sets_view
+from proofs.turns import prove_turns, turns_view
 from synthetic.waits import CAUSES
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
@@ -86,6 +87,16 @@ def meetings(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = 
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_meetings(experiments, seed, step))
     give(proof, meetings_view(proof), as_json=as_json)
+
+
+@app.command()
+def turns(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Look for rankings that turn over the rate, where it is known whether they do.
+
+    Fails if a ranking that does not turn is said to in significantly more than 5 % of the experiments.
+    """
+    proof = with_progress("Experiments", experiments, lambda step: prove_turns(experiments, seed, step))
+    give(proof, turns_view(proof), as_json=as_json)
 
 
 @app.command()

@@ -138,13 +138,14 @@ def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turnin
     if not stretches:
         return "not_shown", None, [None, None]
     first, last = stretches[0], stretches[-1]
-    if len(stretches) > 2 or (len(stretches) == 2 and first["sooner"] == last["sooner"]):
+    if len(stretches) > 2:
         return "several", None, [None, None]
-    if len(stretches) == 2:
+    # The order turns only where each of the two is shown to be faster somewhere.
+    if first["sooner"] != last["sooner"]:
         return "from", last["sooner"], [first["to_ms"], last["from_ms"]]
     if last["to_ms"] < grid[-1]:
         return "up_to", first["sooner"], [first["to_ms"], None]
     if first["from_ms"] > grid[0]:
-        return "from", last["sooner"], [None, last["from_ms"]]
+        return "beyond", last["sooner"], [None, last["from_ms"]]
     never = first["sooner"] == test.right and not test.equal
     return "never" if never else "always", first["sooner"], [None, None]

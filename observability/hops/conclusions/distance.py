@@ -82,9 +82,7 @@ def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
 
 def _from(row: BreakEven) -> str:
     low, high = row["ci95_ms"]
-    if row["at_ms"] is None:
-        assert high is not None
-        return f"At the latest from {plain(high)} ms {_RTT} on,"
+    assert row["at_ms"] is not None
     return f"From {figure(row['at_ms'], (low, high), 'ms')} {_RTT} on,"
 
 
@@ -100,8 +98,8 @@ def break_even_words(row: BreakEven) -> str:
     match row["verdict"]:
         case "from" if row["at_ms"] is not None:
             return f"{row['sooner']} from {figure(row['at_ms'], (low, high), 'ms')} on"
-        case "from":
-            return f"{row['sooner']}, at the latest from {plain(high)} ms on"
+        case "beyond":
+            return f"{row['sooner']} from {plain(high)} ms on; not shown nearer"
         case "up_to":
             return f"{row['sooner']} up to {plain(low)} ms; not shown beyond"
         case "always":

@@ -22,7 +22,7 @@ LIMITS = (
     "unless the run opened them; the bytes of a journey travel one after the other at the full bandwidth. It assumes "
     "that the shop takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
 )
-_TURNS = frozenset({"from", "up_to", "several"})
+_TURNS = frozenset({"from", "several"})
 """Verdicts that say that the order depends on the distance."""
 
 

@@ -31,10 +31,11 @@ def crossing_words(row: Crossing) -> str:
     """Which topology is faster, by rate: `grpc from 34 journeys a second (28 to 40) on`."""
     low, high = row["ci95"]
     match row["verdict"]:
-        case "from" if row["at"] is not None:
-            return f"{row['faster']} from {figure(row['at'], (low, high), _A_SECOND)} on"
         case "from":
-            return f"{row['faster']}, at the latest from {plain(high)} {_A_SECOND} on"
+            assert row["at"] is not None
+            return f"{row['faster']} from {figure(row['at'], (low, high), _A_SECOND)} on"
+        case "beyond":
+            return f"{row['faster']} from {plain(high)} {_A_SECOND} on; not shown below"
         case "up_to":
             return f"{row['faster']} up to {plain(low)} {_A_SECOND}; not shown beyond"
         case "always" | "never":

@@ -31,7 +31,7 @@ def rtt_sentences(summary: Summary) -> list[str]:
 def break_even_sentences(check: DistanceCheck) -> list[str]:
     """A sentence for each pair and journey whose ranking flips, measured or predicted; one if there is none."""
     rows = check["break_evens"]
-    told = [_break_even(row) for row in rows if {"from", "up_to", "several"} & _verdicts(row)]
+    told = [_break_even(row) for row in rows if {"from", "several"} & _verdicts(row)]
     if told:
         return [sentence(text) for text in told]
     if all(_verdicts(row) == {"unknown"} for row in rows):

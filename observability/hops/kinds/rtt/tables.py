@@ -122,7 +122,7 @@ def _names(view: SummaryView, journey: str, rtt_ms: float) -> str:
 def _break_even(row: BreakEven) -> Cell:
     low, high = row["ci95_ms"]
     match row["verdict"]:
-        case "from" | "up_to":
+        case "from" | "up_to" | "beyond":
             at = "…" if row["at_ms"] is None else numbers.plain(row["at_ms"])
             return Cell(f"{row['sooner']} {row['verdict'].replace('_', ' ')} {at}", row["at_ms"], (low, high))
         case "always" | "never":

@@ -7,9 +7,9 @@ from typing import Literal, TypedDict
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.network import ChannelNetwork
 
-Turning = Literal["from", "up_to", "always", "never", "several", "not_shown", "unknown"]
-"""Whether one topology answers faster: `from` a distance on, `up_to` one, at every distance (`always` or `never`, see
-`BreakEven`), or by turns (`several`)."""
+Turning = Literal["from", "up_to", "beyond", "always", "never", "several", "not_shown", "unknown"]
+"""Whether one topology answers faster: `from` a distance on, `up_to` or `beyond` one, at every distance (`always` or
+`never`, see `BreakEven`), or by turns (`several`)."""
 
 
 class Stretch(TypedDict):
@@ -25,13 +25,14 @@ class BreakEven(TypedDict):
 
     `left` is the one with fewer round trips; of equal ones, the first by the user's order. `sooner` names the one that
     the verdict is about. `from`: it is faster from `at_ms` on, and the other one is faster nearer. `up_to`: it is
-    faster near the edge, and beyond the beginning of `ci95_ms` nothing is shown. `always`: it is faster over the whole
-    range; `never`: so it is, and it is the right one, so that the left one never is faster although every millisecond
-    of distance helps it.
+    faster near the edge, and beyond the beginning of `ci95_ms` nothing is shown; `beyond`: it is faster from the end of
+    `ci95_ms` on, and nearer nothing is shown. `always`: it is faster at both ends of the range, and the other one is
+    nowhere shown to be; `never`: so it is, and it is the right one, so that the left one never is faster although every
+    millisecond of distance helps it.
 
     `at_ms` is the estimate: None where the medians have the same order at both ends of the range. `ci95_ms`
     holds the round-trip times around it at which neither is shown to be faster. An end is None where they reach the end
-    of the range: `from` with a None in front says that `sooner` is faster at the latest from the other end on.
+    of the range. Only `from` and `several` say that the order turns.
 
     `stretches` are the distances at which one of them is shown to be faster, nearest first. What they say of the
     nearest and of the farthest distance has passed the correction over all pairs and journeys, with `p_corrected`.

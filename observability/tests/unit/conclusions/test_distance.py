@@ -101,10 +101,10 @@ def test_the_headline_says_next_where_the_order_turns_round():
 
 
 def test_a_mix_whose_order_stays_is_told_before_its_journeys():
-    one = summary(all=row("never", "rest", None, (None, None)), order_history=row(at_ms=None, ci95=(None, 3.0)))
+    one = summary(all=row("never", "rest", None, (None, None)), order_history=row(at_ms=3.0, ci95=(1.0, 5.0)))
     assert turn_sentences(one, one["distance"]) == [
         "Over the whole mix no topology is shown to overtake the fastest one up to 200 ms of round-trip time.",
-        "At the latest from 3.00 ms of round-trip time on, hybrid answers order_history faster than rest.",
+        "From 3.0 ms (1.0 to 5.0) of round-trip time on, hybrid answers order_history faster than rest.",
     ]
 
 
@@ -150,7 +150,7 @@ def test_where_nothing_turns_round_one_sentence_says_so():
     [
         (row(), "hybrid from 9.0 ms (7.0 to 12.0) on"),
         (row(ci95=(None, 12.0)), "hybrid from 9.0 ms (… to 12.0) on"),
-        (row(at_ms=None, ci95=(None, 3.0)), "hybrid, at the latest from 3.00 ms on"),
+        (row("beyond", at_ms=None, ci95=(None, 3.0)), "hybrid from 3.00 ms on; not shown nearer"),
         (row("up_to", "rest", 150.0, (120.0, None)), "rest up to 120 ms; not shown beyond"),
         (row("always", "hybrid", None, (None, None)), "always hybrid"),
         (row("never", "rest", None, (None, None)), "never hybrid: rest at every distance"),
