@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from urllib.parse import SplitResult, urlsplit
 
 from experiment.own_target.file import TargetFile
 
-SCHEMES = {"http": ("http", "rest"), "https": ("https", "rest"), "grpc": ("http", "grpc"), "grpcs": ("https", "grpc")}
+SCHEMES = {
+    "http": ("http", "rest"),
+    "https": ("https", "rest"),
+    "http+unix": ("http", "rest"),
+    "grpc": ("http", "grpc"),
+    "grpcs": ("https", "grpc"),
+    "grpc+unix": ("http", "grpc"),
+}
 """What the generator calls the scheme, and what it speaks there."""
+LONGEST_SOCKET = 107
+"""Bytes of a path that Linux takes for a Unix socket."""
 
 
 def require_mine(file: TargetFile, mine: Collection[str]) -> None:
@@ -24,8 +34,9 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
     for name, place in file.target.targets.items():
         for endpoint, url in place.endpoints.items():
             where = "targets", name, "endpoints", endpoint
-            host = address_of(file, url, *where).hostname or ""
-            if host in mine:
+            parts = address_of(file, url, *where)
+            host = parts.hostname or ""
+            if host in mine or is_socket(parts):
                 continue
             try:
                 found = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
@@ -46,10 +57,39 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
         UsageError: It is none.
     """
     parts = urlsplit(url)
-    try:
-        whole = bool(parts.hostname and parts.port)
-    except ValueError:
+    if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:
         whole = False
-    if parts.scheme not in SCHEMES or not whole or parts.path or parts.query or parts.username:
-        raise file.error(f"{url} is not valid; give scheme://host:port, with one of {', '.join(SCHEMES)}", *where)
+    elif is_socket(parts):
+        whole = parts.path.startswith("/") and not parts.netloc and len(os.fsencode(parts.path)) <= LONGEST_SOCKET
+    else:
+        try:
+            whole = bool(parts.hostname and parts.port) and (SCHEMES[parts.scheme][1] == "rest" or not parts.path)
+        except ValueError:
+            whole = False
+    if not whole:
+        raise file.error(
+            f"{url} is not valid; give http://host:port, with a base path if there is one, grpc://host:port, https or "
+            "grpcs. A Unix socket has its absolute path: http+unix:/path or grpc+unix:/path",
+            *where,
+        )
     return parts
+
+
+def is_socket(parts: SplitResult) -> bool:
+    """Whether an endpoint is a Unix socket, by its path."""
+    return parts.scheme.endswith("+unix")
+
+
+def entries_of(endpoints: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Endpoints as the generator's target file has them: a Unix socket has a host that stands for it."""
+    entries = {}
+    for number, (name, url) in enumerate(endpoints.items()):
+        parts = urlsplit(url)
+        scheme, speaks = SCHEMES[parts.scheme]
+        place = (
+            {"url": f"{scheme}://unix-{number}.localhost:80", "socket": parts.path}
+            if is_socket(parts)
+            else {"url": f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}"}
+        )
+        entries[name] = {"protocol": speaks, **place}
+    return entries

@@ -44,13 +44,42 @@ class Place(_Part):
     """One target.
 
     Attributes:
-        endpoints: Base URL of each of its entrances, by name: `http://host:port`, or `grpc://host:port`; `https` and
-            `grpcs` with TLS.
+        endpoints: URL of each entrance, by name: `http://host:port/base`, or `grpc://host:port`; `https` and `grpcs`
+            with TLS; `http+unix:/path` and `grpc+unix:/path` for Unix sockets.
         ports: Ports of its other processes on this machine, whose CPU counts as the target's.
     """
 
     endpoints: Annotated[dict[Name, str], Field(min_length=1)]
     ports: tuple[Port, ...] = ()
+
+
+Version = Annotated[Literal["1.2", "1.3"], BeforeValidator(str)]
+
+
+class Tls(_Part):
+    """How `https` and `grpcs` are spoken; paths are from the target file on, and files are in PEM form.
+
+    Attributes:
+        ca: Certificates that are trusted; the system's if empty.
+        certificate: The client's certificate, which servers are shown.
+        key: Its private key.
+        min_version: Lowest version.
+        max_version: Highest version.
+    """
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    min_version: Version = "1.2"
+    max_version: Version = "1.3"
+
+    @model_validator(mode="after")
+    def _fits(self) -> Tls:
+        if bool(self.certificate) != bool(self.key):
+            raise ValueError("certificate and key go together; give both")
+        if self.min_version > self.max_version:
+            raise ValueError("min_version is above max_version")
+        return self
 
 
 class Table(_Part):
@@ -223,8 +252,9 @@ class Target(_Part):
         visit: Whether customers' connections are open from an earlier visit.
         http: Version that HTTP clients speak.
         connections: Connections to each endpoint; over HTTP/1.1 no more requests are under way.
+        keep_alive: Whether connections are kept; otherwise each request opens its own.
         timeout: Seconds that a journey may take, all its steps together; in the file a duration, such as `5s`.
-        ca_certificate: PEM file of what is trusted, for `https` and `grpcs`; the system's if empty.
+        tls: For `https` and `grpcs`.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
         traces: Address of the Jaeger, Tempo or Zipkin that has the target's spans, or `here` for an OTLP endpoint that
             is open during the run. It is empty if the target is not traced.
@@ -240,8 +270,9 @@ class Target(_Part):
     visit: Literal["warm", "first"] = "warm"
     http: Literal[1, 2] = 1
     connections: Annotated[int, Field(ge=1, le=1024)] = 16
+    keep_alive: bool = True
     timeout: Annotated[float, BeforeValidator(_seconds)] = 5.0
-    ca_certificate: str = ""
+    tls: Tls = Tls()
     otlp: str = ""
     traces: Annotated[str, Field(pattern=STORE)] = ""
 
@@ -286,6 +317,12 @@ def _problems(target: Target) -> Iterator[tuple[Keys, str]]:
     yield from ((("arrival", *place), text) for place, text in target.arrival.problems())
     if not any(journey.weight for journey in target.journeys.values()):
         yield ("journeys",), "all weights are 0"
+    if not target.keep_alive and target.networks and target.visit == "warm":
+        yield ("keep_alive",), "off needs visit: first, as the connections of a warm visit are open from before"
+    if target.networks and any(
+        "+unix:" in url for place in target.targets.values() for url in place.endpoints.values()
+    ):
+        yield ("networks",), "are emulated for TCP, and an endpoint is a Unix socket"
 
 
 _EXAMPLES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from experiment.errors import UsageError
 from experiment.own_target.addresses import require_mine
 from experiment.own_target.file import HERE, Place, TargetFile, read_target
 from experiment.own_target.steps import steps_of
+from experiment.own_target.tls import tls_of
 from experiment.plan.arms_in_blocks import SENT
 from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology
@@ -25,7 +25,6 @@ OF_THE_SHOP: Mapping[str, str] = {
     "edges": "a target has the entrances of its file",
     "workload": "the target file has the journeys",
     "tls": "the endpoints of the target file begin with https or grpcs",
-    "reuse": "the target file says how its clients connect",
     "tracing": "a target is traced by its own tracer",
 }
 """Settings that only the shop has, and why. The switches that are not here change how the shop is started."""
@@ -93,7 +92,8 @@ def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[st
             f"trace={share}: the target file must say where the traces are: give traces: {HERE}, or the address of a "
             "Jaeger, Tempo or Zipkin"
         )
-    of_file = {"http": str(target.http), "connections": str(target.connections), "visit": target.visit}
+    reuse = "on" if target.keep_alive else "off"
+    of_file = {"http": str(target.http), "connections": str(target.connections), "reuse": reuse, "visit": target.visit}
     return {**of_file, **{name: value for name in SENT if (value := given.get(name))}, "trace": share}
 
 
@@ -118,9 +118,6 @@ def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str
     if traced and target.traces not in ("", HERE):
         require_store(target.traces)
     require_steps(steps_of(file), file.path)
-    urls = [url for place in target.targets.values() for url in place.endpoints.values()]
-    encrypted = any(url.split("://")[0] in ("https", "grpcs") for url in urls)
-    certificate = str(file.beside(target.ca_certificate).resolve()) if target.ca_certificate else ""
     return {
         "workload": file.path.name,
         "targets": {name: place.model_dump(mode="json") for name, place in target.targets.items()},
@@ -130,6 +127,6 @@ def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str
             "timeout_s": target.timeout,
             "otlp": target.otlp,
             "traces": target.traces if traced else "",
-            "ca_certificate": certificate or (ssl.get_default_verify_paths().cafile or "" if encrypted else ""),
+            "tls": tls_of(file),
         },
     }

@@ -19,7 +19,7 @@ from experiment.errors import GeneratorError, UsageError
 from experiment.generator.figures import busiest_cores, late_customers
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, load_tapes
-from experiment.own_target.addresses import SCHEMES
+from experiment.own_target.addresses import entries_of, is_socket
 from experiment.own_target.traces import budgets_of_target, read_target_traces, stores_of, write_traces
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.results.folder import ResultsFolder, write_json
@@ -72,6 +72,7 @@ class OwnTarget:
         target: File that names the generator's target.
         switches: How the load is sent.
         ports: Ports of its processes on this machine.
+        sockets: Paths of their Unix sockets.
         journeys: The kinds of journeys that its file has.
         sources: Addresses of the stores that have the spans of target and generator; none if nothing is traced.
     """
@@ -79,6 +80,7 @@ class OwnTarget:
     target: Path
     switches: Switches
     ports: Sequence[int]
+    sockets: Sequence[str]
     journeys: Sequence[str]
     sources: Sequence[str] = ()
     database: None = None  # nobody knows which it has
@@ -87,6 +89,8 @@ class OwnTarget:
         """The processes that listen at the target's ports, as far as this user may see whose they are."""
         listening = [one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
         pids = {one.pid for one in listening if one.laddr and one.laddr.port in self.ports and one.pid}
+        if self.sockets:
+            pids |= {one.pid for one in psutil.net_connections("unix") if str(one.laddr) in self.sockets and one.pid}
         return {TARGET: sorted(pids)} if pids else {}
 
     def check(self) -> None:
@@ -128,7 +132,7 @@ def make_target(
 ) -> OwnTarget:
     """Writes the generator's target file of a trial, and says where the target's processes listen."""
     place, sent = plan.about["targets"][name], plan.about["sent"]
-    endpoints = {name: urlsplit(url) for name, url in place["endpoints"].items()}
+    addresses = [urlsplit(url) for url in place["endpoints"].values()]
     document = {
         "topology": name,
         "trial": trial,
@@ -136,20 +140,20 @@ def make_target(
         "connections": switches.connections,
         "timeout_ms": 1000 * sent["timeout_s"],
         "steps": str(steps),
-        "endpoints": {
-            name: {"protocol": SCHEMES[url.scheme][1], "url": f"{SCHEMES[url.scheme][0]}://{url.netloc}"}
-            for name, url in endpoints.items()
-        },
+        "endpoints": entries_of(place["endpoints"]),
         "mine": sent["mine"],
         "otlp": sent["otlp"] or (f"{HOST}:{ports['jaeger-otlp-grpc']}" if sent["traces"] else ""),
-        **({"ca_certificate": sent["ca_certificate"]} if sent["ca_certificate"] else {}),
+        **({} if switches.reuse == "on" else {"fresh": True}),
+        **sent["tls"],
         **network_of(switches),
     }
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{PurePath(trial).name}.json"
     write_json(file, document)
-    listening = [*(url.port or 0 for url in endpoints.values()), *place["ports"]]
-    return OwnTarget(file, switches, listening, sent["journeys"], stores_of(sent["traces"], sent["otlp"], ports))
+    listening = [*(url.port for url in addresses if not is_socket(url) and url.port), *place["ports"]]
+    sockets = [url.path for url in addresses if is_socket(url)]
+    stores = stores_of(sent["traces"], sent["otlp"], ports)
+    return OwnTarget(file, switches, listening, sockets, sent["journeys"], stores)
 
 
 def run_own_trial(

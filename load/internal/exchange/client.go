@@ -22,6 +22,7 @@ import (
 )
 
 const (
+	unix        = "unix" // the network of Unix sockets
 	dialTimeout = 2 * time.Second
 	// What the peer may send ahead, on one request and on one connection; as net/http has it, so that HTTP/2 is the same for
 	// HTTP and gRPC clients.
@@ -50,6 +51,7 @@ type Client struct {
 	transports    []transport // each opens its own connections to every address
 	greetings     int         // for each transport and address, side by side, before the load
 	entrances     map[string]*Entrance
+	sockets       map[string]string // path of the Unix socket that is dialled for host and port
 	next          atomic.Uint64
 }
 
@@ -57,6 +59,7 @@ type Client struct {
 type Entrance struct {
 	client   *Client
 	base     *url.URL
+	host     string             // that requests name
 	http     bool               // whether a channel speaks plain HTTP here
 	framed   map[string]*framed // connections for framed Thrift, by service; none if no channel speaks it
 	channels []*grpc.ClientConn // none if no channel speaks gRPC here
@@ -64,10 +67,14 @@ type Entrance struct {
 
 // String is its URL, as the target file of its owner has it.
 func (at *Entrance) String() string {
+	speaks := at.base.Scheme
 	if at.client.own != nil && !at.http {
-		return strings.Replace(at.base.String(), "http", "grpc", 1)
+		speaks = strings.Replace(speaks, "http", "grpc", 1)
 	}
-	return at.base.String()
+	if path := at.client.sockets[at.base.Host]; path != "" {
+		return speaks + "+unix:" + path
+	}
+	return speaks + strings.TrimPrefix(at.base.String(), at.base.Scheme)
 }
 
 // NewClient returns a client of the target with at most so many connections to each address where channels enter.
@@ -79,7 +86,7 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
-	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh, own: ownOf(t)}
+	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, sockets: map[string]string{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh, own: ownOf(t)}
 	if c.fresh {
 		connections = counts{http: 1, grpc: 1} // which only show that the entrances answer
 	}
@@ -113,7 +120,10 @@ func (c *Client) open(entry target.Entry, channels int) error {
 		if err != nil {
 			return err
 		}
-		at = &Entrance{client: c, base: base}
+		at = &Entrance{client: c, base: base, host: base.Host}
+		if entry.Socket != "" {
+			c.sockets[base.Host], at.host = entry.Socket, "localhost"
+		}
 		c.entrances[entry.URL] = at
 	}
 	switch entry.Protocol {
@@ -194,6 +204,9 @@ func (direct) Emulated() bool { return false }
 
 // dial opens a connection, which TLS comes on top of.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if path := c.sockets[address]; path != "" {
+		network, address = unix, path
+	}
 	connection, err := c.meter.Dial(ctx, c.reach, network, address)
 	if err != nil {
 		return nil, err
@@ -265,6 +278,7 @@ func (at *Entrance) greet(ctx context.Context, transport transport, answers chan
 	if err != nil {
 		return err
 	}
+	request.Host = at.host
 	answer, err := transport.RoundTrip(request)
 	if err == nil {
 		answers <- answer

@@ -71,6 +71,9 @@ func (x *Exchange) priority() string {
 // Toward has the requests that follow go to another entrance of the client; nothing may be under way.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 
+// At names the entrance that requests go to.
+func (x *Exchange) At() string { return x.at.String() }
+
 // Base returns the URL of the entrance that requests go to.
 func (x *Exchange) Base() *url.URL { return x.at.base }
 

@@ -66,7 +66,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		if err != nil {
 			return Response{}, outcome.Failed(outcome.Client, "%s %s: %w", r.Method, r.Route, err)
 		}
-		if to.Host != "" && to.Host != x.at.base.Host {
+		if to.Host != "" && to.Host != x.at.host {
 			return Response{}, outcome.Failed(outcome.Client, "%s %s: %.200q leads away from the target", r.Method, r.Route, r.URI)
 		}
 		to.Scheme, to.Host = x.at.base.Scheme, x.at.base.Host
@@ -143,7 +143,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 		Proto:      "HTTP/1.1", // what a client says has no meaning; the transport knows its own
 		ProtoMajor: 1,
 		ProtoMinor: 1,
-		Host:       x.at.base.Host,
+		Host:       x.at.host,
 		Header: http.Header{
 			"Accept":          acceptJSON,
 			"Accept-Encoding": acceptGzip,

@@ -196,6 +196,15 @@ func TestADroppedConnectionIsNoAnswer(t *testing.T) {
 	}
 }
 
+// answerEmpty answers an RPC with a message without fields, and any other request with nothing.
+func answerEmpty(w http.ResponseWriter, r *http.Request) {
+	if isRPC := r.Method == http.MethodPost; isRPC {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+		_, _ = w.Write(make([]byte, 5))
+	}
+}
+
 // The count of connections holds over HTTP/2 and gRPC, however many requests are under way. Requests above the server's limit of streams
 // wait, and so do requests that come while a connection is being opened.
 func TestTheCountOfConnectionsHolds(t *testing.T) {
@@ -229,11 +238,7 @@ func TestTheCountOfConnectionsHolds(t *testing.T) {
 					}
 					arrived <- struct{}{}
 					<-all
-					if isRPC := r.Method == http.MethodPost; isRPC {
-						w.Header().Set("Content-Type", "application/grpc")
-						w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
-						_, _ = w.Write(make([]byte, 5)) // a message without fields
-					}
+					answerEmpty(w, r)
 				}))
 				var protocols http.Protocols
 				protocols.SetUnencryptedHTTP2(true)

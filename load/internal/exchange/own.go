@@ -23,6 +23,9 @@ func (o *own) check(address string, to net.Addr) error {
 	if o == nil {
 		return nil
 	}
+	if to.Network() == unix {
+		return nil
+	}
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return err

@@ -2,6 +2,9 @@ package exchange
 
 import (
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,11 +20,68 @@ func TestOnlyThisMachine(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+	if err := guard.check("unix-0.localhost:80", &net.UnixAddr{Name: "/run/app.sock", Net: unix}); err != nil {
+		t.Error(err)
+	}
 	err := guard.check("rebound.example:80", at("192.0.2.7"))
 	if err == nil || !strings.Contains(err.Error(), "rebound.example is at 192.0.2.7, which is not this machine") {
 		t.Error(err)
 	}
 	if err := ownOf(target.Target{}).check("shop.example:80", at("192.0.2.7")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A Unix socket stands for host and port, over each version of HTTP and over gRPC. Two sockets are two servers.
+func TestUnixSockets(t *testing.T) {
+	for name, c := range connected {
+		if c.http == 3 {
+			continue
+		}
+		endpoints := map[string]target.Entry{}
+		for _, server := range []string{"one", "other"} {
+			listener, err := net.Listen(unix, filepath.Join(t.TempDir(), server))
+			if err != nil {
+				t.Fatal(err)
+			}
+			serving := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Host != "localhost" {
+					t.Errorf("%s: the host is %q", name, r.Host)
+				}
+				w.Header().Set("X-Server", server)
+				answerEmpty(w, r)
+			}))
+			serving.Listener = listener
+			var protocols http.Protocols
+			protocols.SetHTTP1(true)
+			protocols.SetUnencryptedHTTP2(true)
+			serving.Config.Protocols = &protocols
+			serving.Start()
+			t.Cleanup(serving.Close)
+			endpoints[server] = target.Entry{Protocol: c.protocol, URL: "http://" + server + ".localhost:80", Socket: listener.Addr().String()}
+		}
+		client, err := NewClient(target.Target{HTTP: c.http, Steps: "x", Endpoints: endpoints}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if err := client.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for server, entry := range endpoints {
+			at := client.At(entry.URL)
+			if !strings.HasSuffix(at.String(), "+unix:"+entry.Socket) {
+				t.Errorf("%s is called %s", entry.Socket, at)
+			}
+			if err := ask(t.Context(), Untraced(at), c.protocol); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if c.protocol == target.GRPC {
+				continue
+			}
+			if got, err := Untraced(at).Do(t.Context(), Request{Method: http.MethodGet, Path: "/"}); err != nil || got.Header.Get("X-Server") != server {
+				t.Errorf("%s: %s instead of %s, %v", name, got.Header, server, err)
+			}
+		}
 	}
 }

@@ -56,6 +56,9 @@ func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.C
 		grpc.WithIdleTimeout(0), // the channel is kept for the whole load
 		grpc.WithDisableServiceConfig(),
 	}
+	if c.sockets[address] != "" {
+		usual = append(usual, grpc.WithAuthority("localhost"))
+	}
 	return grpc.NewClient("passthrough:///"+address, append(usual, options...)...)
 }
 

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -28,8 +29,21 @@ func newTLS(t target.Target) (*tls.Config, error) {
 	if !trusted.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("ca_certificate %s: has no certificate in PEM form", t.CACertificate)
 	}
-	return &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13}, nil
+	settings := &tls.Config{RootCAs: trusted, MinVersion: versions[cmp.Or(t.TLSMin, "1.3")], MaxVersion: versions[cmp.Or(t.TLSMax, "1.3")]}
+	if settings.MinVersion == 0 || settings.MaxVersion < settings.MinVersion {
+		return nil, fmt.Errorf("tls_min %q and tls_max %q are no range of versions; versions: 1.2, 1.3", t.TLSMin, t.TLSMax)
+	}
+	if t.ClientCert != "" {
+		shown, err := tls.LoadX509KeyPair(t.ClientCert, t.ClientKey)
+		if err != nil {
+			return nil, fmt.Errorf("client_certificate %s with client_key %s: %w", t.ClientCert, t.ClientKey, err)
+		}
+		settings.Certificates = []tls.Certificate{shown}
+	}
+	return settings, nil
 }
+
+var versions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
 // explain adds to an error of an opening connection what the connection needs.
 func (c *Client) explain(err error) error {

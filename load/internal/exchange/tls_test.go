@@ -3,8 +3,12 @@ package exchange
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,6 +101,77 @@ func TestEveryConnectionIsOpened(t *testing.T) {
 				t.Errorf("%d connections of %d", dialed, openingAtOnce+8)
 			}
 		})
+	}
+}
+
+// A server that asks for a client's certificate gets it, in the version of TLS that both speak. Without one it refuses.
+func TestClientCertificatesAndVersions(t *testing.T) {
+	authority := shoptest.NewAuthority(t)
+	trusted := authority.Write(t)
+	shown := authority.Issue(t, host, time.Now().Add(time.Hour))
+	certificate, key := shoptest.WritePair(t, shown)
+	pool := x509.NewCertPool()
+	if text, err := os.ReadFile(trusted); err != nil || !pool.AppendCertsFromPEM(text) {
+		t.Fatal(err)
+	}
+	for name, c := range connected {
+		if c.http == 3 {
+			continue
+		}
+		for version, number := range versions {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.TLS.Version != number {
+					t.Errorf("%s: version %x instead of %s", name, r.TLS.Version, version)
+				}
+				answerEmpty(w, r)
+			}))
+			server.EnableHTTP2 = true
+			server.TLS = &tls.Config{
+				Certificates: []tls.Certificate{shown}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MaxVersion: number,
+			}
+			server.Config.ErrorLog = log.New(io.Discard, "", 0)
+			server.StartTLS()
+			t.Cleanup(server.Close)
+			at := target.Target{
+				HTTP: c.http, Steps: "x", Endpoints: map[string]target.Entry{"e": {Protocol: c.protocol, URL: server.URL}},
+				CACertificate: trusted, TLSMin: "1.2",
+			}
+			for _, own := range []string{certificate, ""} {
+				if at.ClientCert = own; own != "" {
+					at.ClientKey = key
+				}
+				client, err := NewClient(at, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				if err = client.Connect(t.Context()); err == nil {
+					err = ask(t.Context(), Untraced(client.At(server.URL)), c.protocol)
+				}
+				if (err == nil) != (own != "") {
+					t.Errorf("%s over TLS %s with certificate %q: %v", name, version, own, err)
+				}
+			}
+		}
+	}
+	text, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := target.Target{HTTP: 1, CACertificate: trusted, ClientCert: trusted, ClientKey: key}
+	for _, c := range []struct {
+		change func()
+		want   string
+	}{
+		{func() {}, "client_certificate " + trusted + " with client_key " + key + ": "},
+		{func() { wrong.ClientCert, wrong.ClientKey = certificate, certificate }, "client_key " + certificate + ": "},
+		{func() { wrong.TLSMin, wrong.TLSMax = "1.3", "1.2" }, `tls_min "1.3" and tls_max "1.2" are no range of versions; versions: 1.2, 1.3`},
+	} {
+		c.change()
+		_, err := NewClient(wrong, 1)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), strings.Split(string(text), "\n")[1]) {
+			t.Errorf("%v instead of %s", err, c.want)
+		}
 	}
 }
 

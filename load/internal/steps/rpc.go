@@ -63,19 +63,18 @@ func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exch
 
 func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoregistry.Files, open func() *exchange.Exchange) (err error) {
 	service, method, _ := strings.Cut(s.RPC, "/")
-	source, files, address := s.Set, (*protoregistry.Files)(nil), strings.Replace(s.url, "http", "grpc", 1)
+	source, files, x := s.Set, (*protoregistry.Files)(nil), open()
+	x.Toward(s.url)
 	if source != "" {
 		if files, err = filesOf(p.Descriptors[source]); err != nil {
 			return fmt.Errorf("descriptors %s: %w", source, err)
 		}
 	} else {
-		source = "the reflection of " + address
+		source = "the reflection of " + x.At()
 		key := s.url + " " + service
 		if files = asked[key]; files == nil {
-			x := open()
-			x.Toward(s.url)
 			if files, err = reflected(ctx, x.Channel(""), service); err != nil {
-				return fmt.Errorf("%s does not describe %s: %w; give descriptors: a file made by protoc --descriptor_set_out --include_imports", address, service, err)
+				return fmt.Errorf("%s does not describe %s: %w; give descriptors: a file made by protoc --descriptor_set_out --include_imports", x.At(), service, err)
 			}
 			asked[key] = files
 		}

@@ -71,7 +71,11 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	if s.RPC != "" {
 		return s.call(ctx, values, x)
 	}
-	request := exchange.Request{Method: s.Method, Route: s.Path, URI: s.path.fill(values), Header: map[string]string{}}
+	uri := s.path.fill(values)
+	if !whole.MatchString(s.Path) { // a variable alone, such as a Location, has the base path already
+		uri = x.Base().EscapedPath() + uri
+	}
+	request := exchange.Request{Method: s.Method, Route: s.Path, URI: uri, Header: map[string]string{}}
 	for name, value := range s.headers {
 		request.Header[name] = value.fill(values)
 		if !httpguts.ValidHeaderFieldValue(request.Header[name]) {

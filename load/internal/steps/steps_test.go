@@ -191,6 +191,7 @@ func serve(t *testing.T) string {
 	mux.HandleFunc("/whole", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+r.Host+"/json?a=b%2Fc", 301)
 	})
+	mux.HandleFunc("/api/v2/deep", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
 	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -283,6 +284,16 @@ func TestLocations(t *testing.T) {
 		}
 	}
 	if err := follow("/away", 302); err == nil || !strings.Contains(err.Error(), `"http://elsewhere.example/" leads away from the target`) {
+		t.Error(err)
+	}
+}
+
+// A path follows the base path of its endpoint. A location has it already.
+func TestBasePaths(t *testing.T) {
+	first, second := get("/deep"), get("${n}")
+	first.Status, first.Take = []int{301}, take(Source{Header: "Location"})
+	second.Equal = map[string]json.RawMessage{"/a/id": raw(`"x/1"`)}
+	if _, err := run(t, plan(t, first, second), target.REST, serve(t)+"/api/v2"); err != nil {
 		t.Error(err)
 	}
 }

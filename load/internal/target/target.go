@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"hopwise/load/internal/choice"
@@ -67,7 +68,7 @@ var plans = []Plan{Best, Naive, Streaming}
 // MaxConnections is the most client connections.
 const MaxConnections = 1024
 
-// Target is one running topology.
+// Target is one running topology. Versions of TLS are 1.3 if they are empty.
 type Target struct {
 	Topology      string              `json:"topology"`
 	Trial         string              `json:"trial"`
@@ -89,6 +90,10 @@ type Target struct {
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
 	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // of one journey, from its start; 0 for the generator's default
 	Visit         link.Visit          `json:"visit,omitempty"`          // of all channels; warm if it is empty
+	ClientKey     string              `json:"client_key,omitempty"`
+	ClientCert    string              `json:"client_certificate,omitempty"` // PEM file; empty to show servers no certificate
+	TLSMin        string              `json:"tls_min,omitempty"`            // 1.2 or 1.3
+	TLSMax        string              `json:"tls_max,omitempty"`
 }
 
 // Timeout is the time limit of one journey, from its start; 0 for the generator's default.
@@ -122,6 +127,9 @@ func (t Target) Emulated() (map[Channel]link.Network, error) {
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
 	URL      string   `json:"url"` // base URL of the edge, or without one of the channel's gateway; of framed Thrift, one service's
+
+	// Socket is the path of the Unix socket that stands for the URL's host and port. It is empty for TCP.
+	Socket string `json:"socket,omitempty"`
 
 	// Services are the "host:port" of each service's replicas, by its name; of framed Thrift only, which has no edge.
 	Services map[string][]string `json:"services,omitempty"`
@@ -195,17 +203,17 @@ func (t Target) check() error {
 			}
 			continue
 		}
-		if !entry.at(scheme) {
+		if !entry.at(scheme, false) {
 			return fmt.Errorf("entry %s: url %q is not of the form %s://host:port, as it must be %s ca_certificate", channel, entry.URL, scheme, why)
 		}
 	}
 	return nil
 }
 
-// at says whether an entry is entered at a base URL of the scheme.
-func (e Entry) at(scheme string) bool {
+// at says whether an entry is entered at a base URL of the scheme, which may have a path.
+func (e Entry) at(scheme string, path bool) bool {
 	u, err := url.Parse(e.URL)
-	return err == nil && u.Scheme == scheme && u.Host != "" && u.Path == ""
+	return err == nil && u.Scheme == scheme && u.Host != "" && (u.Path == "" || path && !strings.HasSuffix(u.Path, "/"))
 }
 
 // checkEndpoints checks where the steps of a target go that is not the shop.
@@ -221,8 +229,11 @@ func (t Target) checkEndpoints() error {
 		if err := choice.Check(endpoint.Protocol, []Protocol{REST, GRPC}, "protocol", "protocols"); err != nil {
 			return fmt.Errorf("endpoint %s: %w", name, err)
 		}
-		if !endpoint.at(scheme) {
-			return fmt.Errorf("endpoint %s: url %q is not of the form %s://host:port", name, endpoint.URL, scheme)
+		if endpoint.Socket != "" && len(t.Networks) > 0 {
+			return fmt.Errorf("endpoint %s: networks are emulated for TCP, and %s is a Unix socket", name, endpoint.Socket)
+		}
+		if !endpoint.at(scheme, endpoint.Protocol == REST) {
+			return fmt.Errorf("endpoint %s: url %q is not of the form %s://host:port, with a path for %s only", name, endpoint.URL, scheme, REST)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (a *Authority) Issue(t testing.TB, host string, until time.Time) tls.Certif
 	t.Helper()
 	template := x509.Certificate{
 		SerialNumber: big.NewInt(2), NotBefore: until.Add(-2 * time.Hour), NotAfter: until,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		template.IPAddresses = []net.IP{ip}
@@ -58,6 +58,25 @@ func (a *Authority) Write(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// WritePair writes a certificate and its key in PEM form and returns their paths.
+func WritePair(t testing.TB, shown tls.Certificate) (certificate, key string) {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(shown.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, key = filepath.Join(t.TempDir(), "client.pem"), filepath.Join(t.TempDir(), "client.key")
+	for path, block := range map[string]*pem.Block{
+		certificate: {Type: "CERTIFICATE", Bytes: shown.Certificate[0]},
+		key:         {Type: "PRIVATE KEY", Bytes: der},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certificate, key
 }
 
 // sign signs a certificate for a new key; with that key itself if there is no other.

@@ -60,7 +60,7 @@ def test_a_target_with_tls(
     target = tmp_path / "edge.yaml"
     target.write_text(
         f"name: edge\ntargets: {{edge: {{endpoints: {{web: '{scheme}://{address}'}}}}}}\n"
-        f"http: 2\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
+        f"http: 2\ntls: {{ca: {shop.ca_certificate}}}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
         encoding="utf-8",
     )
     loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--strict", "off", "--json"]

@@ -5,12 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from experiment.errors import UsageError
-from experiment.own_target.addresses import require_mine
+from experiment.own_target.addresses import entries_of, require_mine
 from experiment.own_target.file import TargetFile, read_target
 from experiment.own_target.steps import steps_of
+from experiment.own_target.tls import tls_of
 from mesh.paths import ROOT
+from mesh.sidecars.certificates import Certificate, issue, make_authority
 
 EXAMPLE = ROOT / "docs" / "example" / "target" / "library.yaml"
 SMALL = """\
@@ -145,8 +155,28 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ),
         ("http: GET", "at: api\n        http: GET", "'api' is no endpoint for HTTP; those are: web"),
         ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: with an endpoint for gRPC; those are: none"),
-        ("http://127.0.0.1:8000", "127.0.0.1:8000", "give scheme://host:port, with one of http, https, grpc, grpcs"),
-        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1", "is not valid; give scheme://host:port"),
+        ("http://127.0.0.1:8000", "127.0.0.1:8000", "is not valid; give http://host:port, with a base path if there"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1?a=1", "is not valid; give http://host:port"),
+        ("http://127.0.0.1:8000", "grpc://127.0.0.1:8000/v1", "is not valid; give http://host:port"),
+        ("http://127.0.0.1:8000", "http+unix:app.sock", "is not valid; give http://host:port"),
+        ("http://127.0.0.1:8000", f"http+unix:/{'a' * 107}", "A Unix socket has its absolute path: http+unix:/path or"),
+        (
+            "name: small",
+            "name: small\nkeep_alive: off\nnetworks: wifi",
+            "small.yaml:2: keep_alive: off needs visit: first",
+        ),
+        (
+            'web: "http://127.0.0.1:8000"}}',
+            'web: "http+unix:/a"}}\nnetworks: wifi',
+            "small.yaml:4: networks: are emulated for TCP, and an endpoint is a Unix socket",
+        ),
+        ("name: small", "name: small\ntls: {key: a.pem}", "small.yaml:2: tls: certificate and key go together"),
+        ("name: small", "name: small\ntls: {max_version: 1.1}", "tls.max_version: '1.1' is unknown; did you mean"),
+        (
+            "name: small",
+            "name: small\ntls: {min_version: 1.3, max_version: '1.2'}",
+            "tls: min_version is above max_version",
+        ),
         (
             "name: small",
             "name: small\ntimeout: 1m",
@@ -202,6 +232,65 @@ def test_what_is_wrong_with_a_table(tmp_path: Path, rows: str, said: str) -> Non
 def test_numbers_are_what_the_table_says(tmp_path: Path) -> None:
     steps = steps_of(written(tmp_path, SMALL, "id\n12345678901234567890123\n-0.10\n1e2\n"))
     assert steps["tables"]["users"]["rows"] == [[12345678901234567890123], [-0.1], [100.0]]
+
+
+def test_what_the_generator_is_given_of_endpoints(tmp_path: Path) -> None:
+    endpoints = {"api": "https://localhost:8443/api/v2/", "app": "http+unix:/run/app.sock", "rpc": "grpc+unix:/run/rpc"}
+    assert entries_of(endpoints) == {
+        "api": {"protocol": "rest", "url": "https://localhost:8443/api/v2"},
+        "app": {"protocol": "rest", "url": "http://unix-1.localhost:80", "socket": "/run/app.sock"},
+        "rpc": {"protocol": "grpc", "url": "http://unix-2.localhost:80", "socket": "/run/rpc"},
+    }
+    require_mine(written(tmp_path, SMALL.replace("http://127.0.0.1:8000", "http+unix:/run/app.sock")), [])
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Certificate:
+    """A client's certificate and key."""
+    return issue(make_authority(tmp_path / "ca"), ["client"], tmp_path / "client")
+
+
+ENCRYPTED = SMALL.replace("http://", "https://")
+
+
+def test_a_client_s_certificate(tmp_path: Path, pair: Certificate) -> None:
+    tls = f"tls: {{ca: ca/root-cert.pem, certificate: {pair.chain}, key: {pair.key}, max_version: 1.2}}\n"
+    assert tls_of(written(tmp_path, tls + ENCRYPTED)) == {
+        "ca_certificate": str(tmp_path / "ca" / "root-cert.pem"),
+        "tls_min": "1.2",
+        "tls_max": "1.2",
+        "client_certificate": str(pair.chain),
+        "client_key": str(pair.key),
+    }
+
+
+def test_without_encryption_nothing_is_said_of_it(tmp_path: Path) -> None:
+    assert tls_of(written(tmp_path, SMALL)) == {}
+    with pytest.raises(UsageError, match="goes with endpoints of https and grpcs; there are none"):
+        tls_of(written(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
+
+
+@pytest.mark.parametrize(
+    ("tls", "said"),
+    [
+        ("ca: none.pem", "small.yaml:1: tls.ca: none.pem cannot be read: No such file or directory"),
+        ("ca: KEY", "tls.ca: KEY has no certificate in PEM form"),
+        ("certificate: KEY, key: KEY", "tls.certificate: KEY and KEY are no certificate with its private key"),
+        ("certificate: CHAIN, key: other.pem", "are no certificate with its private key, both in PEM form"),
+        ("certificate: CHAIN, key: locked.pem", "tls.key: locked.pem is encrypted; give a key without a password"),
+    ],
+)
+def test_a_certificate_or_key_that_cannot_be_used(tmp_path: Path, pair: Certificate, tls: str, said: str) -> None:
+    key = load_pem_private_key(pair.key.read_bytes(), None)
+    form = Encoding.PEM, PrivateFormat.PKCS8
+    (tmp_path / "locked.pem").write_bytes(key.private_bytes(*form, BestAvailableEncryption(b"x")))
+    (tmp_path / "other.pem").write_bytes(generate_private_key(SECP256R1()).private_bytes(*form, NoEncryption()))
+    for word, file in {"CHAIN": pair.chain, "KEY": pair.key}.items():
+        tls, said = tls.replace(word, str(file)), said.replace(word, str(file))
+    with pytest.raises(UsageError) as refused:
+        tls_of(written(tmp_path, f"tls: {{{tls}}}\n" + ENCRYPTED))
+    assert said in str(refused.value)
+    assert pair.key.read_text().splitlines()[1] not in str(refused.value)
 
 
 def test_only_this_machine_is_loaded_unless_its_owner_says_so(tmp_path: Path) -> None:
