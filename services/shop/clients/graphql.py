@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing
 from functools import partial
 from types import GenericAlias
-from typing import Generic, ParamSpec, TypeVar, cast, get_args, get_origin
+from typing import Generic, TypeVar, cast, get_args, get_origin
 
 import msgspec
 import orjson
@@ -16,15 +16,12 @@ import orjson
 from shop.clients.graphql_documents import CallDocument
 from shop.clients.http_channel import HttpChannel, HttpRequest
 from shop.clients.pages import pages
-from shop.contract.calls import Call, Service
+from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.graphql import ROWS_A_PAGE, camel
 from shop.contract.methods import EXPECTED, UNREADABLE, Kind, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.error_codes import error_for_code
 
-P = TypeVar("P")
-Q = ParamSpec("Q")
-R = TypeVar("R", covariant=True)
 T = TypeVar("T")
 
 PATH = "/graphql"

@@ -5,20 +5,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
-from typing import ParamSpec, TypeVar
 
 from google.protobuf.message import Message
 from grpc.aio import UnaryStreamMultiCallable, UnaryUnaryMultiCallable
 
-from shop.contract.calls import Call, Service
+from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.wire import Codec, protobuf_codec, requests
 from shop.platform.grpc.client import Peer, grpc_channel
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.tracing import TracedMethod
-
-P = TypeVar("P")
-Q = ParamSpec("Q")
-R = TypeVar("R", covariant=True)
 
 CLOSE_LIMIT_S = 1.0
 

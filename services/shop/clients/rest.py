@@ -8,23 +8,19 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from types import GenericAlias
-from typing import Generic, ParamSpec, TypeVar, cast, get_args
+from typing import Generic, cast, get_args
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from shop.clients.http_channel import HttpAnswer, HttpChannel, HttpRequest
 from shop.clients.pages import pages
-from shop.contract.calls import Call, Service
+from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
 from shop.platform.error_codes import error_for_code
 from shop.platform.validation import matching
 from shop.values.page import Page
-
-P = TypeVar("P")
-Q = ParamSpec("Q")
-R = TypeVar("R", covariant=True)
 
 PROBLEM = "application/problem+json"
 JSON = {"content-type": "application/json"}

@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Generic
 
 import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel, HttpRequest
 from shop.clients.pages import pages
-from shop.contract.calls import Call, Service
+from shop.contract.calls import Call, P, Q, R, Service
 from shop.contract.methods import PortMethod
 from shop.contract.wire import Codec, thrift_codec, thrift_stubs
 from shop.errors import Internal, ShopError, away, late
@@ -46,9 +46,6 @@ from shop.platform.thrift.server import LENGTH
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters, Timing
 
-P = TypeVar("P")
-Q = ParamSpec("Q")
-R = TypeVar("R", covariant=True)
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,10 +9,8 @@ from types import GenericAlias
 from typing import (
     Generic,
     NamedTuple,
-    ParamSpec,
     TypeAlias,
     TypeGuard,
-    TypeVar,
     cast,
     get_args,
     get_origin,
@@ -21,14 +19,11 @@ from typing import (
 
 import msgspec
 
-from shop.contract.calls import Call, Service
+from shop.contract.calls import Call, Q, R, Service
 from shop.contract.wire import protobuf_codec, requests
 from shop.errors import InvalidArgument
 from shop.values.page import Page
 from shop.values.product import ProductReviews, Review
-
-Q = ParamSpec("Q")
-R = TypeVar("R", covariant=True)
 
 EXPECTED = "expected"
 """Parameter of a conditional change: the resource as the caller read it."""

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from shop.platform.grpc.handlers import Around
 
 
+_ADAPTERS = {
+    "grpc": "shop.platform.grpc.server",
+    "graphql": "shop.platform.graphql.service",
+    "thrift": "shop.platform.thrift.server",
+    "thrift_entrance": "shop.platform.thrift.server",
+    "thrift_json": "shop.platform.thrift.over_http",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A service that is offered over every protocol.
@@ -121,15 +130,9 @@ def import_adapters(service: str, config: ServiceConfig) -> None:
         ConfigError: No protocol is to be served.
     """
     for protocol in listening(config):
-        if protocol == "rest":
-            importlib.import_module(f"shop.{service}.rest")
-        if protocol == "graphql":
-            importlib.import_module("shop.platform.graphql.service")
-        importlib.import_module("shop.platform.grpc.server" if protocol == "grpc" else "shop.platform.http.server")
-        if protocol.startswith("thrift"):
-            importlib.import_module("shop.platform.thrift.server")
-        if protocol == "thrift_json":
-            importlib.import_module("shop.platform.thrift.over_http")
+        importlib.import_module(f"shop.{service}.rest" if protocol == "rest" else _ADAPTERS[protocol])
+        if protocol != "grpc":
+            importlib.import_module("shop.platform.http.server")
 
 
 async def run_servers(config: ServiceConfig, offer: Offer, runtime: Runtime) -> None:
