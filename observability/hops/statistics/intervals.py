@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,13 +84,20 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
     Returns:
         Lower and upper end, each None where the sample is too small for it.
     """
-    values = np.asarray(sample, dtype=np.float64)
+    values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:
         return (None, None)
+    low, high = _ranks(values.size, share)
+    return float(values[low]) if low >= 0 else None, float(values[high]) if high < values.size else None
+
+
+@cache
+def _ranks(count: int, share: float) -> tuple[int, int]:
+    """Indices of the order statistics that enclose a percentile; out of range where there is none."""
     from scipy import stats  # not at the top: what reads traces has no scipy
 
-    test: Any = stats.quantile_test(values, p=share)
-    return _ends(test.confidence_interval(confidence_level=CONFIDENCE))
+    outside = (1 - CONFIDENCE) / 2
+    return int(stats.binom.ppf(outside, count, share)) - 1, int(stats.binom.isf(outside, count, share))
 
 
 def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
