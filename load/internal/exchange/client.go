@@ -53,6 +53,8 @@ type Client struct {
 	entrances     map[string]*Entrance
 	sockets       map[string]string // path of the Unix socket that is dialled for host and port
 	next          atomic.Uint64
+
+	acceptEncoding []string // of HTTP's answers
 }
 
 // Entrance is an address at which channels enter.
@@ -86,7 +88,10 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
-	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, sockets: map[string]string{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh, own: ownOf(t)}
+	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, sockets: map[string]string{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh, own: ownOf(t), acceptEncoding: acceptGzip}
+	if t.Uncompressed {
+		c.acceptEncoding = acceptIdentity
+	}
 	if c.fresh {
 		connections = counts{http: 1, grpc: 1} // which only show that the entrances answer
 	}

@@ -128,12 +128,15 @@ func sendOnce(request *http.Request) {
 	}
 }
 
+const gzipEncoding = "gzip"
+
 // Values that all requests share; a header of a request is never changed once it is sent.
 var (
-	acceptJSON  = []string{"application/json"}
-	acceptGzip  = []string{"gzip"}
-	userAgent   = []string{"shopload"}
-	contentJSON = []string{"application/json"}
+	acceptJSON     = []string{"application/json"}
+	acceptGzip     = []string{gzipEncoding}
+	acceptIdentity = []string{"identity"}
+	userAgent      = []string{"shopload"}
+	contentJSON    = []string{"application/json"}
 )
 
 func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *http.Request {
@@ -146,7 +149,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 		Host:       x.at.host,
 		Header: http.Header{
 			"Accept":          acceptJSON,
-			"Accept-Encoding": acceptGzip,
+			"Accept-Encoding": x.at.client.acceptEncoding,
 			"Traceparent":     {traceparent},
 			"User-Agent":      userAgent,
 		},
@@ -193,7 +196,7 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 	switch strings.ToLower(encoding) {
 	case "", "identity":
 		return body, nil
-	case "gzip", "x-gzip":
+	case gzipEncoding, "x-gzip":
 		reader, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/encoding/gzip" // channels accept it; services compress where a setting says so
 	"google.golang.org/grpc/metadata"
 
 	"hopwise/load/internal/telemetry"
@@ -150,7 +151,7 @@ type rpc struct {
 	once     sync.Once
 }
 
-// channel returns what carries the RPC: the channels in turn, or one of its own, whose connection is open.
+// channel returns what carries the RPC: the channels in turn, or a separate one, whose connection is open.
 func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
 	at := r.x.at
 	if !at.client.fresh {

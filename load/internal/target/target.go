@@ -86,6 +86,7 @@ type Target struct {
 	Fresh         bool                `json:"fresh,omitempty"`          // whether each request has a connection of its own; else they share Connections
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers keep answers, and ask whether they have changed
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
+	Uncompressed  bool                `json:"uncompressed,omitempty"`   // whether answers over HTTP come without gzip
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
 	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // of one journey, from its start; 0 for the generator's default

@@ -83,6 +83,7 @@ class Surroundings:
         cache: What is read before the database; None for no cache.
         metrics: Whether every process measures what it does.
         admission: Whether processes that clients reach refuse what is too much for them.
+        compression: Whether processes that clients reach compress messages of gRPC.
         measured: Whether the project's own programs run with what an experiment needs.
     """
 
@@ -102,6 +103,7 @@ class Surroundings:
     cache: Cache | None = None
     metrics: bool = False
     admission: bool = False
+    compression: bool = False
     measured: bool = True
 
 
@@ -172,6 +174,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     # Elsewhere there are only calls from inside, which are never refused.
     if around.admission and (service in GATEWAYS or service in topology.exposed):
         env["SHOP_ADMISSION"] = "on"
+    if around.compression and service in topology.exposed:
+        env["SHOP_GRPC_COMPRESSION"] = "on"
     if around.measured or service in topology.programs:
         env |= measurement(component, around)
     return {**env, **around.extra.get(component, {})}

@@ -154,6 +154,7 @@ def target_document(
         **({} if switches.reuse == "on" else {"fresh": True}),
         **({"cache": True} if switches.client_cache == "on" else {}),
         **({} if switches.persisted == "on" else {"texts": True}),
+        **({"uncompressed": True} if switches.compression == "off" else {}),
         "plan": topology.plan.value,
         **({"apart": switches.apart} if switches.apart else {}),
         **({"urgent": True} if switches.admission == "on" else {}),

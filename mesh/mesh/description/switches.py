@@ -229,6 +229,11 @@ class Switches:
         choice("Whether clients send GraphQL documents by their hashes, or off, as texts in each request", "on", "off"),
         layer="clients",
     )
+    compression: str = entry(
+        "json",
+        choice("What clients accept compressed, JSON alone, nothing, or gRPC's messages too", "json", "off", "all"),
+        layer="clients",
+    )
     client_cache: str = entry(
         "off",
         choice("Whether clients keep answers, and ask whether they have changed", "off", "on"),

@@ -325,6 +325,7 @@ class System(Run):
             cache=self._cache,
             metrics=self.switches.metrics == "on",
             admission=self.switches.admission == "on",
+            compression=self.switches.compression == "all",
         )
         told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
         write_json(self.target, told)

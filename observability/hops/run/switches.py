@@ -30,6 +30,7 @@ DEFAULTS: Switches = {
     "load_nodes": 1,
     "reuse": "on",
     "persisted": "on",
+    "compression": "json",
     "client_cache": "off",
     "payload": "1KB",
 }

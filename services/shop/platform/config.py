@@ -159,6 +159,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     bank_delay_ms: Annotated[int, whole, 0, 60_000] = 0  # how long the simulated bank takes.
     admission: Switch = False  # refuse requests when overloaded.
     drain_s: Annotated[int, whole, 0, 60] = 0  # how long HTTP clients have to leave before the process ends.
+    grpc_compression: Switch = False  # compress messages of gRPC for clients that accept gzip.
     connection_age_s: Annotated[int, whole, 0, 3_600] = 0  # age at which gRPC clients connect anew; 0 for never.
     edge_identity: str | None = None  # SPIFFE ID of the edge, whose calls come from outside; None without mTLS.
     page_token_key: Annotated[bytes, str.encode] = DEFAULT_KEY

@@ -96,10 +96,11 @@ def _server(
     service = offer.service
     if protocol == "grpc":
         from shop.platform.grpc.handlers import handlers_of
-        from shop.platform.grpc.server import grpc_server
+        from shop.platform.grpc.server import grpc_server, options
 
         handlers = {service.full_name: handlers_of(service, use_cases, offer.around)}
-        return grpc_server(listen, handlers, incoming, config.connection_age_s, config.reflection)
+        of_config = options(config.connection_age_s, compresses=config.grpc_compression)
+        return grpc_server(listen, handlers, incoming, of_config, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
         from shop.platform.thrift.processor import Processor
         from shop.platform.thrift.server import framed_server

@@ -119,6 +119,7 @@ def _surroundings(
         encrypted=switches.encrypted,
         tracing=switches.tracing,
         admission=switches.admission == "on",
+        compression=switches.compression == "all",
         metrics=switches.metrics == "on",
     )
 

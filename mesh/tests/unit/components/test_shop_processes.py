@@ -183,6 +183,13 @@ def test_only_what_clients_reach_refuses_requests(topology: str, refusing: set[s
     assert not any("SHOP_ADMISSION" in environment(name, replace(several, admission=False)) for name in names)
 
 
+def test_services_that_clients_reach_compress_messages() -> None:
+    several = replace(around(), topology=load_topology("grpc"), compression=True)
+    packing = [name for name in several.topology.components if "SHOP_GRPC_COMPRESSION" in environment(name, several)]
+    assert packing == [name for name in SERVICES if name in several.topology.exposed]
+    assert "SHOP_GRPC_COMPRESSION" not in environment("product", replace(several, compression=False))
+
+
 def test_a_gateway_has_every_peer_and_no_database() -> None:
     env = environment("rest-gateway", around())
     assert env["SHOP_LISTEN_HTTP"] == "127.0.0.1:30011"

@@ -97,6 +97,7 @@ def test_empty_stands_for_the_default() -> None:
         ("reuse", "no", "reuse=no is unknown; valid: on, off"),
         ("updates", "yes", "updates=yes is unknown; valid: off, on"),
         ("persisted", "0", "persisted=0 is unknown; valid: on, off"),
+        ("compression", "on", "compression=on is unknown; valid: json, off, all"),
         ("client_cache", "yes", "client_cache=yes is unknown; valid: off, on"),
         ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, notification, "),
         ("delay", "edge:2ms", "edge is an unknown component"),

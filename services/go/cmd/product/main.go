@@ -26,6 +26,8 @@ func serve(ctx context.Context, p process.Parts) error {
 	}
 	defer pool.Close()
 	rules := access.RulesOf(pb.File_shop_product_v1_product_proto)
-	g := &guard.Guard{Authenticator: p.Authenticator, Rules: rules, Delay: p.Config.Delay}
+	g := &guard.Guard{
+		Authenticator: p.Authenticator, Rules: rules, Compresses: p.Config.Compression == "on", Delay: p.Config.Delay,
+	}
 	return server.Serve(ctx, p.Config, pb.ProductService_ServiceDesc, product.New(pool, p.Config.PageTokenKey), g, p.Tracing)
 }

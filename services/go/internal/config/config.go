@@ -58,6 +58,7 @@ type Config struct {
 	Loaders       string        `env:"SHOP_GRAPHQL_LOADERS"`
 	Delay         time.Duration `env:"SHOP_DELAY_US"`
 	ConnectionAge time.Duration `env:"SHOP_CONNECTION_AGE_S"`
+	Compression   string        `env:"SHOP_GRPC_COMPRESSION, default=off"`
 	// PageTokenKey is no secret by default: it keeps clients from building page tokens.
 	PageTokenKey []byte `env:"SHOP_PAGE_TOKEN_KEY, default=hopwise page tokens"`
 	AwaitStdin   string `env:"SHOP_AWAIT_STDIN, default=off"`
@@ -79,6 +80,7 @@ func rulesOf(component string) map[string]rule {
 		"SHOP_DATABASE_POOL":    whole(1, 200, ""),
 		"SHOP_DELAY_US":         whole(0, 1_000_000, "us"),
 		"SHOP_CONNECTION_AGE_S": whole(0, 3_600, "s"),
+		"SHOP_GRPC_COMPRESSION": choice("off", "on"),
 	}
 }
 

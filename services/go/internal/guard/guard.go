@@ -6,14 +6,17 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/shoperr"
@@ -29,12 +32,15 @@ const (
 	longestWait = 30 * time.Second // of any caller
 	work        = 0.95             // share of it after which the work is to be done
 	readLimit   = 20 * time.Second // a client's, to make room for the next message of a stream
+
+	smallestPacked = 1024 // bytes of an answer; smaller ones gain nothing
 )
 
 // Guard stands before the methods that its rules name, and lets all others through: health and reflection.
 type Guard struct {
 	Authenticator *access.Authenticator
 	Rules         access.Rules
+	Compresses    bool          // whether answers are compressed for clients that accept gzip
 	Delay         time.Duration // before the work of every request, for proofs of the measurement
 }
 
@@ -51,7 +57,17 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 		answer, err = handler(ctx, request)
 		return err
 	})
+	if message, ok := answer.(proto.Message); ok && proto.Size(message) >= smallestPacked {
+		g.pack(ctx)
+	}
 	return answer, err
+}
+
+// pack has answers compressed if the client accepts that.
+func (g *Guard) pack(ctx context.Context) {
+	if accepted, err := grpc.ClientSupportedCompressors(ctx); g.Compresses && err == nil && slices.Contains(accepted, gzip.Name) {
+		_ = grpc.SetSendCompressor(ctx, gzip.Name) // fails only outside of a call
+	}
 }
 
 // Stream guards methods that answer with a stream.
@@ -62,6 +78,7 @@ func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamSe
 	}
 	ctx, cancel := limited(stream.Context())
 	defer cancel()
+	g.pack(stream.Context())
 	return g.guarded(ctx, rule.GetAccess(), func() error { return handler(server, &limitedStream{stream, ctx}) })
 }
 

@@ -3,14 +3,20 @@ package guard
 import (
 	"context"
 	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/access"
@@ -43,6 +49,48 @@ func reason(s *status.Status) string {
 		}
 	}
 	return ""
+}
+
+type sizes struct{ raw, packed atomic.Int64 }
+
+func (s *sizes) HandleRPC(_ context.Context, event stats.RPCStats) {
+	if payload, ok := event.(*stats.InPayload); ok {
+		s.raw.Store(int64(payload.Length))
+		s.packed.Store(int64(payload.CompressedLength))
+	}
+}
+func (*sizes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*sizes) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*sizes) HandleConn(context.Context, stats.ConnStats)                       {}
+
+func TestAnswersAreCompressedWhereTheSettingSaysSo(t *testing.T) {
+	for _, compresses := range []bool{false, true} {
+		g := guarding(t)
+		g.Compresses = compresses
+		answer := func(_ any, stream grpc.ServerStream) error {
+			return stream.SendMsg(wrapperspb.String(strings.Repeat("a", 4096)))
+		}
+		server := grpc.NewServer(grpc.StreamInterceptor(g.Stream), grpc.UnknownServiceHandler(answer))
+		defer server.Stop()
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = server.Serve(listener) }()
+		var got sizes
+		client, err := grpc.NewClient(
+			listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStatsHandler(&got))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if err := client.Invoke(t.Context(), method, wrapperspb.String(""), wrapperspb.String("")); err != nil {
+			t.Fatal(err)
+		}
+		if packed := got.packed.Load() < got.raw.Load(); packed != compresses {
+			t.Errorf("with %v, %d bytes for %d", compresses, got.packed.Load(), got.raw.Load())
+		}
+	}
 }
 
 func TestCallersAreToldNothingOfTheInside(t *testing.T) {

@@ -175,4 +175,6 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         # By default, addresses that have changed are looked up no earlier than 30 s after the last time.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+        # Components are near each other and accept no compression, over HTTP neither: 1 is the bit of identity.
+        ("grpc.compression_enabled_algorithms_bitset", 1),
     ]

@@ -21,6 +21,8 @@ SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
 GRACE_S = 3.0
+LOW = 1
+"""gRPC's level of compression that takes the least time."""
 OPTIONS: tuple[tuple[str, int], ...] = (
     # Without this a second process on the same port would silently share its calls.
     ("grpc.so_reuseport", 0),
@@ -31,9 +33,16 @@ OPTIONS: tuple[tuple[str, int], ...] = (
 )
 
 
-def options(connection_age_s: int) -> list[tuple[str, int]]:
-    """Returns the server's options; for the argument see `grpc_server`."""
-    return [*OPTIONS, *([("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else [])]
+def options(connection_age_s: int = 0, *, compresses: bool = False) -> list[tuple[str, int]]:
+    """Returns the server's options.
+
+    Args:
+        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
+            undisturbed, and it looks its servers up again.
+        compresses: Whether messages are compressed for clients that accept gzip, where that makes them smaller.
+    """
+    aged = [("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else []
+    return [*OPTIONS, *aged, *([("grpc.default_compression_level", LOW)] if compresses else [])]
 
 
 @asynccontextmanager
@@ -41,18 +50,17 @@ async def grpc_server(
     listen: str,
     handlers: Mapping[str, Handlers],
     incoming: Incoming,
-    connection_age_s: int = 0,
+    server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
     """Runs a gRPC server until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`.
 
     Args:
         handlers: Make the methods to serve, by the full names of their services.
-        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
-            undisturbed, and it looks its servers up again.
+        server_options: As `options` gives them; those of its defaults if there are none.
         described: Names of the components whose services reflection lists in addition.
     """
-    server = grpc.aio.server(options=options(connection_age_s))
+    server = grpc.aio.server(options=options() if server_options is None else server_options)
     for service, make in handlers.items():
         server.add_registered_method_handlers(service, make(incoming))
     checks = health.aio.HealthServicer()

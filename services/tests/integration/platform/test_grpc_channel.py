@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import struct
 from pathlib import Path
 
+import grpc
 import pytest
 from grpc._cython import cygrpc
+from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, PingAckReceived
+from h2.events import ConnectionTerminated, DataReceived, PingAckReceived, RequestReceived, ResponseReceived
 
 from shop.platform.access.rules import Authenticator
 from shop.platform.grpc.client import _options
@@ -25,7 +28,11 @@ PINGS = 6
 def test_grpc_knows_every_option() -> None:
     # An option that it does not know is ignored without a word; its names stand in the library as they are.
     library = Path(cygrpc.__file__).read_bytes()
-    unknown = [name for name, _ in (*options(1), *_options(SERVICE, ["GetProduct"])) if name.encode() not in library]
+    unknown = [
+        name
+        for name, _ in (*options(1, compresses=True), *_options(SERVICE, ["GetProduct"]))
+        if name.encode() not in library
+    ]
     assert unknown == []
 
 
@@ -47,6 +54,62 @@ def test_servers_allow_the_pings_that_channels_send() -> None:
     client, server = dict(_options(SERVICE, [])), dict(OPTIONS)
     assert client["grpc.keepalive_time_ms"] > server["grpc.http2.min_ping_interval_without_data_ms"]
     assert client["grpc.keepalive_permit_without_calls"] == server["grpc.keepalive_permit_without_calls"] == 1
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("compresses", "accepted", "used"),
+    [(True, "identity,gzip", "gzip"), (True, "identity", "identity"), (False, "identity,gzip", "identity")],
+)
+async def test_messages_are_compressed_for_clients_that_accept_it(compresses: bool, accepted: str, used: str) -> None:
+    method = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+    message = ServerReflectionRequest(file_containing_symbol=SERVICE).SerializeToString()
+    incoming = Incoming(Authenticator(None, trusts_inside=True))
+    async with grpc_server("127.0.0.1:0", {}, incoming, options(compresses=compresses)) as address:
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        link = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+        link.initiate_connection()
+        call = {":method": "POST", ":scheme": "http", ":authority": address, ":path": method, "te": "trailers"}
+        call |= {"content-type": "application/grpc", "grpc-accept-encoding": accepted}
+        link.send_headers(1, call.items())
+        link.send_data(1, struct.pack(">BI", 0, len(message)) + message, end_stream=True)
+        writer.write(link.data_to_send())
+        headers, body = {}, b""
+        async with asyncio.timeout(5):
+            while not body:
+                for event in link.receive_data(await reader.read(65536)):
+                    if isinstance(event, ResponseReceived):
+                        headers = dict(event.headers)
+                    elif isinstance(event, DataReceived):
+                        body += event.data
+                writer.write(link.data_to_send())
+        writer.close()
+    assert headers.get("grpc-encoding", "identity") == used
+    assert body[0] == (used == "gzip")
+
+
+@pytest.mark.integration
+async def test_components_accept_no_compression() -> None:
+    accepted: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
+        link.initiate_connection()
+        while not accepted.done():
+            writer.write(link.data_to_send())
+            for event in link.receive_data(await reader.read(65536)):
+                if isinstance(event, RequestReceived):
+                    accepted.set_result(dict(event.headers)["grpc-accept-encoding"])
+        writer.close()
+
+    server = await asyncio.start_server(listen, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=_options(SERVICE, [])) as channel:
+        call = channel.unary_unary(f"/{SERVICE}/GetProduct")(b"", timeout=5)
+        async with asyncio.timeout(5):
+            assert await accepted == "identity"
+        call.cancel()
 
 
 @pytest.mark.integration
