@@ -23,6 +23,7 @@ from experiment.trial.outcome import VEGETA, Trial
 from experiment.trial.run import run_trial
 from hops.conclusions.wording import programs_text
 from hops.gates.limits import gate_name
+from hops.gates.machine_speed import with_speed_gates
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import NOISY, VALID
@@ -174,7 +175,7 @@ class Blocks:
     ) -> TrialRecord:
         """Runs a trial until it is finished, and again while a gate fails, as often as `retry` says."""
         record = self._files.record(planned.name)
-        while record is None or (failing_gates(record["gates"]) and record["attempt"] <= retry):
+        while record is None or (failing_gates(self._judge(record)["gates"]) and record["attempt"] <= retry):
             attempt = 1 if record is None else record["attempt"] + 1
             check_room(self._folder.path)
             began = time.monotonic()
@@ -182,9 +183,14 @@ class Blocks:
                 record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in self._checked)
             self._durations_s.append(time.monotonic() - began)
             if report:
-                report(record)
+                report(self._judge(record))
         self._checked.add(planned.arm.label)
         return record
+
+    def _judge(self, record: TrialRecord) -> TrialRecord:
+        """A finished trial with the gate on its speed, by the trials so far."""
+        trials = with_speed_gates(self._files.records())
+        return next(one for one in trials if _attempt_of(one) == _attempt_of(record))
 
     def _warn_of_noise(self, record: TrialRecord, trials: int) -> None:
         """Says once that the machine disturbs a long run, if all of its first trials are NOISY."""
@@ -247,6 +253,7 @@ class Blocks:
         records = self._files.records()
         for record in records:
             record["used"] &= f"{record['block']}-{record['topology']}" in planned_names
+        records = with_speed_gates(records)
         self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
         self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
 
@@ -369,6 +376,10 @@ def trial_name(run: str, trial: str) -> str:
 
 def _title(planned: Planned, number: int, of: int) -> str:
     return f"{number}/{of} {planned.arm.label}, block {planned.block}"
+
+
+def _attempt_of(record: TrialRecord) -> tuple[int, str, int]:
+    return record["block"], record["topology"], record["attempt"]
 
 
 def _verdict(record: TrialRecord) -> str:

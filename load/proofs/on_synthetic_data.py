@@ -15,6 +15,7 @@ from proofs.meetings import meetings_view, prove_meetings
 from proofs.power import CELLS, measure_power, power_view
 from proofs.precision import precision_view, prove_precision
 from proofs.siblings import prove_siblings, siblings_view
+from proofs.speeds import prove_speeds, speeds_view
 from proofs.trace_sets import prove_trace_sets, sets_view
 from proofs.turns import prove_turns, turns_view
 from synthetic.waits import CAUSES
@@ -87,6 +88,16 @@ def meetings(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = 
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_meetings(experiments, seed, step))
     give(proof, meetings_view(proof), as_json=as_json)
+
+
+@app.command()
+def speeds(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Check intervals on a machine that changes its speed.
+
+    Fails if ratios and differences of VALID runs contain the truth in significantly less than 93 %.
+    """
+    proof = with_progress("Experiments", experiments, lambda step: prove_speeds(experiments, seed, step))
+    give(proof, speeds_view(proof), as_json=as_json)
 
 
 @app.command()

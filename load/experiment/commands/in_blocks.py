@@ -12,10 +12,10 @@ from typing import Any
 import typer
 
 from experiment.arguments import checked_seed, number, topologies_of, whole_number
-from experiment.blocks import THE_SHOP, Choose, Makers, expected_s
+from experiment.blocks import LONG, THE_SHOP, Choose, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.on_targets import begin_targets, run_targets
-from experiment.commands.preflight import Preflight
+from experiment.commands.preflight import Preflight, speed_sentences
 from experiment.errors import UsageError
 from experiment.own_target.file import TargetFile
 from experiment.own_target.measured import (
@@ -28,7 +28,7 @@ from experiment.own_target.measured import (
 )
 from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, SENT, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
+from experiment.plan.precision import Foreseen, foresee, parse_precision, percent, visible_sentence
 from experiment.plan.profiles import profile_named
 from experiment.plan.resume import take_up
 from experiment.plan.workload import mix_of, workload_file
@@ -216,7 +216,7 @@ def experiment(
                         if "switches" in chosen:
                             chosen["switches"] = switches_given(common.own, chosen["switches"])
                     plan = plan_of(**chosen)
-                    look.end(announce(plan))
+                    look.end([*announce(plan), *foresee_run(plan, results)])
                     folder = begin(plan, results) if is_of_the_shop(plan.about) else begin_targets(plan, results)
                 run = run_plan if is_of_the_shop(plan.about) else run_targets
                 ports = load_ports(os.environ)
@@ -302,6 +302,20 @@ def announcement(plan: Plan) -> Iterator[str]:
             f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
             f"Give {'--blocks 5' if plan.kind == 'load' else 'blocks=5'} or more."
         )
+
+
+def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
+    """Says of a long run what its blocks can show, and whether the machine has its usual speed; in CI nothing.
+
+    Args:
+        plan: The experiment.
+        results: The folder of all results.
+    """
+    if options.in_ci() or not (plan.chosen or len(plan.trials()) >= LONG):
+        return
+    if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= LEAST_BLOCKS and plan.precision is None:
+        yield visible_sentence(plan, results)
+    yield from speed_sentences(results)
 
 
 def _in_all(plan: Plan) -> str:

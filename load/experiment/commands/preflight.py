@@ -4,17 +4,46 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import typer
 
 from experiment.commands.options import in_ci
+from experiment.trial.machine_speed import machine_speed, usual_speed
 from experiment.trial.programs import Programs
 from hops.conclusions.wording import programs_text
 from hops.gates.limits import kind_of
+from hops.gates.machine_speed import speed_gate
 
 LOOK_S = 2.0
 """Seconds to look at other programs for."""
+
+
+def speed_sentences(results: Path) -> Iterator[str]:
+    """Says which speed of the machine is usual, by the trials of kept runs, and whether it has that now.
+
+    Args:
+        results: The folder of all results.
+    """
+    usual, now = usual_speed(results), machine_speed()
+    if usual is None:
+        yield (
+            f"This machine's usual speed is unknown: no kept run on it measured one. Now it is {now:.1f} million "
+            "rounds of a fixed piece of work a second."
+        )
+        return
+    speed, trials = usual
+    off = now / speed - 1
+    steady = speed_gate(now, speed)["ok"]
+    compared = (
+        "as usual" if steady else f"{abs(off):.0%} {'slower' if off < 0 else 'faster'} than usual".replace("%", " %")
+    )
+    advice = "" if steady else " Milliseconds will be those of this speed, and ratios suffer less."
+    yield (
+        f"Speed of this machine now: {compared} ({now:.1f} against {speed:.1f} million rounds of a fixed piece of work "
+        f"a second, the median of {trials:,} trials of kept runs).{advice}"
+    )
 
 
 class Preflight:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import statistics
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
@@ -15,10 +16,13 @@ from experiment.results.folder import read_json
 from hops.errors import HopsError
 from hops.run.documents import SCHEMA
 from hops.run.files import MANIFEST, SUMMARY, read_document
+from hops.units import ALL
 
 if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
+Figure = TypeVar("Figure")
+"""What is looked up in a finished run."""
 USUAL_SCATTER = 0.05
 """How far a trial's p50 is expected to scatter if no earlier run says so, as a share."""
 TIGHTEST, LOOSEST = 0.0001, 0.5
@@ -125,18 +129,57 @@ def percent(share: float, space: str = " ") -> str:
     return f"{100 * share:.2g}{space}%"
 
 
+def visible_sentence(plan: Plan, results: Path) -> str:
+    """Which difference of p50 over all journeys the blocks of a plan are likely to show, in percent and ms.
+
+    Args:
+        plan: The experiment.
+        results: The folder of all results: the newest finished run with the same arms and profile says how far trials
+            scatter, and how long journeys take.
+    """
+    found = next(_of_runs_like(plan, results, _visible), None)
+    blocks = f"{plan.blocks} blocks"
+    if found is None:
+        return (
+            f"Which difference {blocks} can show is unknown until the first have run: no finished run in results/ has "
+            "the same arms and load."
+        )
+    (ratio, ms, before), name = found
+    share = math.expm1(math.log(ratio) * math.sqrt(before / plan.blocks))
+    return (
+        f"If trials scatter as in {name}, {blocks} show a difference of {percent(share)} ({ms * share:.2g} ms) between "
+        "two p50 over all journeys, with a probability of 80 %."
+    )
+
+
+def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
+    """The largest visible ratio of the pairs' p50 over all journeys, the median p50, ms, and the number of blocks."""
+    rows = [row for row in summary["comparisons"] if (row["journey"], row["metric"]) == (ALL, "p50")]
+    ratios = [row["visible_ratio"] for row in rows]
+    if not ratios or None in ratios:
+        return None
+    medians = [one["journeys"][ALL]["latency_ms"]["p50"] for one in summary["topologies"].values()]
+    return max(ratios), statistics.median(medians), summary["blocks"]
+
+
 def _scatter_of_last_run(plan: Plan, results: Path) -> tuple[float, str] | None:
     """How far trials scattered in the newest finished run that is like the plan, and its name."""
+    return next(_of_runs_like(plan, results, _scatter), None)
+
+
+def _of_runs_like(
+    plan: Plan, results: Path, figure: Callable[[Mapping[str, Any]], Figure | None]
+) -> Iterator[tuple[Figure, str]]:
+    """A figure of the finished runs that are like the plan and have it, with their names, the newest first."""
     for path in sorted(results.glob(f"2*-{plan.name}*/{MANIFEST}"), reverse=True):
         try:
             if _is_like(plan, read_json(path)):
-                scatter = _scatter(read_document(path.parent / SUMMARY))
-                if scatter:
-                    return scatter, path.parent.name
-        except (HopsError, UsageError, KeyError):
+                value = figure(read_document(path.parent / SUMMARY))
+                if value:
+                    yield value, path.parent.name
+        except (HopsError, UsageError, KeyError, TypeError):
             # An estimate must not fail because of what another version wrote.
             continue
-    return None
 
 
 def _scatter(summary: Mapping[str, Any]) -> float | None:

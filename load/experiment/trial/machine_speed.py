@@ -9,9 +9,42 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+from experiment.errors import UsageError
+from experiment.results.folder import finished_runs, read_json
+from experiment.results.manifest import machine
 
 ROUNDS = 200_000
 REPETITIONS = 15
+MAX_KEPT_RUNS = 20
+"""How many of the latest runs say which speed is usual."""
+_SAME = ("cpu", "cores", "python")
+"""What two runs must have in common for their speeds to be comparable."""
+
+
+def usual_speed(results: Path) -> tuple[float, int] | None:
+    """The median speed over the trials of the latest kept runs on this machine, and their number.
+
+    Args:
+        results: The folder of all results.
+
+    Returns:
+        None if no kept run on this machine measured it.
+    """
+    # Not at the top, as a trial need not wait for what reads rows.
+    from hops.run.files import MANIFEST, TRIALS
+
+    here, speeds = machine(), []
+    for name in sorted(finished_runs(results, TRIALS), reverse=True)[:MAX_KEPT_RUNS]:
+        try:
+            there = read_json(results / name / MANIFEST)["machine"]
+            if all(there[key] == here[key] for key in _SAME):
+                trials = read_json(results / name / TRIALS)["trials"]
+                speeds += [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
+        except (UsageError, KeyError, TypeError):
+            continue  # another version wrote it
+    return (statistics.median(speeds), len(speeds)) if speeds else None
 
 
 def machine_speed(clock: Callable[[], int] = time.perf_counter_ns) -> float:

@@ -28,6 +28,7 @@ def fake_trial(
     origin: Origin | None = None,
     latency_ms: float | None = None,
     other_cores: float = 0.0,
+    machine_speed: float = 20.0,
 ) -> Trial:
     """A trial of so many journeys; one that failed makes it WRONG.
 
@@ -37,6 +38,7 @@ def fake_trial(
         origin: Source of CPU seconds and memory.
         latency_ms: Latency of all journeys; None for journeys without latencies.
         other_cores: Cores that another program used.
+        machine_speed: Speed of the machine.
     """
     evidence = Evidence(
         parity_mismatches=0,
@@ -75,7 +77,7 @@ def fake_trial(
         rss_mb={"order": 50.0},
         memory_mb=50.0,
         phases_s={"replay": 20.0},
-        machine_speed=20.0,
+        machine_speed=machine_speed,
         origin=origin,
         programs=[Program(name="cc1", pid=12, cores=other_cores)] if other_cores else [],
     )
@@ -90,6 +92,7 @@ class FakeRuns:
         latency_ms: Latency of the journeys of `<block>-<topology>`'s given attempt; None for journeys without
             latencies.
         other_cores: Cores that another program uses during the Nth trial.
+        machine_speed: Speed of the machine during the Nth trial.
     """
 
     def __init__(
@@ -98,10 +101,12 @@ class FakeRuns:
         latency_ms: Callable[[str, int], float] | None = None,
         *,
         other_cores: Callable[[int], float] = lambda number: 0.0,
+        machine_speed: Callable[[int], float] = lambda number: 20.0,
     ) -> None:
         self.outcomes = outcomes or {}
         self.latency_ms = latency_ms
         self.other_cores = other_cores
+        self.machine_speed = machine_speed
         self.ran: list[str] = []
         self.in_full: list[bool] = []
         self.meanwhile: list[Callable[[], object]] = []
@@ -121,7 +126,9 @@ class FakeRuns:
         if isinstance(outcome, BaseException):
             raise outcome
         if self.latency_ms is None:
-            return fake_trial(failures=outcome, other_cores=self.other_cores(len(self.ran)))
+            number = len(self.ran)
+            speed = self.machine_speed(number)
+            return fake_trial(failures=outcome, other_cores=self.other_cores(number), machine_speed=speed)
         return fake_trial(failures=outcome, rows=20, latency_ms=self.latency_ms(name, self.ran.count(name)))
 
 

@@ -166,6 +166,18 @@ def test_a_repeated_trial_runs_again_at_once_within_its_block(tmp_path: Path) ->
     assert runs.ran == [order[0], order[0], order[1], order[1], *order[2:]]
 
 
+@pytest.mark.parametrize("retry", [0, 1])
+def test_a_trial_on_a_slower_machine_is_noisy_and_repeated_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], retry: int
+) -> None:
+    runs, order = FakeRuns(machine_speed=lambda number: 17.0 if number == 3 else 20.0), names(plan())
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, runs, retry=retry)
+    assert runs.ran == [*order[:3], *order[2:3] * retry, *order[3:]]
+    noisy = "trial 3 of 4 finished: NOISY (speed of the machine against the run's median)"
+    assert noisy in capsys.readouterr().err
+
+
 def test_the_default_comparison_takes_25_minutes_at_most() -> None:
     defaults = {name: parameter.default for name, parameter in signature(compare.command).parameters.items()}
     arms = arms_of([load_topology(name) for name in defaults["topologies"].split(",")], Switches())

@@ -65,6 +65,15 @@ def check(
     mapping: NamesFile = None,
     correct_clocks: CorrectClocks = False,
     end_to_end: EndToEnd = False,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="BASELINE",
+            help="Traces of a system that is as fast as it should be, as SOURCE, recorded at the same time on the same "
+            "machine: a limit is broken only if its figure is also shown to be above theirs.",
+            show_default=False,
+        ),
+    ] = "",
     written: Annotated[CheckFormat, typer.Option("--format", help="How to write the result.")] = CheckFormat.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -77,9 +86,11 @@ def check(
 
     with reported():
         asked = limits.read_limits(budgets)
-        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
+        every = [*sources, *([against] if against else [])]
+        how = chosen(every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
         read = read_traces(sources, how.query)
-        rows = limits.check(asked, timelines_of(read, how))
+        baseline = timelines_of(read_traces([against], how.query), how) if against else None
+        rows = limits.check(asked, timelines_of(read, how), baseline)
     if as_json:
         print_json({"limits": [row.as_document() for row in rows]}, read)
     elif written is CheckFormat.JUNIT:

@@ -101,7 +101,7 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
 
 def _test_of(summary: Summary, row: Meeting) -> str:
     """The experiment that tells whether the one waits for the other."""
-    of = "" if "compared" in summary else f" topology={row['topology']}"
+    of = {None: f" topology={row['topology']}", "target": " target=FILE"}.get(summary.get("compared"), "")
     return f"Whether that made them slower, “make isolate{of} journey={row['met']}” tells."
 
 

@@ -142,6 +142,7 @@ def validity_sentences(summary: Summary) -> list[str]:
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
+    sentences.append("Milliseconds hold for the speed that the machine had in this run; ratios travel to other speeds.")
     if summary["closed"] is not None:
         sentences.append("The load is a closed loop: a slow topology gets less of it, which flatters its figures.")
     if summary["observer_effect_ms"]["p50"] is not None:

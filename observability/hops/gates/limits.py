@@ -293,6 +293,16 @@ GATES = (
         remedy=_REPEAT,
     ),
     Kind(
+        "speed_off_share",
+        "speed of the machine against the run's median",
+        NOISY,
+        "at most",
+        0.08,
+        "milliseconds hold for one speed of the machine",
+        unit="%",
+        remedy=_REPEAT,
+    ),
+    Kind(
         "answers_differ",
         "distinct answer digests beyond the first",
         WRONG,

@@ -16,7 +16,7 @@ from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.precision import foresee, parse_precision, require_attainable
+from experiment.plan.precision import foresee, parse_precision, require_attainable, visible_sentence
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes
 from hops.run.documents import SCHEMA
@@ -111,7 +111,9 @@ def test_what_would_take_too_long_is_refused_with_what_is_within_reach(tmp_path:
     assert foresee(beyond, tmp_path, BLOCK_S).blocks > MOST_BLOCKS
 
 
-def finished_run(results: Path, name: str, one: Plan, half_width: float, **changes: Any) -> None:
+def finished_run(
+    results: Path, name: str, one: Plan, half_width: float, *, visible: float | None = None, **changes: Any
+) -> None:
     """A finished run of a plan whose only pair has an interval of this width."""
     folder = results / name
     folder.mkdir()
@@ -125,9 +127,11 @@ def finished_run(results: Path, name: str, one: Plan, half_width: float, **chang
         "workload": one.workload.name,
     }
     ends = [math.exp(-half_width), math.exp(half_width)]
-    row = {"journey": "all", "metric": "p50", "ratio_ci95": ends}
+    row = {"journey": "all", "metric": "p50", "ratio_ci95": ends, "visible_ratio": visible}
+    topologies = {name: {"journeys": {"all": {"latency_ms": {"p50": ms}}}} for name, ms in (("a", 10.0), ("b", 30.0))}
     (folder / MANIFEST).write_text(json.dumps({**manifest, **changes}))
-    (folder / SUMMARY).write_text(json.dumps({"schema": SCHEMA, "blocks": 10, "comparisons": [row]}))
+    summary = {"schema": SCHEMA, "blocks": 10, "comparisons": [row], "topologies": topologies}
+    (folder / SUMMARY).write_text(json.dumps(summary))
 
 
 CALM = t_quantile(9) * 0.02 * math.sqrt(2 / 10)
@@ -143,6 +147,17 @@ def test_the_last_run_with_the_same_arms_says_how_far_trials_scatter(tmp_path: P
     assert likely.blocks < foresee(plan(0.02), tmp_path / "none", BLOCK_S).blocks
     with pytest.raises(UsageError, match=r"if trials scatter by 2 % as in 20261121T100000Z-compare\. At most 100"):
         require_attainable(plan(0.001), foresee(plan(0.001), tmp_path, BLOCK_S))
+
+
+def test_the_last_run_with_the_same_arms_says_what_blocks_can_show(tmp_path: Path) -> None:
+    assert "10 blocks can show is unknown until the first have run" in visible_sentence(plan(), tmp_path)
+    finished_run(tmp_path, "20261120T100000Z-compare", plan(), CALM, visible=1.1)
+    finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
+    ten, forty = (visible_sentence(replace(plan(), blocks=blocks), tmp_path) for blocks in (10, 40))
+    assert ten.startswith(
+        "If trials scatter as in 20261120T100000Z-compare, 10 blocks show a difference of 10 % (2 ms)"
+    )
+    assert "40 blocks show a difference of 4.9 % (0.98 ms)" in forty
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 
-from experiment.trial.machine_speed import REPETITIONS, ROUNDS, machine_speed
+from experiment.commands.preflight import speed_sentences
+from experiment.results.manifest import machine
+from experiment.trial.machine_speed import REPETITIONS, ROUNDS, machine_speed, usual_speed
 
 
 def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
@@ -28,3 +32,23 @@ def test_a_moment_in_which_the_machine_did_something_else_does_not_count() -> No
 
 def test_it_measures_the_machine_itself() -> None:
     assert machine_speed() > 0
+
+
+def keep(results: Path, name: str, here: dict[str, object], *speeds: float) -> None:
+    """Keeps a finished run whose trials had these speeds."""
+    (results / name).mkdir()
+    trials = [{"used": True, "machine_speed": speed} for speed in speeds] + [{"used": False, "machine_speed": 1.0}]
+    (results / name / "trials.json").write_text(json.dumps({"trials": trials}))
+    (results / name / "manifest.json").write_text(json.dumps({"machine": here}))
+
+
+def test_kept_runs_on_this_machine_say_which_speed_is_usual(tmp_path: Path) -> None:
+    assert usual_speed(tmp_path) is None
+    assert "usual speed is unknown" in next(speed_sentences(tmp_path))
+    keep(tmp_path, "20260101T000000Z-compare", machine(), 1.0, 2.0)
+    keep(tmp_path, "20260102T000000Z-compare", machine(), 3.0)
+    keep(tmp_path, "20260103T000000Z-compare", machine() | {"cpu": "another"}, 9.0)
+    (tmp_path / "20260104T000000Z-bench").mkdir()
+    (tmp_path / "20260104T000000Z-bench" / "trials.json").write_text("{}")
+    assert usual_speed(tmp_path) == (2.0, 3)
+    assert "faster than usual" in next(speed_sentences(tmp_path))

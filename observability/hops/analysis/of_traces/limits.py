@@ -2,13 +2,16 @@
 
 A limit is broken only if the whole interval of its figure lies above it. The intervals of all limits of a file hold
 together in 95 % of all files (Bonferroni's inequality), so that a file of many limits is not broken by chance.
+
+A set that lies in one state of the machine does not know of another. Traces of a baseline that were recorded in the
+same states tell: then a limit is broken only if the figure is also shown to be above the baseline's.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +19,7 @@ from hops.analysis.of_traces.timelines import FIGURES, TOTAL, Timeline
 from hops.budget.parts import UNATTRIBUTED
 from hops.errors import InputError
 from hops.statistics.correction import SIGNIFICANCE
-from hops.statistics.in_time import interval_of
+from hops.statistics.in_time import difference, interval_of
 from hops.statistics.intervals import Interval
 from hops.units import NS_PER_MS, NS_PER_UNIT
 from user_files.words import describe, valid
@@ -54,6 +57,8 @@ class Checked:
         measured_ms: The figure.
         ci95: Its interval, together with those of all other limits.
         reason: Why there is no interval; None if there is one.
+        baseline_ms: The figure in the baseline; None if there is no baseline.
+        slower: Whether the figure is shown to be above the baseline's; None if there is no baseline.
     """
 
     limit: Limit
@@ -61,6 +66,8 @@ class Checked:
     measured_ms: float
     ci95: Interval
     reason: str | None
+    baseline_ms: float | None = None
+    slower: bool | None = None
 
     @property
     def state(self) -> State:
@@ -68,7 +75,9 @@ class Checked:
         low, high = self.ci95
         if low is None or high is None:
             return "cannot tell"
-        return "broken" if low > self.limit.ms else "in doubt" if high > self.limit.ms else "holds"
+        if high <= self.limit.ms:
+            return "holds"
+        return "broken" if low > self.limit.ms and self.slower is not False else "in doubt"
 
     def as_document(self) -> dict[str, Any]:
         """For programs."""
@@ -107,17 +116,21 @@ def read_limits(path: Path) -> list[Limit]:
     return limits
 
 
-def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Checked]:
+def check(
+    limits: Sequence[Limit], timelines: Mapping[str, Timeline], baseline: Mapping[str, Timeline] | None = None
+) -> list[Checked]:
     """Checks every limit.
 
     Args:
         limits: The limits.
         timelines: What was measured, by operation.
+        baseline: What was measured of a system that is as fast as it should be; None if there is no such.
 
     Raises:
         InputError: Operations, parts or figures that there are not; names each with its line and what there is.
     """
-    mistakes = dict.fromkeys(told for limit in limits if (told := _mistake(limit, timelines)))
+    sets = [timelines] if baseline is None else [timelines, baseline]
+    mistakes = dict.fromkeys(told for each in sets for limit in limits if (told := _mistake(limit, each)))
     if mistakes:
         raise InputError("\n".join(mistakes))
     confidence = 1 - SIGNIFICANCE / max(1, len(limits))
@@ -127,7 +140,12 @@ def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Ch
         section = timeline.figure(limit.part, limit.figure)
         assert section.value is not None
         interval = interval_of(section, confidence=confidence)
-        checked.append(Checked(limit, timeline.total_ms.size, section.value, interval, section.reason))
+        row = Checked(limit, timeline.total_ms.size, section.value, interval, section.reason)
+        if baseline is not None:
+            before = baseline[limit.operation].figure(limit.part, limit.figure)
+            more, _, p = difference(before, section)
+            row = replace(row, baseline_ms=before.value, slower=more > 0 and p is not None and p < 1 - confidence)
+        checked.append(row)
     return checked
 
 

@@ -125,6 +125,25 @@ def test_check_breaks_what_is_above_its_limit(traces, tmp_path):
     assert "2 of 4 limits broken." in run("check", file, traces).stdout
 
 
+def test_check_against_a_baseline_breaks_only_what_is_slower_than_that(traces, tmp_path):
+    file = tmp_path / "budgets.yaml"
+    file.write_text(LIMITS)
+    alike = write(tmp_path / "alike.jsonl", 700, seed=2)
+    faster = write(tmp_path / "faster.jsonl", 700, payment_ms=2.0, seed=2)
+    for baseline, states in (
+        (alike, ["holds", "in doubt", "in doubt", "holds"]),
+        (faster, ["holds", "broken", "broken", "holds"]),
+    ):
+        result = run("check", file, traces, "--against", baseline, "--json")
+        assert [row["state"] for row in json.loads(result.stdout)["limits"]] == states
+    assert "not shown to be above the baseline's" in run("check", file, traces, "--against", alike).stdout
+    other = write(tmp_path / "other.jsonl", 700, operation="buy")
+    assert (
+        "'checkout' is not an operation of the traces; valid: buy"
+        in run("check", file, traces, "--against", other).stderr
+    )
+
+
 def test_time_that_nothing_explains_may_have_a_limit_where_there_is_none(traces, tmp_path):
     file = tmp_path / "budgets.yaml"
     file.write_text("checkout: {unattributed: {mean: 1 ms, p99: 1 ms}}")

@@ -16,7 +16,7 @@ from hops.run.documents.gate import NOISY, VALID, WRONG
 from .test_trial import IN_A_CLUSTER, MESHED, OVER_A_NETWORK, SOUND
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiments" / "method.md"
-OVER_TRIALS = {"answers_differ", "code_changed", "block_spread_share", "block_worst_share"}
+OVER_TRIALS = {"answers_differ", "code_changed", "block_spread_share", "block_worst_share", "speed_off_share"}
 OF_A_SEARCH, OF_A_FAULT = {"stopped", "without_rate"}, {"unanswered", "unanswered_on_busy", "unsettled"}
 OF_PROBES = {"growing", "too_short", "unsteady", "without_updates"} | {
     f"updates_{name}" for name in ("missed", "repeated", "gap_ns", "unattributed_share")
@@ -54,6 +54,7 @@ def test_a_gate_must_say_what_a_run_is_that_fails_it():
         "steal_share",
         "other_cores",
         "disk_stall_share",
+        "speed_off_share",
         "block_spread_share",
         "block_worst_share",
     }

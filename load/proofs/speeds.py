@@ -1,0 +1,272 @@
+"""Do 95 % intervals contain the truth on a machine that changes its speed, with and without the gate on it?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypedDict
+
+import numpy as np
+from scipy import optimize, special
+
+from hops.analysis.latencies import Latencies, cells_of
+from hops.analysis.of_traces.limits import Limit, check
+from hops.analysis.of_traces.timelines import TOTAL, Timeline
+from hops.elements.element import Element, Text
+from hops.elements.table import Column, Table, words
+from hops.gates.machine_speed import MIN_TRIALS, speed_gate
+from hops.statistics.contrast import contrast
+from hops.statistics.correction import SIGNIFICANCE
+from hops.statistics.intervals import Interval
+from hops.units import ALL
+from proofs.cells import show_rate
+from proofs.coverage import DIFFERENT
+from proofs.experiments import COVERAGE, Progress, Rate, over_experiments, rate
+from synthetic.experiment import Simulation, draw_setting
+
+FIGURES = ("ratio of p50", "ratio of p99", "difference of p50", "difference of means", "p50 of one topology")
+HELD = FIGURES[:4]
+"""What must be covered in VALID runs."""
+_MEASURED = 0.01
+"""Standard deviation of the logarithm of a measured speed."""
+_RETRIES = 1
+SHARES = (0.02, 0.25, 1.0)
+"""How long a state lasts, as a share of a set of traces."""
+_TRACES, _SIGMA = 2000, 0.45
+"""Traces of a set, and the standard deviation of the logarithm of their times."""
+Counts = Counter[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine that is slow in some trials.
+
+    Args:
+        lasts: How many trials a state lasts, in the mean.
+        slow: Share of slow trials, 0 to 1.
+        slow_by: How many times as long they take.
+    """
+
+    lasts: float
+    slow: float
+    slow_by: float
+
+    def states(self, rng: np.random.Generator) -> Iterator[float]:
+        """How many times as long each attempt of a trial takes."""
+        state = self._draw(rng)
+        while True:
+            yield state
+            if rng.random() < 1 / self.lasts:
+                state = self._draw(rng)
+
+    def _draw(self, rng: np.random.Generator) -> float:
+        return self.slow_by if rng.random() < self.slow else 1.0
+
+
+MACHINES = {
+    "states that last 20 trials, half of them slow by 1.3": Machine(20, 0.5, 1.3),
+    "one slow trial in 12, by 1.3": Machine(1, 1 / 12, 1.3),
+    "one slow trial in 12, by 1.5": Machine(1, 1 / 12, 1.5),
+}
+
+
+class OfMachine(TypedDict):
+    """One figure on one machine: coverage of the long run's truth by all runs, and by VALID runs at their speed."""
+
+    machine: str
+    figure: str
+    before: Rate
+    valid: Rate
+
+
+class OfLimit(TypedDict):
+    """How often a true limit is broken, alone and against a baseline, where states last `share` of a set."""
+
+    share: float
+    alone: Rate
+    against: Rate
+
+
+class SpeedsProof(TypedDict):
+    """It holds if VALID runs cover ratios and differences in at least 93 %, and few limits break against a baseline.
+
+    `valid` is the share of VALID runs.
+    """
+
+    holds: bool
+    experiments: int
+    seed: int
+    figures: list[OfMachine]
+    valid: dict[str, Rate]
+    limits: list[OfLimit]
+
+
+def prove_speeds(experiments: int, seed: int, progress: Progress = lambda _: None) -> SpeedsProof:
+    """Counts how often intervals contain the truth on machines that change their speed.
+
+    Args:
+        experiments: How many to run; the machines take turns.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of experiments that are done.
+    """
+    counts = sum(over_experiments(run_experiment, experiments, seed, progress), Counts())
+    figures = [
+        OfMachine(
+            machine=name,
+            figure=figure,
+            before=covered(counts, name, figure, "before"),
+            valid=covered(counts, name, figure, "valid"),
+        )
+        for name in MACHINES
+        for figure in FIGURES
+    ]
+    valid = {name: rate(counts[name, "runs", "valid"], counts[name, "runs", "of"]) for name in MACHINES}
+    limits = [
+        OfLimit(
+            share=share,
+            alone=rate(counts["limit", f"{share}", "alone"], experiments),
+            against=rate(counts["limit", f"{share}", "against"], experiments),
+        )
+        for share in SHARES
+    ]
+    holds = all(row["valid"]["ci95"][1] >= COVERAGE[0] for row in figures if row["figure"] in HELD)
+    holds &= all(row["against"]["ci95"][0] <= SIGNIFICANCE for row in limits)
+    return SpeedsProof(holds=holds, experiments=experiments, seed=seed, figures=figures, valid=valid, limits=limits)
+
+
+def covered(counts: Counts, machine: str, figure: str, side: str) -> Rate:
+    """How often intervals of a figure contained the truth."""
+    return rate(counts[machine, figure, side, "held"], counts[machine, figure, side, "of"])
+
+
+def run_experiment(seed: np.random.SeedSequence) -> Counts:
+    """Runs one experiment without and with the gate, and counts intervals that contain the truth."""
+    rng = np.random.default_rng(seed)
+    name = list(MACHINES)[rng.integers(len(MACHINES))]
+    machine = MACHINES[name]
+    simulation = Simulation(draw_setting(rng, blocks=(5, 8, 12), journeys=(400, 1500)), rng)
+    calm = simulation.experiment(DIFFERENT)
+    blocks = range(1, simulation.setting.blocks + 1)
+    trials = [(block, topology) for block in blocks for topology in rng.permutation(list(DIFFERENT))]
+    states = machine.states(rng)
+    first = {trial: next(states) for trial in trials}
+    gated, valid = _repeat(trials, machine.states(rng), rng)
+    counts = Counts({(name, "runs", "of"): 1, (name, "runs", "valid"): int(valid)})
+    noise = simulation.setting.noise
+    for side, slowness in (("before", first), ("valid", gated)):
+        if side == "valid" and not valid:
+            continue
+        speed = 1.0
+        if side == "before":  # the truth of endless runs
+            mixed = replace(noise, slow_trials=machine.slow, slow_by=machine.slow_by)
+            simulation.setting = replace(simulation.setting, noise=mixed)
+        else:
+            simulation.setting = replace(simulation.setting, noise=noise)
+            speed = float(np.median(list(slowness.values())))
+        truths = {topology: simulation.truth(factor * speed)[ALL] for topology, factor in DIFFERENT.items()}
+        for figure, (low, high), truth in _intervals(calm, slowness, blocks, truths):
+            if low is not None and high is not None:
+                counts[name, figure, side, "of"] += 1
+                counts[name, figure, side, "held"] += low <= truth <= high
+    for share in SHARES:
+        for way, is_broken in zip(("alone", "against"), break_limit(share, rng), strict=True):
+            counts["limit", f"{share}", way] += is_broken
+    return counts
+
+
+def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
+    """Whether a limit that is the true median is broken, alone and against a baseline from the same time.
+
+    Args:
+        share: How long a state of the machine lasts, as a share of the set.
+        rng: Source of chance.
+    """
+    states = Machine(share * _TRACES, 0.5, 1.3).states(rng)
+    slowness = np.array([next(states) for _ in range(_TRACES)])
+    limit = Limit("operation", TOTAL, "p50", _true_median(), ("", "", ""))
+    now, baseline = ({"operation": Timeline(slowness * np.exp(rng.normal(0, _SIGMA, _TRACES)), {})} for _ in range(2))
+    (alone,), (against,) = check([limit], now), check([limit], now, baseline)
+    return alone.state == "broken", against.state == "broken"
+
+
+@cache
+def _true_median() -> float:
+    """The median over all states."""
+
+    def off(at: float) -> float:
+        return float(special.ndtr(np.log([at, at / 1.3]) / _SIGMA).mean()) - 0.5
+
+    return float(optimize.brentq(off, 0.5, 2.0))
+
+
+def _repeat(
+    trials: list[tuple[int, str]], states: Iterator[float], rng: np.random.Generator
+) -> tuple[dict[tuple[int, str], float], bool]:
+    """How slow the trials of a run are that repeats at once what the gate refuses, and whether it is VALID."""
+    slowness: dict[tuple[int, str], float] = {}
+    speeds: dict[tuple[int, str], float] = {}
+    for trial in trials:
+        for _ in range(1 + _RETRIES):
+            slowness[trial] = next(states)
+            speeds[trial] = float(np.exp(rng.normal(0, _MEASURED)) / slowness[trial])
+            if len(speeds) < MIN_TRIALS or speed_gate(speeds[trial], float(np.median(list(speeds.values()))))["ok"]:
+                break
+    usual = float(np.median(list(speeds.values())))
+    return slowness, all(speed_gate(speed, usual)["ok"] for speed in speeds.values())
+
+
+def _intervals(
+    calm: dict[str, Latencies],
+    slowness: dict[tuple[int, str], float],
+    blocks: range,
+    truths: dict[str, dict[str, float]],
+) -> Iterator[tuple[str, Interval, float]]:
+    sections = {}
+    for topology, latencies in calm.items():
+        cells = {
+            (journey, block): ms * slowness[block, topology]
+            for journey, by_block in latencies.cells.items()
+            for block, ms in by_block.items()
+        }
+        sections[topology] = Latencies(cells_of(cells)).sections(ALL, blocks)
+    left, right = DIFFERENT
+    for metric in ("p50", "p99", "mean"):
+        found = contrast(sections[left][metric], sections[right][metric])
+        ours, theirs = (truths[topology][metric] for topology in DIFFERENT)
+        yield f"ratio of {metric}", found.ratio_interval, ours / theirs
+        yield f"difference of {metric.replace('mean', 'means')}", found.interval, ours - theirs
+    yield "p50 of one topology", sections[left]["p50"].interval, truths[left]["p50"]
+
+
+def speeds_view(proof: SpeedsProof) -> list[Element]:
+    """Coverage with and without the gate, for people."""
+    rows = [
+        [words(row["machine"]), words(row["figure"]), show_rate(row["before"]), show_rate(row["valid"])]
+        for row in proof["figures"]
+    ]
+    columns = [Column("machine", numeric=False), Column("figure", numeric=False)]
+    columns += [Column("without the gate", "%", interval=True), Column("VALID runs", "%", interval=True)]
+    valid = [[words(name), show_rate(share)] for name, share in proof["valid"].items()]
+    title = f"Coverage of 95 % intervals on machines that change their speed, {proof['experiments']:,} experiments"
+    limits = [
+        [words(f"{100 * row['share']:g} % of the set"), show_rate(row["alone"]), show_rate(row["against"])]
+        for row in proof["limits"]
+    ]
+    of_limits = [Column("states last", numeric=False)]
+    of_limits += [Column(name, "%", interval=True) for name in ("alone", "against a baseline")]
+    of_runs = [Column("machine", numeric=False), Column("VALID", "%", interval=True)]
+    return [
+        Table("speeds", title, columns, rows, heads=2),
+        Table("valid_runs", f"Runs that are VALID with retry={_RETRIES}", of_runs, valid),
+        Table("true_limits", "Sets of traces in which a true limit is broken", of_limits, limits),
+        Text(
+            f"Ratios and differences of VALID runs are covered in {100 * COVERAGE[0]:g} % of cases or more, and true "
+            "limits are not broken against a baseline."
+            if proof["holds"]
+            else f"Ratios or differences of VALID runs are covered in less than {100 * COVERAGE[0]:g} % of cases, or "
+            "true limits are broken against a baseline.",
+            tone="verdict",
+        ),
+    ]

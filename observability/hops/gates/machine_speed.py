@@ -1,0 +1,39 @@
+"""Whether the machine was equally fast in all trials of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from hops.gates.limits import kind_of
+from hops.run.documents.gate import Gate
+from hops.run.documents.trial import TrialRecord
+
+MIN_TRIALS = 3
+"""Of fewer trials, the median does not say which of them had another speed."""
+
+
+def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The trials of a run, each with the gate on how far its speed is from the median of all.
+
+    Milliseconds hold for one speed of the machine, and intervals over blocks do not know of a state that lasts longer
+    than a block.
+
+    Args:
+        trials: The trials; those that a later attempt replaced do not count in the median.
+    """
+    speeds = [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
+    if len(speeds) < MIN_TRIALS:
+        return list(trials)
+    usual = median(speeds)
+    return [
+        trial
+        if "machine_speed" not in trial
+        else {**trial, "gates": [*trial["gates"], speed_gate(trial["machine_speed"], usual)]}
+        for trial in trials
+    ]
+
+
+def speed_gate(speed: float, usual: float) -> Gate:
+    """The gate on a trial's speed, by the usual one."""
+    return kind_of("speed_off_share").held(abs(speed / usual - 1))
