@@ -1,11 +1,12 @@
 """Three systems that people run, each on PostgreSQL and traced, to be loaded with `hopwise load`.
 
-Usage: .venv/bin/python docs/example/target/systems.py kinto|postgraphile|openfga
+Usage: .venv/bin/python docs/example/target/systems.py kinto|postgraphile|postgraphile-slow|openfga
 
 | system | what it is | needs |
 |---|---|---|
 | kinto | documents over HTTP, in Python, from PyPI | nothing else |
 | postgraphile | GraphQL on Node, from npm | node 20 or newer, npm |
+| postgraphile-slow | the same, with a trigger that waits 5 ms before each loan is written | the same |
 | openfga | permissions over HTTP and gRPC, in Go | go |
 
 The first start installs it below `.tools/systems`. It sends spans to a run's OTLP endpoint, and runs until Ctrl-C.
@@ -39,7 +40,7 @@ FOLDER = ROOT / ".tools" / "systems"
 DATE = "2026-11-28"
 """What these depend on is as new as this at most."""
 APART = 1000
-"""The database's port base lies so far from the run's, whose Jaeger has the other."""
+"""Port bases of the databases lie so far from each other, and from the run's, whose Jaeger has the first."""
 START_S, END_S = 60.0, 5.0
 OTEL = {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
 
@@ -68,6 +69,10 @@ CREATE INDEX ON book (author_id);
 CREATE INDEX ON loan (book_id);
 INSERT INTO author SELECT i, 'Author ' || i FROM generate_series(1, 100) i;
 INSERT INTO book SELECT i, 'Volume ' || i, 1 + i % 100 FROM generate_series(1, 1000) i;
+"""
+SLOW = """
+CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN NEW; END';
+CREATE TRIGGER wait BEFORE INSERT ON loan FOR EACH ROW EXECUTE FUNCTION wait();
 """
 MODEL = b"""{"schema_version": "1.1", "type_definitions": [{"type": "user"},
 {"type": "group", "relations": {"member": {"this": {}}},
@@ -105,7 +110,7 @@ def kinto(url: str, _receiver: str) -> Program:
     return Program([bin_ / "opentelemetry-instrument", bin_ / "kinto", "start", "--ini", settings], 8888, "/v1/")
 
 
-def postgraphile(url: str, _receiver: str) -> Program:
+def postgraphile(url: str, _receiver: str, port: int = 8889) -> Program:
     """Installs PostGraphile with OpenTelemetry's stock instrumentation, and makes its tables."""
     folder = FOLDER / "postgraphile"
     if not (folder / "node_modules").exists():
@@ -119,7 +124,15 @@ def postgraphile(url: str, _receiver: str) -> Program:
     )
     env = {"NODE_OPTIONS": f"--require {register}", "OTEL_NODE_ENABLED_INSTRUMENTATIONS": "http,pg,graphql"}
     program = folder / "node_modules" / ".bin" / "postgraphile"
-    return Program([program, "-c", url, "-s", "public", "-n", HOST, "-p", "8889"], 8889, "/graphiql", env)
+    return Program([program, "-c", url, "-s", "public", "-n", HOST, "-p", str(port)], port, "/graphiql", env)
+
+
+def postgraphile_slow(url: str, receiver: str) -> Program:
+    """Makes a second version of PostGraphile, whose database waits before it writes a loan."""
+    program = postgraphile(url, receiver, 8899)
+    with psycopg.connect(url) as connection:
+        connection.execute(SLOW)
+    return program
 
 
 def openfga(url: str, receiver: str) -> Program:
@@ -138,6 +151,7 @@ def openfga(url: str, receiver: str) -> Program:
 SYSTEMS: Mapping[str, Callable[[str, str], Program]] = {
     "kinto": kinto,
     "postgraphile": postgraphile,
+    "postgraphile-slow": postgraphile_slow,
     "openfga": openfga,
 }
 """By name: makes the program from the URL of its database and the run's OTLP receiver over gRPC."""
@@ -187,18 +201,20 @@ def main(name: str) -> None:
     """Installs, starts and fills a system, which then runs until Ctrl-C."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ports = load_ports(os.environ)
-    elsewhere = load_ports({"SHOP_PORT_BASE": str(ports.base + APART)})
+    elsewhere = load_ports({"SHOP_PORT_BASE": str(ports.base + APART * (1 + list(SYSTEMS).index(name)))})
+    system, _, version = name.partition("-")
     with open_database(elsewhere, {}) as database:
-        url = fresh(database, name)
+        url = fresh(database, system)
         program = SYSTEMS[name](url, ports.address("jaeger-otlp-grpc"))
         env = {**os.environ, **OTEL, **program.env}
-        env |= {"OTEL_SERVICE_NAME": name, "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-http")}
+        env |= {"OTEL_SERVICE_NAME": system, "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-http")}
         process = subprocess.Popen(guarded([*map(str, program.argv)], signal.SIGTERM), env=env, cwd=FOLDER)
         try:
             wait_for(process, program)
             fill(name, url)
             where = f"http://{HOST}:{program.port}{program.page}"
-            print(f"{name} runs at {where}. Load it: hopwise load docs/example/target/{name}.yaml", flush=True)
+            load = f"hopwise load docs/example/target/{system}.yaml --targets {version or system}"
+            print(f"{name} runs at {where}. Load it: {load}", flush=True)
             process.wait()
         finally:
             process.terminate()

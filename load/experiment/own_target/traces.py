@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from experiment.errors import UsageError
 from experiment.own_target.file import HERE
 from hops.budget.any_system import budget_of_any, tree_of
-from hops.budget.parts import Budget
+from hops.budget.parts import GENERATOR, Budget
 from hops.errors import SourceError
 from hops.gates.target_traces import TargetTraces, look_at
-from hops.sources.http import NotFoundError
+from hops.sources.http import NotFoundError, get_json
 from hops.sources.query import Query, answers, api_at
 from hops.traces.span import Span, by_trace
 from hops.traces.tree import Quality
@@ -22,6 +22,10 @@ from hops.traces.write_otlp import otlp_document
 from mesh.description.ports import Ports
 
 LIMIT_S, LOOK_S = 60.0, 1.0
+BATCH = 100
+"""Traces that are read before the limit is looked at again."""
+MAX_UNREQUESTED = 2_000
+"""No more traces are counted that nobody asked for: each is read whole."""
 QUIET_S = 7.0
 """Traces have settled once no span has come for so long: OpenTelemetry's SDKs send a batch every 5 s."""
 
@@ -42,34 +46,71 @@ def require_store(where: str) -> None:
         raise UsageError(f"traces: {error}") from error
 
 
-def read_target_traces(sources: Sequence[str], trace_ids: Collection[str], *, limit_s: float = LIMIT_S) -> Traces:
+def read_target_traces(
+    sources: Sequence[str],
+    trace_ids: Collection[str],
+    *,
+    limit_s: float = LIMIT_S,
+    say: Callable[[str], None] = lambda _: None,
+) -> Traces:
     """Reads traces by id until no more spans come.
 
     Args:
         sources: Addresses of query APIs: of the store of the target's spans, and of the generator's.
         trace_ids: The traces of the sampled journeys.
-        limit_s: No wait is longer, s.
+        limit_s: After so many seconds the run reads no further batch of traces.
+        say: Tells a person how many traces were not read in time.
 
     Raises:
         HopsError: A store did not answer.
     """
     spans: dict[str, dict[str, list[Span]]] = {trace_id: {} for trace_id in trace_ids}
     began = changed = time.monotonic()
-    before = 0
+    before, asked, ids = 0, 0, list(spans)
+    batches = [tuple(ids[start : start + BATCH]) for start in range(0, len(ids), BATCH)]
     while True:
-        for source in sources:
-            for answer in answers(source, "", Query(trace_ids=tuple(trace_ids))):
-                with suppress(NotFoundError):
-                    for trace_id, found in by_trace(span for _, batch in answer.batches for span in batch).items():
-                        if trace_id in spans:  # a store may keep half of an id, and answer with another trace's spans
-                            spans[trace_id][source] = found
+        for number, batch in enumerate(batches, start=1):
+            if time.monotonic() - began >= limit_s:
+                break
+            for source in sources:
+                for answer in answers(source, "", Query(trace_ids=batch)):
+                    with suppress(NotFoundError):
+                        for trace_id, found in by_trace(span for _, some in answer.batches for span in some).items():
+                            if trace_id in spans:  # a store may keep half of an id, and answer with another's spans
+                                spans[trace_id][source] = found
+            asked = max(asked, number)
         count, now = sum(len(found) for own in spans.values() for found in own.values()), time.monotonic()
         if count != before:
             before, changed = count, now
         if now - changed >= QUIET_S or now - began >= limit_s:
             break
         time.sleep(LOOK_S)
+    if (unread := len(ids) - BATCH * asked) > 0:
+        say(f"{unread} of {len(ids)} traces could not be read within {limit_s:g} s; give a smaller trace=")
     return {trace_id: [span for found in own.values() for span in found] for trace_id, own in spans.items() if own}
+
+
+def count_unrequested(store: str, requested: Collection[str], since_ns: int, until_ns: int) -> int:
+    """Counts the traces that a target recorded and nobody asked for, as its sampler ignores the caller's decision.
+
+    Args:
+        store: Address of the run's own Jaeger.
+        requested: The traces of the sampled journeys.
+        since_ns: When the load began, Unix time, ns.
+        until_ns: When it ended.
+
+    Raises:
+        HopsError: Jaeger did not answer.
+    """
+    recorded: set[str] = set()
+    for service in get_json(f"{store}/api/services", {}).get("data") or []:
+        if service == GENERATOR:
+            continue
+        query = Query(service=service, since_ns=since_ns, until_ns=until_ns, limit=len(requested) + MAX_UNREQUESTED)
+        for answer in answers(store, "", query):
+            with suppress(NotFoundError):  # none within that time
+                recorded |= {span.trace_id for _, batch in answer.batches for span in batch}
+    return min(len(recorded - set(requested)), MAX_UNREQUESTED)
 
 
 def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:

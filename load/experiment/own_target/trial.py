@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import polars as pl
@@ -20,7 +21,14 @@ from experiment.generator.figures import busiest_cores, late_customers
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, load_tapes
 from experiment.own_target.addresses import entries_of, is_socket
-from experiment.own_target.traces import budgets_of_target, read_target_traces, stores_of, write_traces
+from experiment.own_target.file import HERE
+from experiment.own_target.traces import (
+    budgets_of_target,
+    count_unrequested,
+    read_target_traces,
+    stores_of,
+    write_traces,
+)
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
@@ -75,6 +83,7 @@ class OwnTarget:
         sockets: Paths of their Unix sockets.
         journeys: The kinds of journeys that its file has.
         sources: Addresses of the stores that have the spans of target and generator; none if nothing is traced.
+        store: The run's own Jaeger, if the target's spans go there; empty otherwise.
     """
 
     target: Path
@@ -83,6 +92,7 @@ class OwnTarget:
     sockets: Sequence[str]
     journeys: Sequence[str]
     sources: Sequence[str] = ()
+    store: str = ""
     database: None = None  # nobody knows which it has
 
     def pids(self) -> Mapping[str, list[int]]:
@@ -153,7 +163,8 @@ def make_target(
     listening = [*(url.port for url in addresses if not is_socket(url) and url.port), *place["ports"]]
     sockets = [url.path for url in addresses if is_socket(url)]
     stores = stores_of(sent["traces"], sent["otlp"], ports)
-    return OwnTarget(file, switches, listening, sockets, sent["journeys"], stores)
+    store = ports.url("jaeger-query-http") if sent["traces"] == HERE else ""
+    return OwnTarget(file, switches, listening, sockets, sent["journeys"], stores, store)
 
 
 def run_own_trial(
@@ -194,6 +205,7 @@ def run_own_trial(
     with observing(arm.probe, system, shopload, load, folder, clock, say) as observed:
         say(f"replaying {load}")
         resources = (observed.sender or sender).replay(load, folder)
+        ended_ns = time.time_ns()
     clock.lap("replay")
     if sending.overload:  # the target may still work on journeys that were given up
         wait_for_rest(system, REST_CORES, MAX_REST_S)
@@ -203,15 +215,19 @@ def run_own_trial(
     cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
     budgets: list[Budget] = []
     hops = hops_frame(budgets)
-    quality, lacking, chosen = Quality(), None, {}
+    quality, lacking, chosen, unrequested = Quality(), None, {}, None
     if system.sources:
         ids = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
         say(f"reading {plural(len(ids), 'trace')} until no more spans come")
-        traces = read_target_traces(system.sources, ids)
+        traces = read_target_traces(system.sources, ids, say=say)
         budgets, quality, lacking = budgets_of_target(traces)
         hops = hops_frame(budgets)
         chosen = exemplars(hops)
         write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
+        if system.store:
+            # Before the first journey, the generator opens its connections by requests that belong to no journey.
+            first_ns = cast("int", journeys["started_ns"].min() or ended_ns)
+            unrequested = count_unrequested(system.store, ids, first_ns, ended_ns)
         clock.lap("collect")
     else:
         journeys = journeys.with_columns(sampled=pl.lit(value=False))  # nobody reads the target's traces
@@ -250,6 +266,7 @@ def run_own_trial(
         machine_speed=speed,
         programs=resources.other_programs(),
         observed=observed.rows,
+        unrequested=unrequested,
     )
 
 

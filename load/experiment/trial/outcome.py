@@ -51,6 +51,7 @@ class Trial:
         observed: The rows of its probe (`hops.run.rows.OBSERVED`), by the name of their file.
         tracing: What the spans were, and what each cost; None if nothing was traced.
         fault: What was done to the system during the load; None if nothing was.
+        unrequested: Traces that a target recorded during the load and nobody asked for; None if that is unknown.
     """
 
     journeys: pl.DataFrame
@@ -70,6 +71,7 @@ class Trial:
     tracing: TracingRecord | None = None
     programs: Sequence[Program] = ()
     fault: Fault | None = None
+    unrequested: int | None = None
     observed: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 

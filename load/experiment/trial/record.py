@@ -61,6 +61,8 @@ def record_of(
         record["fault"] = trial.fault
     if trial.tracing is not None:
         record["tracing"] = trial.tracing
+    if trial.unrequested is not None:
+        record["traces_unrequested"] = trial.unrequested
     if trial.origin is not None:
         record["resources_from"] = ResourcesFrom(
             source=trial.origin.source, resolution_s=round(trial.origin.resolution_s, 1)

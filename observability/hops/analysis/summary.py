@@ -160,6 +160,9 @@ def summarise(
         summary["compared"] = "edge"
     if not is_of_the_shop(manifest):
         summary["compared"] = TARGET
+    counted = [(trial["topology"], trial["traces_unrequested"]) for trial in run.used if "traces_unrequested" in trial]
+    if counted:
+        summary["traces_unrequested"] = {name: sum(n for of, n in counted if of == name) for name, _ in counted}
     # In a closed loop, arrivals follow from what was waited for; in an overload, everyone waits for everyone.
     apart = [one for one in rows if not is_closed(manifest, one) and not overloads(manifest, one)]
     if manifest["mode"] == "open" or apart:

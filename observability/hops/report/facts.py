@@ -9,6 +9,7 @@ from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
 from hops.elements.renamed import in_words_of
 from hops.report.view import View
+from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
@@ -44,7 +45,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         ("workload", str(manifest["workload"])),
         *([("network", network)] if network else []),
-        ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random"),
+        ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random{_left_out(summary)}"),
         *([("switches", switches_text({k: v for k, v in switches.items() if k != "trace"}))] if of_the_shop else []),
         *(
             (f"switches of {topology}", ", ".join(f"{key} {value_text(arm, key)}" for key in differing))
@@ -58,6 +59,13 @@ def _tracing(shares: Sequence[float]) -> str:
     """Which share of the journeys is traced, or which shares if topologies differ in it."""
     told = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
     return f"{told} % of the journeys"
+
+
+def _left_out(summary: Summary) -> str:
+    """The traces that targets recorded though nobody asked for them."""
+    counts = summary.get("traces_unrequested", {})
+    told = [f"{count:,} of {name}" for name, count in counts.items() if count]
+    return f"; left out are traces that nobody asked for: {', '.join(told)}" if told else ""
 
 
 def network_fact(view: View) -> str:

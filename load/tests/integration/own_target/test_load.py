@@ -97,10 +97,13 @@ def text(ports: list[int], tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def traced(shop_ports: Ports, tmp_path: Path) -> Iterator[str]:
-    """A target file of a library whose spans go to where a run's Jaeger listens."""
+def traced(shop_ports: Ports, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A target file of a library whose spans go to where a run's Jaeger listens; its parameter is the sampler."""
     receiver = f"http://{shop_ports.address('jaeger-otlp-grpc')}"
-    with library(OTEL_EXPORTER_OTLP_ENDPOINT=receiver, OTEL_SERVICE_NAME="library") as chosen:
+    sampler = getattr(request, "param", "parentbased_always_on")
+    with library(
+        OTEL_EXPORTER_OTLP_ENDPOINT=receiver, OTEL_SERVICE_NAME="library", OTEL_TRACES_SAMPLER=sampler
+    ) as chosen:
         yield write_target(chosen, tmp_path)
 
 
@@ -148,7 +151,9 @@ def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loa
     assert not re.search("topolog|shop|edge", page.partition("Charts and details")[0])
 
 
+@pytest.mark.parametrize("traced", ["always_on"], indirect=True)
 def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp_path: Path) -> None:
+    """Here it records every request, although most requests say that they are not sampled."""
     done = loaded(traced + "traces: here\n", "--rate", "30", "--trace", "0.3", "--json")
     assert done.exit_code == 0, done.stderr
     assert "Open for the target's spans: http://127.0.0.1:" in done.stderr
@@ -163,6 +168,8 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
     sampled = run.journeys.filter(run.journeys["sampled"])
     assert 0 < sampled.height < run.journeys.height / 2
     assert set(run.hops["trace_id"]) == set(sampled["trace_id"])
+    assert summary["traces_unrequested"]["here"] >= run.journeys.height - sampled.height
+    assert "left out are traces that nobody asked for" in (folder / "report.html").read_text(encoding="utf-8")
     (trial,) = run.trials
     saved = folder / trial_folder("here", 1) / EXEMPLARS
     assert set(read_exemplars(saved, trial["exemplars"]).trees) == {
@@ -199,6 +206,7 @@ def test_other_kinds_measure_targets_as_they_do_topologies(
 
     compared = measure("compare --blocks 3 --profile smoke --trace 0.5")
     assert list(compared["topologies"]) == ["here", "again"]
+    assert compared["traces_unrequested"] == {"here": 0, "again": 0}
     of_all = next(row for row in compared["hop_differences"] if row["journey"] == "all")
     parts = {row["part"]: row["ci95"] for row in of_all["parts"]}
     assert None not in [*parts["wire:client→library"], *parts["work:library"]]

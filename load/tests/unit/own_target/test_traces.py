@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -18,7 +22,10 @@ WHOLE, SHORT = "a" * 32, "b" * 32
 class _Zipkin(BaseHTTPRequestHandler):
     """Keeps the last 16 digits of one trace's id alone, as a store with short ids does."""
 
+    asked: ClassVar[list[str]] = []
+
     def do_GET(self) -> None:
+        self.asked.append(self.path)
         _, _, trace_id = self.path.rpartition("/")
         kept = {WHOLE: WHOLE, SHORT: SHORT[16:]}.get(trace_id)
         span = {"traceId": kept, "id": "1" * 16, "name": "get", "kind": "SERVER", "timestamp": 1_700_000_000_000_000,
@@ -36,9 +43,25 @@ class _Zipkin(BaseHTTPRequestHandler):
 def store() -> Iterator[str]:
     """Address of that store."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Zipkin) as server:
+        _Zipkin.asked.clear()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_the_limit_ends_a_look_between_batches_and_says_what_was_not_read(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "BATCH", 1)
+    clock = SimpleNamespace(monotonic=itertools.count().__next__, sleep=time.sleep)  # each look takes a second
+    monkeypatch.setattr(traces, "time", clock)
+    said: list[str] = []
+    ids = [WHOLE, *(f"{number:032x}" for number in range(9))]
+    read = read_target_traces([store], ids, limit_s=4, say=said.append)
+    assert set(read) == {WHOLE}
+    of_traces = [path for path in _Zipkin.asked if "/trace/" in path]
+    assert 0 < len(of_traces) < len(ids)
+    assert said == [f"{len(ids) - len(of_traces)} of 10 traces could not be read within 4 s; give a smaller trace="]
 
 
 def test_spans_of_a_trace_that_was_not_requested_are_left_out(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,7 @@ class Summary(OfCluster):
     for all topologies. `compared` says what its topologies are where that is something else: `target`, or `edge` for
     one topology behind several edges. `failures` and `differing` are there only where journeys failed or were answered
     differently, `programs` only where others used the processors: the busiest, each in its worst trial.
+    `traces_unrequested` counts, by target, the traces that it recorded and nobody asked for.
     """
 
     schema: int
@@ -62,6 +63,7 @@ class Summary(OfCluster):
     failures: NotRequired[list[FailureReason]]
     differing: NotRequired[list[Differing]]
     programs: NotRequired[list[Program]]
+    traces_unrequested: NotRequired[dict[str, int]]
     meetings: NotRequired[list[Meeting]]
     queues: NotRequired[list[Queue]]
     precision: NotRequired[Precision]

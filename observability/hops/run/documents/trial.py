@@ -89,7 +89,13 @@ class _Struck(TypedDict, total=False):
     fault: Fault
 
 
-class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _Disturbed, _Struck):
+class _OfTarget(TypedDict, total=False):
+    """Traces that a target recorded and nobody asked for, where its spans come to the run's own Jaeger."""
+
+    traces_unrequested: int
+
+
+class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _Disturbed, _Struck, _OfTarget):
     """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int
