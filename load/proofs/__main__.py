@@ -41,6 +41,7 @@ from proofs.on_synthetic_data import app as simulations
 from proofs.queues import FoundQueue, queues_table
 from proofs.resume import kills_view
 from proofs.seeded_faults import prove_conformance_command
+from proofs.versions import prove_versions, versions_view
 from proofs.what_if import Foretold, foretold_view
 
 PROOF = "proof.json"
@@ -190,6 +191,26 @@ def observer(
         files = read_run(find_run(RESULTS, run, holds=(TRIALS, SUMMARY)))
         proof = with_progress("Draws", draws, lambda step: prove_observer(files, draws, seed, step))
         give(proof, observer_view(proof), as_json=as_json, console=console())
+
+
+@app.command()
+@takes_settings("prove-versions")
+def versions(
+    *,
+    run: str,
+    experiments: Annotated[int, typer.Option(min=1)],
+    seed: int,
+    as_json: Json = False,
+) -> None:
+    """Draw experiments from a run of equal versions, and count false and found differences; likewise of two runs.
+
+    Fails if equal versions differ in significantly more than 5 % of the experiments. Fails too if a part of at least
+    2 ms that is 10 % slower is found in less than 80 % of them.
+    """
+    with reported_errors():
+        files = read_run(find_run(RESULTS, run, holds=(TRIALS, SUMMARY)))
+        proof = with_progress("Experiments", experiments, lambda step: prove_versions(files, experiments, seed, step))
+        give(proof, versions_view(proof), as_json=as_json, console=console())
 
 
 @app.command()

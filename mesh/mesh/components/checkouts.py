@@ -89,7 +89,9 @@ def find_checkout(name: str, given: str) -> Checkout:
     found = _of_folder(name, given) if given[0] in "./~" else _of_revision(name, given)
     found.require_unchanged()
     _require_contract(found, found.path.joinpath(DECLARES).read_text(encoding="utf-8"))
-    if found.folder:
+    # A worktree never changes, so neither does its environment; another folder's may be behind its lock file.
+    made = found.path.parent == VERSIONS and (found.path / ".venv" / ".synced").is_file()
+    if found.folder and not made:
         _make_environment(found)
     return found
 
@@ -99,17 +101,12 @@ def disk_use() -> str:
     folders = [one for one in VERSIONS.glob("*") if one.is_dir()] if VERSIONS.is_dir() else []
     if not folders:
         return ""
-    sizes = {
-        entry.stat().st_ino: entry.stat().st_blocks * 512
-        for folder in folders
-        for top, _, files in os.walk(folder)
-        for entry in os.scandir(top)
-        if files and entry.is_file(follow_symlinks=False)
-    }
+    files = [Path(top, name).lstat() for folder in folders for top, _, names in os.walk(folder) for name in names]
+    whole, own = ({one.st_ino: one.st_blocks * 512 for one in files if one.st_nlink <= most} for most in (10**6, 1))
     versions = "1 version takes" if len(folders) == 1 else f"{len(folders)} versions take"
     return (
-        f"{versions} {sum(sizes.values()) / 1e6:,.0f} MB below {VERSIONS.relative_to(ROOT)}, of which uv's cache may "
-        "share most; `make clean-versions` removes them."
+        f"{versions} {sum(whole.values()) / 1e6:,.0f} MB below {VERSIONS.relative_to(ROOT)}, of which "
+        f"{sum(own.values()) / 1e6:,.0f} MB are not shared with uv's cache; `make clean-versions` removes them."
     )
 
 
@@ -174,11 +171,9 @@ def _add_worktree(path: Path, commit: str) -> None:
 
 def _make_environment(found: Checkout) -> None:
     """Does in another checkout what `make setup` does for its Python packages; quick if nothing is missing."""
-    name = f"Environment of {found.commit[:12]}"
-    fresh = "" if (found.path / ".venv" / ".synced").is_file() else " (its own, with the packages of its lock file)"
     step = Step(
-        title=f"{name}{fresh}",
-        hint="20 s, more on a slow network" if fresh else "3 s",
+        title=f"Environment of {found.commit[:12]} (the packages of its lock file)",
+        hint="20 s, more on a slow network",
         # Without site-packages: only the other checkout's modules must be found.
         argv=[sys.executable, "-S", "-m", "provision", "venv"],
         advice=f"To try again, repeat the command; `make clean-versions` removes what was made below {VERSIONS}.",
@@ -192,7 +187,7 @@ def _make_environment(found: Checkout) -> None:
         run(step)
     except SetupError as error:
         raise InputError(f"{found.name}={found.given}: {error}") from error
-    if fresh and (used := disk_use()):
+    if used := disk_use():
         say(used)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -114,17 +114,13 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     for run in (a, b):
         check_run(run)
     require_comparable(a, b)
-    rows: list[RunDifference] = []
+    compared: list[tuple[str, str, Pair]] = []
     for name_a, name_b in pairs(a, b):
         before, after = _latencies(a, name_a), _latencies(b, name_b)
-        compared = [*latency_pairs(after, before, sorted(after.blocks), sorted(before.blocks))]
-        compared.append(Pair(ALL, CPU, _cpu(b, name_b), _cpu(a, name_a)))
-        rows += [_row(name_a, name_b, pair) for pair in compared]
-    # A topology of one run is another system than that of the same name in the other.
-    judge(rows, lambda row: (f"a {row['topology_a']}", f"b {row['topology_b']}"), "lower", "higher")
-    if threshold is not None:
-        for row in rows:
-            row["regression"] = threshold.judge(row)
+        both = latency_pairs(after, before, sorted(after.blocks), sorted(before.blocks))
+        cpu = Pair(ALL, CPU, _cpu(b, name_b), _cpu(a, name_a))
+        compared += [(name_a, name_b, pair) for pair in (*both, cpu)]
+    rows = judge_runs(compared, threshold)
     facts = [_facts(run) for run in (a, b)]
     return RunsComparison(
         schema=SCHEMA,
@@ -137,6 +133,22 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
         metrics=[] if threshold is None else list(threshold.metrics),
         rows=rows,
     )
+
+
+def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold | None) -> list[RunDifference]:
+    """Tests figures of two runs.
+
+    Args:
+        compared: Names of the topology in a and in b, and a figure of both; the left of the pair is b's.
+        threshold: How much slower is too much; None to judge nothing.
+    """
+    rows = [_row(name_a, name_b, pair) for name_a, name_b, pair in compared]
+    # A topology of one run is another system than that of the same name in the other.
+    judge(rows, lambda row: (f"a {row['topology_a']}", f"b {row['topology_b']}"), "lower", "higher")
+    if threshold is not None:
+        for row in rows:
+            row["regression"] = threshold.judge(row)
+    return rows
 
 
 def regressions(comparison: RunsComparison, level: Regression) -> list[RunDifference]:

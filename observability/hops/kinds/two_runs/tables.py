@@ -19,6 +19,10 @@ from hops.units import ALL
 
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
 """Metrics on a terminal; Markdown and JSON have all."""
+_DAYS = (
+    "Each run has its day, which no interval includes: equal code on two days can look different, and more blocks do "
+    "not help. Two revisions in the same blocks: make compare-versions a=REV b=REV."
+)
 _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop gets less load."
 
 
@@ -49,6 +53,7 @@ def headline(comparison: RunsComparison) -> list[str]:
     if comparison["mode"] == "closed":
         lines.append(_CLOSED)
     lines.append("Differences are b minus a, in ms, with 95 % intervals; the blocks of the two runs are independent.")
+    lines.append(_DAYS)
     verdict = comparison["verdict"]
     return lines if verdict == VALID else [*lines, f"{verdict}: {MEANING[verdict]}."]
 
