@@ -10,7 +10,8 @@ from fastapi import FastAPI
 
 from shop.contract.calls import Access
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.access.rules import Authenticator
+from shop.platform.access.rules import Authenticator, gateway_authenticator
+from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
@@ -18,6 +19,11 @@ Headers = dict[str, str]
 
 def test_everybody_is_not_asked_for_a_token() -> None:
     Authenticator(None).admit(Access.EVERYBODY, "Bearer bad", None)
+
+
+def test_a_gateway_needs_the_key_that_verifies_tokens() -> None:
+    with pytest.raises(ConfigError, match="SHOP_JWT_PUBLIC_KEY_FILE is not set"):
+        gateway_authenticator(ServiceConfig(component="rest-gateway"))
 
 
 @pytest.mark.parametrize(

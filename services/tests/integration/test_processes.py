@@ -109,18 +109,3 @@ def test_a_gateway_serves_without_its_services_until_it_is_told_to_stop(
         running.send_signal(signal.SIGTERM)
         _, said = running.communicate(timeout=LIMIT_S)
     assert (running.returncode, "Traceback" in said) == (0, False), said
-
-
-@pytest.mark.parametrize(
-    ("module", "said"),
-    [
-        ("shop.product", "SHOP_COMPONENT is not set; valid: product"),
-        ("rest_gateway", "SHOP_JWT_PUBLIC_KEY_FILE is not set"),
-    ],
-)
-def test_wrong_setting_ends_the_process_with_one_line(module: str, said: str, keys: Any, free_address: str) -> None:
-    env = {} if module.startswith("shop") else gateway_env("rest-gateway", keys, free_address)
-    with process(module, env | {"SHOP_JWT_PUBLIC_KEY_FILE": ""}) as running:
-        out, err = running.communicate(timeout=LIMIT_S)
-    assert (running.returncode, err.count("\n"), out) == (2, 1, "")
-    assert err.startswith(f"error: {said}")
