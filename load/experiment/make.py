@@ -73,7 +73,8 @@ def check(goals: str, overrides: str) -> Iterator[str]:
     for goal in goals.split():
         taken = [setting.name for setting in settings_of(goal)] if goal in TARGETS else []
         if taken and (ignored := [name for name in others if name not in taken]):
-            raise InputError(f"{goal} has no setting {' '.join(ignored)}; it has: {' '.join(taken)}")
+            why = f" ({TARGETS[goal].no_target})" if "target" in ignored and TARGETS[goal].no_target else ""
+            raise InputError(f"{goal} has no setting {' '.join(ignored)}{why}; it has: {' '.join(taken)}")
     yield from (f"={name}" for name in others)
     for name, command in TARGETS.items():
         yield "|".join((f"{name}:", *_prerequisites(command, given)))

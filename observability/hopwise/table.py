@@ -56,6 +56,7 @@ class Command:
         needs: What make makes first. `TARGET if NAME=VALUE` is made only where that setting has that value, one of
             several with commas between them, and with `or nothing` also where it is not given.
         by: Who has a command of this name: `make`, `hopwise` or `both`.
+        no_target: Why it measures the shop only, and no target of the user; empty where that goes without saying.
         extra: Extra of the package that has what the command imports.
     """
 
@@ -68,6 +69,7 @@ class Command:
     runs: tuple[str, ...] = ()
     needs: tuple[str, ...] = ("setup",)
     by: str = "both"
+    no_target: str = ""
     extra: str = "shop"
 
     @property

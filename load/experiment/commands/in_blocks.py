@@ -236,7 +236,8 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
         out = options.console()
         out.print(shown(summary, brief=True))
         options.print_links(out, path)
-        decide = "Decide:  make decide   " if summary["comparisons"] else ""
+        of_the_shop = is_of_the_shop(read_document(path / MANIFEST))
+        decide = "Decide:  make decide   " if summary["comparisons"] and of_the_shop else ""
         out.print(f"{decide}(verbose=on prints all tables of the report)")
     else:
         out = options.console()

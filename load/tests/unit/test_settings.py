@@ -135,6 +135,10 @@ def test_values_reach_a_program_as_they_were_typed(run: Run, copy: Path, shades:
         (["toplogy=rest", "bench"], "unknown setting: toplogy (nearest: topology); valid: topology profile "),
         (["precision=2%", "shades"], "shades has no setting precision; it has: shades seed sparkle."),
         (["seed=1", "bench", "precision=2%"], "bench has no setting precision; it has: topology "),
+        (
+            ["target=x", "chaos"],
+            "chaos has no setting target (it kills components of the shop and audits its data); it ",
+        ),
         (["benhc"], "there is no target benhc (nearest: bench); make help lists all"),
         (["help-lint"], "lint has no settings; targets with settings: audit bench "),
         (["PYTHON=/nowhere/python3", "bench"], "/nowhere/python3 is not Python 3.11 or newer: give PYTHON="),

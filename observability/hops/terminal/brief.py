@@ -13,7 +13,7 @@ from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import plural, programs_text
 from hops.elements import numbers
-from hops.elements.renamed import elements_of_compared
+from hops.elements.renamed import elements_of_compared, in_words_of
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.gates.limits import gate_failure, kind_of
 from hops.run.documents.gate import Gate
@@ -50,11 +50,12 @@ def brief(summary: Summary) -> Group:
 
 def _sentences(view: SummaryView) -> Iterator[Text]:
     summary = view.summary
-    yield Text(verdict_sentence(summary), "bold")
+    compared = summary.get("compared", "topology")
+    yield Text(in_words_of(verdict_sentence(summary), compared), "bold")
     for name, text in (("Mesh", mesh_text(summary["switches"])), ("Replicas", replicas_text(summary["switches"]))):
         if text:
             yield Text(f"{name}: {text}.")
-    yield from map(Text, grouped_conclusions(summary).headline)
+    yield from (Text(in_words_of(text, compared)) for text in grouped_conclusions(summary).headline)
 
 
 def _tables(view: SummaryView) -> Iterator[Table]:
@@ -134,12 +135,14 @@ def _groups(view: SummaryView, names: Sequence[str]) -> Iterator[Table]:
 
 
 def _failing(summary: Summary) -> Iterator[str]:
+    compared = summary.get("compared", "topology")
     failing = [gate for gate in summary["gates"] if not gate["ok"]]
-    yield from (_failure(summary, gate) for gate in failing)
+    yield from (in_words_of(_failure(summary, gate), compared) for gate in failing)
     for row in summary.get("failures", [])[:MAX_FAILURES]:
         counted = f"{row['count']:,} {row['outcome'].replace('_', ' ')}"
         yield f"- {counted}, {row['topology']}, {row['journey']}: {row['reason']}"
-    yield from dict.fromkeys(f"To do: {remedy}" for gate in failing if (remedy := kind_of(gate["name"]).remedy))
+    remedies = dict.fromkeys(remedy for gate in failing if (remedy := kind_of(gate["name"]).remedy))
+    yield from (f"To do: {in_words_of(remedy, compared)}" for remedy in remedies)
 
 
 def _failure(summary: Summary, gate: Gate) -> str:

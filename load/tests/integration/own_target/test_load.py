@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import psutil
 import pytest
 from click.testing import Result
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from rich.console import Console
 from typer.testing import CliRunner
 
 from experiment.cli import app
@@ -33,6 +35,7 @@ from experiment.plan.profiles import Profile
 from experiment.trial import programs
 from experiment.trial.outcome import EXEMPLARS
 from hops.analysis import summary
+from hops.kinds import shown
 from hops.run.files import read_run, trial_folder
 from mesh.description.ports import HOST, Ports
 from mesh.native.trace_store import open_trace_store
@@ -210,6 +213,10 @@ def test_other_kinds_measure_targets_as_they_do_topologies(
     of_all = next(row for row in compared["hop_differences"] if row["journey"] == "all")
     parts = {row["part"]: row["ci95"] for row in of_all["parts"]}
     assert None not in [*parts["wire:client→library"], *parts["work:library"]]
+    for words in (shown(compared, brief=True), shown(compared)):  # type: ignore[arg-type]
+        console = Console(file=io.StringIO(), width=200, record=True)
+        console.print(words)
+        assert not re.search(r"topolog|\bshop\b|\bedge\b", console.export_text())
     far = measure("rtt --rtts 0,20 --targets here --blocks 1 --profile smoke --trace 0.3")
     near_ms, far_ms = (one["journeys"]["look"]["latency_ms"]["p50"] for one in far["topologies"].values())
     assert far_ms > near_ms
