@@ -34,6 +34,8 @@ Pointer = Annotated[str, Field(pattern=POINTER)]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = "10ms", "30s"
+LONGEST_PAUSES_S = 30
+"""Of one journey, all together."""
 
 
 class _Part(BaseModel):
@@ -150,6 +152,41 @@ class Source(_Part):
 _ONE_SOURCE = "give a pointer, such as /items/0/id, or one of header and cookie, or match for the body"
 
 
+def _pause(given: Any) -> float:
+    try:
+        return duration_s("think", str(given), "0s", f"{LONGEST_PAUSES_S}s")
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+Pause = Annotated[float, BeforeValidator(_pause)]
+
+
+class Think(_Part):
+    """How long a customer waits before a step: any time between two is as likely.
+
+    Attributes:
+        from_s: The shortest, s; in the file a duration, as the longest.
+        to_s: The longest, s.
+    """
+
+    from_s: Pause = Field(alias="from")
+    to_s: Pause = Field(alias="to")
+
+    @model_validator(mode="after")
+    def _is_range(self) -> Think:
+        if self.from_s > self.to_s:
+            raise ValueError("from is longer than to")
+        return self
+
+
+def _think(given: Any) -> Any:
+    return given if isinstance(given, dict | None) else {"from": given, "to": given}
+
+
+Thinks = Annotated[Think | None, BeforeValidator(_think)]
+
+
 def _source(given: Any) -> Any:
     if not isinstance(given, str | dict):
         raise ValueError(_ONE_SOURCE)
@@ -163,7 +200,7 @@ class Step(_Part):
         http: Method and path: `GET /products/${id}?page=1`; `GET ${place}` has a variable as it stands, such as a
             `Location`.
         graphql: A document, which is sent with `variables` to `path`.
-        grpc: Full name of a unary method: `shop.v1.Products/Get`, sent with `message`.
+        grpc: Full name of a method with one answer or a stream of them: `shop.v1.Products/Get`, sent with `message`.
         name: Its name in messages; what it sends if empty.
         at: Name of the endpoint; may be left out if only one fits.
         body: JSON, or a text, of an HTTP request.
@@ -171,6 +208,7 @@ class Step(_Part):
             asked by reflection if it is left out.
         take: Variables that later steps get from the answer, and where each is; in the file a pointer, or a `Source`.
         ignore: Pointers to what of the answer is not the same each time.
+        think: Pause before the step, which is no latency; the journey's if it is left out.
     """
 
     http: Annotated[str, Field(pattern=HTTP)] | None = None
@@ -187,6 +225,7 @@ class Step(_Part):
     expect: Expect = Expect()
     take: dict[Variable, Annotated[Source, BeforeValidator(_source)]] = Field(default_factory=dict)
     ignore: tuple[Pointer, ...] = ()
+    think: Thinks = None
 
     @model_validator(mode="after")
     def _is_one_of_three(self) -> Step:
@@ -223,12 +262,27 @@ class Journey(_Part):
         weight: How often it comes, against the sum of all weights.
         channel: By which its customer's network is chosen.
         table: Name of the table of whose rows it takes one; empty for none.
+        think: Pause between its steps, unless a step has its own.
     """
 
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
     weight: Annotated[float, Field(ge=0, le=1e6)] = 1.0
     channel: Channel = Channel.WEB
     table: str = ""
+    think: Thinks = None
+
+    @model_validator(mode="after")
+    def _pauses(self) -> Journey:
+        if self.steps[0].think is not None:
+            raise ValueError("think lies between steps, and nothing comes before the first step")
+        longest = sum(pause.to_s for pause in self.pauses() if pause)
+        if longest > LONGEST_PAUSES_S:
+            raise ValueError(f"think is up to {longest:g} s, all steps together; give at most {LONGEST_PAUSES_S} s")
+        return self
+
+    def pauses(self) -> list[Think | None]:
+        """The pause before each step."""
+        return [None, *(self.think if step.think is None else step.think for step in self.steps[1:])]
 
 
 def _seconds(given: Any) -> float:

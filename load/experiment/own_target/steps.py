@@ -38,10 +38,11 @@ def steps_of(file: TargetFile) -> dict[str, Any]:
             known = ", ".join(target.tables) or "none"
             raise file.error(f"there is no table {journey.table!r}; tables: {known}", "journeys", name, "table")
         steps = [_step(file, speaks, name, place, step) for place, step in enumerate(journey.steps)]
-        for step in journey.steps:
-            if step.descriptors and step.descriptors not in descriptors:
-                raw = _bytes(file, step.descriptors, "journeys", name)
-                descriptors[step.descriptors] = base64.b64encode(raw).decode()
+        for step, pause in zip(steps, journey.pauses(), strict=True):
+            step["think"] = [1000 * pause.from_s, 1000 * pause.to_s] if pause else []
+        for set_of in filter(None, (step.descriptors for step in journey.steps)):
+            if set_of not in descriptors:
+                descriptors[set_of] = base64.b64encode(_bytes(file, set_of, "journeys", name)).decode()
         journeys.append({"name": name, "table": journey.table, "steps": steps})
     return {
         "format": FORMAT,

@@ -101,6 +101,14 @@ func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	return nil
 }
 
+// Longest is how long a journey may take, pauses included.
+func (r *Runner) Longest() time.Duration {
+	if r.Steps == nil {
+		return r.Timeout
+	}
+	return r.Timeout + r.Steps.LongestPauses()
+}
+
 // work returns the journeys of each driver.
 func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool {
 	work := map[driver]map[journey.Name]bool{}
@@ -123,7 +131,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been set since the replay began
 	trace := r.Tracing.Start(telemetry.Subject{Journey: string(e.Journey), Channel: string(e.Channel), Seq: e.Seq}, intended, started, sampled)
 	driver := r.drivers[e.Channel]
-	limited, cancel := context.WithTimeout(ctx, r.Timeout)
+	limited, cancel := context.WithTimeout(ctx, r.Timeout+driver.Pauses(e))
 	client, leave, err := r.enter(limited, e.Channel, trace)
 	x := exchange.New(client.At(driver.url), trace)
 	x.Keep(r.Cache[e.Channel])
@@ -138,7 +146,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 		got, err = driver.Run(limited, e, r.Sessions.Token(e), x)
 	}
 	ended := started.Add(time.Since(started))
-	if err != nil && limited.Err() != nil {
+	if err != nil && (limited.Err() != nil || steps.IsLate(err)) {
 		err = within(err, stopped(ctx, r.Timeout))
 	}
 	cancel()
@@ -155,7 +163,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 		IntendedNs:        intended.UnixNano(),
 		StartedNs:         started.UnixNano(),
 		EndedNs:           ended.UnixNano(),
-		LatencyNs:         ended.UnixNano() - intended.UnixNano(),
+		LatencyNs:         (ended.Sub(intended) - x.Thought()).Nanoseconds(),
 		Outcome:           class,
 		BytesIn:           sizes.In,
 		BytesInRaw:        sizes.InRaw,
@@ -188,7 +196,7 @@ func (r *Runner) enter(
 	began := time.Now()
 	client, late, err := r.Customers.Borrow(ctx, channel)
 	if late {
-		trace.Handshake(began, began.Add(time.Since(began)))
+		trace.Within(telemetry.Handshake, began, began.Add(time.Since(began)))
 	}
 	if err != nil {
 		return r.Client, func(bool) {}, outcome.Failed(outcome.Client, "a customer's connections: %w", err)

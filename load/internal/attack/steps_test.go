@@ -17,7 +17,8 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// A tape of steps is replayed as the shop's is; a journey that took too long says in which step it was.
+// A tape of steps is replayed as the shop's is; a journey that took too long says in which step it was. The customer's pauses count neither
+// as latency nor against the limit, and no step has their time.
 func TestStepsAreReplayed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
@@ -27,11 +28,13 @@ func TestStepsAreReplayed(t *testing.T) {
 		_, _ = w.Write([]byte(`{"at": "` + r.URL.Path + `"}`))
 	}))
 	defer server.Close()
+	const pause = 300 * time.Millisecond
 	for path, want := range map[string]outcome.Class{"/fast": outcome.OK, "/slow": outcome.Timeout} {
+		second := &steps.Step{Name: "second", Line: 8, At: "e", Method: "GET", Path: "/fast", Think: []float64{300, 300}}
 		text, err := json.Marshal(steps.Plan{
 			Format: steps.Format, File: "t.yaml",
 			Workload: json.RawMessage(`{"name":"t","mix":[{"journey":"own","channel":"web","weight":1}]}`),
-			Journeys: []*steps.Journey{{Name: "own", Steps: []*steps.Step{{Name: "first", Line: 7, At: "e", Method: "GET", Path: path}}}},
+			Journeys: []*steps.Journey{{Name: "own", Steps: []*steps.Step{{Name: "first", Line: 7, At: "e", Method: "GET", Path: path}, second}}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -70,6 +73,9 @@ func TestStepsAreReplayed(t *testing.T) {
 			t.Fatalf("%d rows, %v", len(result.Rows), err)
 		}
 		for _, row := range result.Rows {
+			if thought := row.EndedNs - row.IntendedNs - row.LatencyNs; (thought >= pause.Nanoseconds()) != (want == outcome.OK) {
+				t.Errorf("%s: %v of pauses in %+v", path, time.Duration(thought), row)
+			}
 			late := want != outcome.Timeout || strings.Contains(row.Error, "step first (t.yaml:7) at e: no whole answer within the journey's limit of 200ms")
 			if row.Outcome != want || (row.AnswerSHA256 == "") != (want != outcome.OK) || !late {
 				t.Errorf("%s: %+v", path, row)

@@ -213,7 +213,7 @@ func (f *replayFlags) emulate(o *opened) (err error) {
 		}
 	}
 	// No journey takes longer than its time limit, so no more of them are under way at a time.
-	ready := func(of []target.Channel) int { return o.tape.MostWithin(f.timeout, of) }
+	ready := func(of []target.Channel) int { return o.tape.MostWithin(o.runner.Longest(), of) }
 	if c := f.loop(); c != nil {
 		ready = func([]target.Channel) int { return c.VUs }
 	}
@@ -258,7 +258,7 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	if f.warmup {
 		name = "warm-up"
 	}
-	options := attack.Options{Drain: max(f.drain, s.target.Timeout()), Closed: f.loop(), StartAt: f.startAt}
+	options := attack.Options{Drain: max(f.drain, s.runner.Longest()), Closed: f.loop(), StartAt: f.startAt}
 	_, length := options.Mode(s.tape)
 	if !f.quiet {
 		line := progress.Start(stderr, name, len(s.tape.Entries), length)

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ type Exchange struct {
 	inFlight int64
 	parallel int64
 	waves    int64
+	thought  time.Duration
 	crossed  []crossed // requests that have ended; none where no network is emulated
 
 	sizes  sizeCounter
@@ -76,6 +78,32 @@ func (x *Exchange) At() string { return x.at.String() }
 
 // Base returns the URL of the entrance that requests go to.
 func (x *Exchange) Base() *url.URL { return x.at.base }
+
+// Think waits as a customer does between requests, at most until the context ends.
+func (x *Exchange) Think(ctx context.Context, pause time.Duration) {
+	if pause <= 0 {
+		return
+	}
+	began := time.Now()
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	thought := time.Since(began)
+	x.trace.Within(telemetry.Think, began, began.Add(thought))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.thought += thought
+}
+
+// Thought is how long the journey has waited in Think.
+func (x *Exchange) Thought() time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.thought
+}
 
 // Keep has answers kept, and asks for those that are whether they have changed; nil for neither.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
+	"time"
 
 	"hopwise/load/internal/steps"
+	"hopwise/load/internal/target"
 )
 
 // stepsAnswer is the answer of a target that is not the shop; its steps have checked it.
@@ -24,4 +26,12 @@ func (e Entry) values() steps.Values {
 // DrawRow returns the parameters of a journey of a target that is not the shop.
 func DrawRow(identity string, seq int64, row steps.Values) Params {
 	return Params{IdempotencyKey: dice{Drawer: &Drawer{identity: identity}, seq: seq}.idempotencyKey(), Values: row}
+}
+
+// Pauses is how long the journey thinks between its steps.
+func (d Driver) Pauses(e Entry) time.Duration {
+	if d.Protocol != target.Steps {
+		return 0
+	}
+	return d.Steps.Pauses(string(e.Journey), e.values())
 }

@@ -35,7 +35,7 @@ type Row struct {
 	IntendedNs        int64          `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
 	StartedNs         int64          `json:"started_ns"`  // when the generator began with it
 	EndedNs           int64          `json:"ended_ns"`    // when its answer was read and decoded
-	LatencyNs         int64          `json:"latency_ns"`  // ended - intended
+	LatencyNs         int64          `json:"latency_ns"`  // ended - intended - pauses
 	Outcome           outcome.Class  `json:"outcome"`
 	Error             string         `json:"error"`
 	BytesIn           int64          `json:"bytes_in"`     // bodies received, as compressed as they came

@@ -85,8 +85,11 @@ type Step struct {
 	Take    map[string]*Source         `json:"take,omitempty"`    // where each variable is
 	Ignore  []string                   `json:"ignore,omitempty"`  // pointers that the digest leaves out; "" for the whole answer
 
+	Think []float64 `json:"think,omitempty"` // shortest and longest pause before the step, ms; none if it is empty
+
 	NoErrors bool `json:"no_errors,omitempty"` // whether the answer is GraphQL's and must have no errors
 
+	number  int // in its journey
 	secrets Secrets
 	file    string
 	url     string // of its endpoint
@@ -146,8 +149,11 @@ func (p *Plan) add(j *Journey) error {
 			known[column] = true
 		}
 	}
-	for _, step := range j.Steps {
-		step.file, step.secrets = p.File, p.Secrets
+	for i, step := range j.Steps {
+		if t := step.Think; len(t) != 0 && (len(t) != 2 || t[0] < 0 || t[1] < t[0]) {
+			return fmt.Errorf("%s: journey %s: think %v is no shortest and longest pause, ms", step.where(), j.Name, t)
+		}
+		step.number, step.file, step.secrets = i, p.File, p.Secrets
 		if err := step.prepare(known); err != nil {
 			return fmt.Errorf("%s: journey %s: %w", step.where(), j.Name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -88,8 +89,8 @@ func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoreg
 	switch {
 	case s.method == nil:
 		return fmt.Errorf("%s has no method %s in %s; methods: %s", source, method, service, strings.Join(methodsIn(described), ", "))
-	case s.method.IsStreamingClient() || s.method.IsStreamingServer():
-		return fmt.Errorf("%s is a stream; a step has one request and one answer", s.RPC)
+	case s.method.IsStreamingClient():
+		return fmt.Errorf("%s takes a stream of requests; a step sends one", s.RPC)
 	}
 	s.types = dynamicpb.NewTypes(files)
 	if message := s.withoutVariables(); message != nil {
@@ -211,7 +212,7 @@ func lacking(known map[string]*descriptorpb.FileDescriptorProto) *reflection.Ser
 
 // call sends the step's RPC, whose messages are known from its description alone.
 func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
-	request, got := dynamicpb.NewMessage(s.method.Input()), dynamicpb.NewMessage(s.method.Output())
+	request := dynamicpb.NewMessage(s.method.Input())
 	text := s.body.fill(values)
 	if text == "" {
 		text = "{}"
@@ -228,7 +229,7 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	var end *status.Status
 	var first, last metadata.MD
-	err := x.Channel("").Invoke(ctx, "/"+s.RPC, request, got, grpc.Header(&first), grpc.Trailer(&last),
+	got, err := s.messages(ctx, x.Channel(""), request, grpc.Header(&first), grpc.Trailer(&last),
 		grpc.OnFinish(func(err error) { end = status.Convert(err) }))
 	switch {
 	case err != nil && end.Code() != s.code: // which is OK without an end, as of a request that was never sent
@@ -249,14 +250,61 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 		answer.body = map[string]any{"message": end.Message()}
 		return answer, nil
 	}
-	encoded, err := (protojson.MarshalOptions{Resolver: s.types, UseProtoNames: true, EmitDefaultValues: true}).Marshal(got)
-	if err != nil {
-		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
+	bodies := make([]any, len(got))
+	for i, message := range got {
+		encoded, err := (protojson.MarshalOptions{Resolver: s.types, UseProtoNames: true, EmitDefaultValues: true}).Marshal(message)
+		if err == nil {
+			bodies[i], err = decode(encoded)
+		}
+		if err != nil {
+			return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
+		}
 	}
-	if answer.body, err = decode(encoded); err != nil {
-		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
+	if s.method.IsStreamingServer() {
+		answer.body = map[string]any{"count": json.Number(strconv.Itoa(len(bodies))), "messages": bodies}
+	} else {
+		answer.body = bodies[0]
 	}
 	return answer, nil
+}
+
+// mostStreamed is how many bytes the messages of a stream may have together, as a single message may.
+const mostStreamed = 64 << 20
+
+// messages sends a request and returns the answer: one message, or all of a stream once it has ended.
+func (s *Step) messages(
+	ctx context.Context, channel grpc.ClientConnInterface, request *dynamicpb.Message, options ...grpc.CallOption,
+) (got []*dynamicpb.Message, err error) {
+	if !s.method.IsStreamingServer() {
+		message := dynamicpb.NewMessage(s.method.Output())
+		return []*dynamicpb.Message{message}, channel.Invoke(ctx, "/"+s.RPC, request, message, options...)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := channel.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+s.RPC, options...)
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	_ = stream.CloseSend() // what failed shows in the answer
+	for size := 0; ; {
+		message := dynamicpb.NewMessage(s.method.Output())
+		err := stream.RecvMsg(message)
+		if errors.Is(err, io.EOF) {
+			return got, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if size += proto.Size(message); size > mostStreamed {
+			cancel()
+			_ = stream.RecvMsg(message) // the end of what was given up
+			return nil, outcome.Wrong("the stream has more than %d bytes", mostStreamed)
+		}
+		got = append(got, message)
+	}
 }
 
 // isBinary says whether metadata of a name may be any bytes, which are base64 in a file and in a variable.

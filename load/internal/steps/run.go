@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
@@ -34,27 +36,51 @@ type answered struct {
 
 // Run sends a journey's steps, checks each answer, and takes from it what later steps need.
 //
-// A step whose answer is not the expected one ends the journey. Redirects are answers like any other: none is followed.
+// A step whose answer is not the expected one ends the journey. Redirects are answers like any other: none is followed. The context's
+// deadline is that of a journey with all its pauses: a step cannot use the time of later pauses.
 func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.Exchange) (Answer, error) {
 	var answer Answer
+	left := p.Pauses(name, values)
 	for _, step := range p.byName[name].Steps {
+		pause := step.pause(values)
+		x.Think(ctx, pause)
+		left -= pause
 		x.Toward(step.url)
-		got, err := step.send(ctx, values, x)
+		limited, cancel := before(ctx, left)
+		got, err := step.send(limited, values, x)
+		late := limited.Err() != nil
+		cancel()
 		if err == nil {
 			err = step.check(got, values)
 		}
 		if err != nil {
-			return nil, &Failure{step, err}
+			return nil, &Failure{step, err, late}
 		}
 		answer = append(answer, got)
 	}
 	return answer, nil
 }
 
+// before returns a context that ends some time before its parent's deadline.
+func before(ctx context.Context, time time.Duration) (context.Context, context.CancelFunc) {
+	deadline, limited := ctx.Deadline()
+	if time == 0 || !limited {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-time))
+}
+
 // Failure is the step that ended a journey, and why.
 type Failure struct {
 	step  *Step
 	cause error
+	late  bool // whether the journey's time was over
+}
+
+// IsLate says whether a journey failed as its time was over.
+func IsLate(err error) bool {
+	failed := (*Failure)(nil)
+	return errors.As(err, &failed) && failed.late
 }
 
 // Where names the step, its line in the target file and its endpoint.

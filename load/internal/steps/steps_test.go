@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -407,7 +408,21 @@ func (products) GetProduct(ctx context.Context, _ *productv1.GetProductRequest) 
 	return nil, status.Error(codes.Unimplemented, "none")
 }
 
-// rpcServer answers no call, so that what is seen of it is its description.
+// StreamDocument sends as many chunks as the document has bytes, and fails after three.
+func (products) StreamDocument(r *productv1.StreamDocumentRequest, stream grpc.ServerStreamingServer[productv1.StreamDocumentResponse]) error {
+	for i := range r.GetId() {
+		if i == 3 {
+			return status.Error(codes.DataLoss, "torn")
+		}
+		if err := stream.Send(&productv1.StreamDocumentResponse{}); err != nil {
+			return err
+		}
+	}
+	stream.SetTrailer(metadata.Pairs("last-id", "13"))
+	return nil
+}
+
+// rpcServer answers no unary call, so that what is seen of it is its description.
 func rpcServer(t *testing.T, describes bool) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -503,6 +518,60 @@ func TestMethodsOfGRPC(t *testing.T) {
 		if _, err := run(t, c.plan, target.GRPC, c.address); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v instead of %q", err, c.want)
 		}
+	}
+}
+
+// A stream's messages are one answer, which is there once the stream has ended. A stream that breaks off has failed.
+func TestStreamsOfGRPC(t *testing.T) {
+	address := rpcServer(t, true)
+	for _, c := range []struct {
+		messages string
+		code     string
+		class    outcome.Class
+	}{
+		{"3", "", outcome.OK},
+		{"0", "", outcome.OK},
+		{"4", "", outcome.Server},
+		{"4", "DATA_LOSS", outcome.OK},
+	} {
+		step := Step{At: "e", RPC: string(productv1.ProductService_ServiceDesc.ServiceName) + "/StreamDocument", Code: c.code}
+		step.JSON = raw(`{"id":"` + c.messages + `"}`)
+		if c.code == "" {
+			step.Equal, step.There = map[string]json.RawMessage{"/count": raw(c.messages)}, []string{"/messages"}
+			step.Take = take(Source{Header: "last-id"})
+		}
+		if got, err := run(t, plan(t, step), target.GRPC, address); outcome.Of(err) != c.class {
+			t.Errorf("%+v: %s, %v", c, got, err)
+		}
+	}
+}
+
+// A pause lies between its ends, is the same for the same journey, and differs between journeys and steps.
+func TestPauses(t *testing.T) {
+	think := func() Step {
+		step := get("/x/1")
+		step.Think = []float64{100, 900}
+		return step
+	}
+	p := plan(t, get("/x/1"), think(), think())
+	seen := map[time.Duration]bool{}
+	for i := range 50 {
+		values := Values{Key: raw(fmt.Sprintf("%q", fmt.Sprint(i)))}
+		sum := p.Pauses("j", values)
+		for _, step := range p.Journeys[0].Steps[1:] {
+			pause := step.pause(values)
+			if seen[pause] || pause != step.pause(values) || pause < 100*time.Millisecond || pause > 900*time.Millisecond {
+				t.Errorf("journey %d: %v", i, pause)
+			}
+			seen[pause] = true
+			sum -= pause
+		}
+		if sum != 0 {
+			t.Errorf("journey %d: the pauses do not add up by %v", i, sum)
+		}
+	}
+	if longest := p.LongestPauses(); longest != 1800*time.Millisecond {
+		t.Errorf("the longest pauses are %v", longest)
 	}
 }
 

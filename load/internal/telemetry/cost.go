@@ -29,7 +29,7 @@ func SpanCosts() map[string]float64 {
 			call.End(http.StatusOK, nil)
 		}
 	}
-	within := func(j *Journey) func() { return func() { j.Handshake(now, now) } }
+	within := func(j *Journey) func() { return func() { j.Within(Handshake, now, now) } }
 	return map[string]float64{
 		"CLIENT":   shortest(call(traced)) - shortest(call(untraced)),
 		"INTERNAL": shortest(within(traced)) - shortest(within(untraced)),

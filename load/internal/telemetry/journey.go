@@ -45,10 +45,10 @@ func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *J
 // Untraced returns the trace of what belongs to no journey.
 func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
 
-// Handshake adds the span of opening connections before any request.
-func (j *Journey) Handshake(from, to time.Time) {
+// Within adds the span of a part of the journey's time that no request has: Handshake or Think.
+func (j *Journey) Within(name string, from, to time.Time) {
 	if j.root != nil {
-		j.root.within(Handshake, from, to)
+		j.root.within(name, from, to)
 	}
 }
 
@@ -81,6 +81,9 @@ const (
 	LinkUp    = "link_up"   // from the request's first byte until its last has crossed the customer's link
 	LinkDown  = "link_down" // while the answer's last byte crosses it
 )
+
+// Think names the span of a customer's pause between requests.
+const Think = "think"
 
 // Call opens the CLIENT span of a request; route is the path without the identifiers in it.
 func (j *Journey) Call(method, route, path string) Call {

@@ -42,7 +42,7 @@ func TestTree(t *testing.T) {
 	call := j.Call("POST", "/graphql", "/graphql")
 	header := call.Traceparent()
 	opened, answered := started.Add(time.Millisecond), ended.Add(-time.Millisecond)
-	j.Handshake(started, opened)
+	j.Within(Handshake, started, opened)
 	call.Within(LinkUp, opened, answered)
 	call.EndedAt(answered).End(200, nil)
 	j.End(ended, outcome.OK)

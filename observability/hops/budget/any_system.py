@@ -26,7 +26,7 @@ from sys import intern
 from msgspec.structs import replace
 
 from hops.budget.mapping import NameMap
-from hops.budget.parts import GENERATOR, Budget, budget_of_tree, part_of
+from hops.budget.parts import GENERATOR, THINK_SPAN, Budget, budget_of_tree, part_of
 from hops.budget.unanswered import name_unanswered, store_part
 from hops.traces.end_to_end import after_root_ns, to_the_end
 from hops.traces.foreign import grow_any
@@ -78,6 +78,7 @@ def budget_of_any(tree: Tree) -> Budget | None:
         return budget
     root = tree.root.span
     if tree.is_of_load:
+        budget = _without_pauses(budget)
         journey = str(root.attributes[LOAD_JOURNEY])
     else:
         journey = budget.journey if SHOP_JOURNEY in root.attributes else f"{root.service}: {root.name}"
@@ -88,6 +89,13 @@ def budget_of_any(tree: Tree) -> Budget | None:
         edge_requests=(),
         after_ns=after_root_ns(tree),
     )
+
+
+def _without_pauses(budget: Budget) -> Budget:
+    """The budget of a journey as its customer waited for it: neither total nor parts have the pauses between steps."""
+    parts = {part: ns for part, ns in budget.parts.items() if part != THINK_SPAN}
+    crossings = {part: count for part, count in budget.crossings.items() if part != THINK_SPAN}
+    return replace(budget, parts=parts, crossings=crossings, total_ns=budget.total_ns - budget.parts.get(THINK_SPAN, 0))
 
 
 def _part(node: Node) -> str:

@@ -41,6 +41,8 @@ POOL_SPAN = "pool.acquire"
 START_LAG_SPAN = "start_lag"
 HANDSHAKE_SPAN = "handshake"
 WAITING_SPAN = "waiting"
+THINK_SPAN = "think"
+"""A customer's pause between two steps of `hopwise load`, which is no latency."""
 DELAY_TOOK = "shop.injected_delay_took_ms"
 """Attribute of the SERVER span of a request that was delayed on purpose: for how long, ms."""
 
@@ -411,6 +413,7 @@ _GENERATOR_PARTS = {
     LINK_DOWN_SPAN: NETWORK_PART,
     HANDSHAKE_SPAN: HANDSHAKE_PART,
     WAITING_SPAN: WAITING_PART,
+    THINK_SPAN: THINK_SPAN,
 }
 _COUNTED_INTERNAL = frozenset({POOL_SPAN, *_GENERATOR_PARTS})
 _OF_GENERATOR = frozenset({CLIENT_PART, *_GENERATOR_PARTS.values()})

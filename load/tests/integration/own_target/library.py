@@ -22,7 +22,7 @@ from fastapi.responses import RedirectResponse
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
-from grpc import StatusCode, aio, unary_unary_rpc_method_handler
+from grpc import StatusCode, aio, unary_stream_rpc_method_handler, unary_unary_rpc_method_handler
 from grpc import method_handlers_generic_handler as handlers
 from grpc_reflection.v1alpha import reflection
 from opentelemetry import propagate, trace
@@ -141,9 +141,18 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
         with answering("GetBook", dict(context.invocation_metadata())):
             return book(id=asked.id, title=title_of(asked.id))
 
+    async def watch(asked: Any, context: Any) -> Any:
+        with answering("Watch", dict(context.invocation_metadata())):
+            for number in range(asked.id, asked.id + 3):
+                yield book(id=number, title=title_of(number))
+
     server = aio.server()
-    method = unary_unary_rpc_method_handler(get, request.FromString, book.SerializeToString)
-    server.add_generic_rpc_handlers((handlers(SERVICE, {"GetBook": method}),))
+    messages = request.FromString, book.SerializeToString
+    methods = {
+        "GetBook": unary_unary_rpc_method_handler(get, *messages),
+        "Watch": unary_stream_rpc_method_handler(watch, *messages),
+    }
+    server.add_generic_rpc_handlers((handlers(SERVICE, methods),))
     reflection.enable_server_reflection((SERVICE, reflection.SERVICE_NAME), server, pool=pool)
     server.add_insecure_port(f"{HOST}:{grpc_port}")
     await server.start()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+import polars as pl
 import psutil
 import pytest
 from click.testing import Result
@@ -154,10 +155,22 @@ def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loa
     assert not re.search("topolog|shop|edge", page.partition("Charts and details")[0])
 
 
+WATCH = """
+      - grpc: library.v1.Library/Watch
+        message: {id: 1}
+        think: 300ms
+        expect: {equal: {/count: 3, /messages/2/title: Volume 3}}
+"""
+
+
 @pytest.mark.parametrize("traced", ["always_on"], indirect=True)
 def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp_path: Path) -> None:
-    """Here it records every request, although most requests say that they are not sampled."""
-    done = loaded(traced + "traces: here\n", "--rate", "30", "--trace", "0.3", "--json")
+    """Here it records every request, although most requests say that they are not sampled.
+
+    A journey's pause is in neither its latency nor its budget, and all messages of a stream are one answer.
+    """
+    text = traced.replace("\n\n  borrow:", f"{WATCH}\n  borrow:")
+    done = loaded(text + "traces: here\n", "--rate", "30", "--trace", "0.3", "--json")
     assert done.exit_code == 0, done.stderr
     assert "Open for the target's spans: http://127.0.0.1:" in done.stderr
     summary = json.loads(done.stdout)
@@ -168,6 +181,11 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
     (folder,) = (tmp_path / "results").glob("2*-library")
     run = read_run(folder)
     assert {"wire:client→library", "work:library", "client"} <= set(run.hops["part"])
+    assert "think" not in set(run.hops["part"])
+    took = run.journeys.with_columns(paused_ns=pl.col("ended_ns") - pl.col("intended_ns") - pl.col("latency_ns"))
+    assert set(took.filter(pl.col("paused_ns") >= 300_000_000)["journey"]) == {"call"}
+    totals = run.hops.group_by("trace_id").agg(pl.col("ns").sum())
+    assert totals.join(took, on="trace_id").filter(pl.col("ns") != pl.col("latency_ns")).is_empty()
     sampled = run.journeys.filter(run.journeys["sampled"])
     assert 0 < sampled.height < run.journeys.height / 2
     assert set(run.hops["trace_id"]) == set(sampled["trace_id"])
@@ -399,7 +417,6 @@ def test_a_descriptor_set_takes_the_place_of_reflection(loaded: Loaded, text: st
             "has no method Buy in library.v1.Library; methods: GetBook",
             id="no method",
         ),
-        pytest.param("Library/GetBook", "Library/Watch", "is a stream; a step has one request", id="a stream"),
         pytest.param("library.v1.Library/GetBook", "no.Such/Get", "does not describe no.Such: ", id="no service"),
         pytest.param(
             "- grpc: library.v1.Library/GetBook",

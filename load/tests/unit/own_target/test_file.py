@@ -86,6 +86,13 @@ def test_a_path_may_be_a_variable(tmp_path: Path) -> None:
     assert (step["method"], step["path"]) == ("GET", "${name}")
 
 
+def test_a_journey_s_pauses_lie_between_its_steps(tmp_path: Path) -> None:
+    more = "".join(f"      - http: GET /{place}\n{own}" for place, own in enumerate(["", "        think: 50ms\n", ""]))
+    text = SMALL.replace("table: users\n    steps", "table: users\n    think: {from: 0, to: 1.5s}\n    steps") + more
+    steps = steps_of(written(tmp_path, text))["journeys"][0]["steps"]
+    assert [step["think"] for step in steps] == [[], [0, 1500], [50, 50], [0, 1500]]
+
+
 def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
     steps = steps_of(written(tmp_path, SMALL + "        body: {when: 2024-01-01}\n"))
     assert steps["journeys"][0]["steps"][0]["json"] == {"when": "2024-01-01"}
@@ -194,6 +201,14 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("name: small", "name: small\narrival: {process: bus}", "arrival.process: 'bus' is unknown; valid: poisson"),
         ("name: small", "name: small\narrival: {proces: ramp}", "arrival.proces: is not a key here; did you mean proc"),
         ("name: small", "name: small\narrival: {process: ramp}", "arrival.process: the process ramp needs from and to"),
+        ("table: users\n", "think: 31s\n", "look.think: think=31s is not valid: give a duration from 0s to 30s"),
+        ("table: users\n", "think: {from: 2s, to: 1s}\n", "small.yaml:8: journeys.look.think: from is longer than to"),
+        ("http: GET", "think: 1s\n        http: GET", "small.yaml:7: journeys.look: think lies between steps, and"),
+        (
+            "- http: GET /users/${id}",
+            "- http: GET /1\n      - {http: GET /2, think: 20s}\n      - {http: GET /3, think: 20s}",
+            "journeys.look: think is up to 40 s, all steps together; give at most 30 s",
+        ),
         ("- http: GET /users/${id}", "[]", "small.yaml:9: journeys.look.steps: has 0 entries; it needs at least 1"),
         ("numbers: [id]", "numbers: [age]", "users.csv has no column age; columns: id, name"),
         ("numbers: [id]", "numbers: [name]", "users.csv: row 2: name 'a' is not a number"),
