@@ -14,6 +14,7 @@ from proofs.giving import give, with_progress
 from proofs.meetings import meetings_view, prove_meetings
 from proofs.power import CELLS, measure_power, power_view
 from proofs.precision import precision_view, prove_precision
+from proofs.searches import prove_searches, searches_view
 from proofs.siblings import prove_siblings, siblings_view
 from proofs.speeds import prove_speeds, speeds_view
 from proofs.trace_sets import prove_trace_sets, sets_view
@@ -98,6 +99,16 @@ def speeds(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = Fa
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_speeds(experiments, seed, step))
     give(proof, speeds_view(proof), as_json=as_json)
+
+
+@app.command()
+def searches(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Search for the highest rates of synthetic systems.
+
+    Fails if equal systems are shown to differ in significantly more than 5 % of the pairs.
+    """
+    proof = with_progress("Pairs", experiments, lambda step: prove_searches(experiments, seed, step))
+    give(proof, searches_view(proof), as_json=as_json)
 
 
 @app.command()

@@ -116,8 +116,8 @@ def prove_speeds(experiments: int, seed: int, progress: Progress = lambda _: Non
         OfMachine(
             machine=name,
             figure=figure,
-            before=covered(counts, name, figure, "before"),
-            valid=covered(counts, name, figure, "valid"),
+            before=count_covered(counts, name, figure, "before"),
+            valid=count_covered(counts, name, figure, "valid"),
         )
         for name in MACHINES
         for figure in FIGURES
@@ -136,7 +136,7 @@ def prove_speeds(experiments: int, seed: int, progress: Progress = lambda _: Non
     return SpeedsProof(holds=holds, experiments=experiments, seed=seed, figures=figures, valid=valid, limits=limits)
 
 
-def covered(counts: Counts, machine: str, figure: str, side: str) -> Rate:
+def count_covered(counts: Counts, machine: str, figure: str, side: str) -> Rate:
     """How often intervals of a figure contained the truth."""
     return rate(counts[machine, figure, side, "held"], counts[machine, figure, side, "of"])
 

@@ -7,13 +7,14 @@ times what a topology holds (`overload`).
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from math import ceil
 from typing import Any, cast, get_args
 
-from experiment.arguments import ascending, duration_s, number, profile_of
+from experiment.arguments import ascending, duration_s, number, profile_of, whole_number
 from experiment.blocks import TRIAL_OVERHEAD_S, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
@@ -46,6 +47,8 @@ MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
 MAX_TAPE_RATE = 5000.0
 """More journeys a second than two cores can even refuse; it keeps tapes small."""
 PARITY_SAMPLES = 3
+MAX_SEARCHES = 20
+"""Most searches of one topology."""
 OF_LOAD: Mapping[Load, tuple[str, ...]] = {
     "sweep": ("objective", "start", "max", "connections"),
     "stress": ("users", "think", "connections"),
@@ -100,11 +103,13 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
     asked = cast("Asked", plan.about[KIND])
     stopped: dict[str, str] = {}
     measured: list[Step] = []
-    for first in plan.arms:
-        name, numbers = first.topology.name, count(1)
+    for first, numbers in in_blocks_of(plan, asked.get("blocks", 1)):
+        name = first.topology.name
+        if name in stopped:
+            continue
 
         def step(
-            phase: Phase, amount: float, held: float = 0.0, first: Arm = first, numbers: count[int] = numbers
+            phase: Phase, amount: float, held: float = 0.0, first: Arm = first, numbers: Iterator[int] = numbers
         ) -> Step:
             load = load_of(asked, PROFILES[plan.profile.name], first.switches.http, phase, amount, held)
             arm = replace(first, label=f"{first.label}-{next(numbers)}-{phase}-{amount:g}", load=load)
@@ -118,11 +123,19 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
         except (InputError, NotInstalledError, AlreadyRunningError):
             raise
         except (MeshError, HopsError) as error:
-            if not measured and first is plan.arms[-1]:
+            if not measured and len(stopped) == len(plan.arms) - 1:
                 raise
             stopped[name] = str(error).splitlines()[0]
             say(f"{name} ends early: {error}", keep=True)
     return {"stopped": stopped}
+
+
+def in_blocks_of(plan: Plan, blocks: int) -> Iterator[tuple[Arm, Iterator[int]]]:
+    """The arms whose courses are taken, each with the numbers of its steps; in random order in several blocks."""
+    drawn, numbers = random.Random(plan.seed), {arm.label: count(1) for arm in plan.arms}
+    for _ in range(blocks):
+        arms = drawn.sample(plan.arms, len(plan.arms)) if blocks > 1 else plan.arms
+        yield from ((arm, numbers[arm.label]) for arm in arms)
 
 
 def announce(plan: Plan) -> Iterator[str]:
@@ -133,7 +146,9 @@ def announce(plan: Plan) -> Iterator[str]:
     search_s = min(lengths.max_steps, 9) * (lengths.shortest_s + trial_s)
     if asked["load"] == "sweep":
         what = f"p99 below {asked['objective_ms']:g} ms, from {plan.profile.rate:g} journeys a second up"
-        each_s = search_s + 1.5 * (lengths.confirm_s + trial_s)
+        blocks = asked.get("blocks", 1)
+        what += f", in {blocks} blocks in random order" if blocks > 1 else ""
+        each_s = blocks * (search_s + 1.5 * (lengths.confirm_s + trial_s))
     elif asked["load"] == "stress":
         what = f"{listed([str(users) for users in asked['users']])} users, think time {asked['think_s']:g} s"
         each_s = len(asked["users"]) * (lengths.users_s + trial_s)
@@ -166,6 +181,9 @@ def command(
         loads = [of for of, names in OF_LOAD.items() if name in names]
         if value is not None and kind not in loads:
             raise UsageError(f"{name}={value} is for load={' or load='.join(loads)}; the load is {kind}")
+    blocks = whole_number("blocks", common.blocks, 1, MAX_SEARCHES)
+    if blocks > 1 and kind != "sweep":
+        raise UsageError(f"blocks={blocks} is for load=sweep; the load is {kind}")
     refuse_networks(common.file, KIND)
     if connections:
         switches = {**switches, "connections": connections}
@@ -187,9 +205,10 @@ def command(
         factors=list(factors) if kind == "overload" else [],
         connections=parsed.connections if kind == "stress" and given["connections"] else 0,
         given=dict(parse_capacity(given["capacity"] or "", [topology.name for topology in measured])),
+        blocks=blocks,
     )
     profile = Profile(common.profile, lengths.warmup_s, ceil(lengths.shortest_s), first, PARITY_SAMPLES)
-    plan = replace(common, profile="smoke").plan(KIND, arms_of(measured, parsed))
+    plan = replace(common, profile="smoke", blocks="1").plan(KIND, arms_of(measured, parsed))
     name = plan.name.replace(KIND, kind, 1)
     return replace(plan, name=name, profile=profile, about={**plan.about, KIND: asked}, chosen=True)
 

@@ -69,8 +69,8 @@ def check(
         str,
         typer.Option(
             metavar="BASELINE",
-            help="Traces of a system that is as fast as it should be, as SOURCE, recorded at the same time on the same "
-            "machine: a limit is broken only if its figure is also shown to be above theirs.",
+            help="Traces of a system that is as fast as it should be, from the same time and machine. A limit is "
+            "broken only if its figure is also shown to be above theirs.",
             show_default=False,
         ),
     ] = "",

@@ -20,7 +20,7 @@ def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
     than a block.
 
     Args:
-        trials: The trials; those that a later attempt replaced do not count in the median.
+        trials: The trials; a trial that a later attempt replaced does not count in the median.
     """
     speeds = [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
     if len(speeds) < MIN_TRIALS:

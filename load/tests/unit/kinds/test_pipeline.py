@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -117,6 +118,27 @@ def test_a_search_goes_the_same_way_when_it_is_resumed(tmp_path: Path, monkeypat
         invoke(asked, trials, tmp_path / folder, monkeypatch)
     assert [*first.ran, *second.ran] == whole.ran
     assert whole.ran[:4] == ["1-rest-1-search-20", "1-rest-2-search-40", "1-rest-3-search-80", "1-rest-4-search-80"]
+
+
+def test_searches_in_blocks_have_intervals_of_what_is_held_and_of_ratios(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = Trials()
+    done = invoke("capacity --topologies rest,grpc --profile smoke --blocks 3", trials, tmp_path, monkeypatch)
+    assert done.exit_code != 2, done.output
+    began = [label.split("-")[1] for label in trials.ran if label.endswith("-search-20")]
+    assert sorted(began) == ["grpc"] * 3 + ["rest"] * 3
+    assert len(trials.ran) == len(set(trials.ran))
+    (summary,) = tmp_path.glob("2*/summary.json")
+    capacity = json.loads(summary.read_text())["capacity"]
+    for result in capacity["results"].values():
+        assert result["searches"] == [result["rate"]] * 3
+        low, high = result["held"]["ci95"]
+        assert low < result["held"]["value"] < high
+    (ratio,) = capacity["ratios"]
+    assert ratio["ratio"]["value"] == pytest.approx(1.0)
+    refused = invoke("capacity --load stress --users 5 --topologies rest --blocks 3", trials, tmp_path, monkeypatch)
+    assert "blocks=3 is for load=sweep; the load is stress" in refused.stderr
 
 
 def test_a_topology_that_cannot_go_on_ends_early_and_the_next_one_begins(

@@ -30,6 +30,7 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
         ("aa", "False differences in 1"),
         ("coverage", "Coverage of 95 % intervals"),
         ("meetings", "what meetings cost, in 1"),
+        ("searches", "seem to differ, 1 pairs"),
         ("speeds", "on machines that change their speed, 1"),
         ("turns", "said to turn, in 1"),
     ],

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from itertools import combinations
+from typing import Any, TypedDict, cast
 
 from hops.analysis.summary import Measured
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, worst_of
 from hops.gates.limits import kind_of
+from hops.kinds.capacity.blocks import rate_held, rate_ratio
 from hops.kinds.capacity.course import take_course
-from hops.kinds.capacity.document import KIND, Asked, Capacity, Phase, Result, Step, capacity_of, claimed
+from hops.kinds.capacity.document import KIND, Asked, Capacity, HeldRatio, Phase, Result, Step, capacity_of, claimed
 from hops.kinds.capacity.search import NO_RESULT
 from hops.kinds.capacity.steps import GENERATOR_GATES, step_of
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.files import RunFiles
 
 _INVARIANTS = "invariants_broken"
+
+
+class _OfBlocks(TypedDict, total=False):
+    ratios: list[HeldRatio]
 
 
 class _StoppedError(Exception):
@@ -29,7 +35,7 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
     steps, stopped = list(_steps(measured, asked)), run.manifest["stopped"]
     names = dict.fromkeys([*(step["topology"] for step in steps), *stopped])
     results = {name: _result(asked, name, steps, stopped.get(name)) for name in names}
-    return {KIND: Capacity(asked=asked, steps=steps, results=results)}
+    return {KIND: Capacity(asked=asked, steps=steps, results=results, **_ratios(asked, results))}
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
@@ -66,6 +72,7 @@ def _steps(measured: Measured, asked: Asked) -> Iterator[Step]:
 
 
 def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None) -> Result:
+    blocks = asked.get("blocks", 1)
     remaining = iter([step for step in steps if step["topology"] == topology])
 
     def next_one(phase: Phase, amount: float, held: float = 0.0) -> Step:  # noqa: ARG001 - the rows tell
@@ -74,9 +81,30 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
             raise _StoppedError
         return step
 
-    found = NO_RESULT
+    searches = []
     try:
-        found = take_course(asked, topology, next_one)
+        searches = [take_course(asked, topology, next_one) for _ in range(blocks)]
     except _StoppedError:
         stopped = stopped or "the run was interrupted"
-    return Result(rate=found.rate, failed=found.failed, limit=found.limit, tried=list(found.tried), stopped=stopped)
+    found = min((one for one in searches if one.rate), key=lambda one: one.rate or 0.0, default=NO_RESULT)
+    if found is NO_RESULT and searches:
+        found = searches[0]
+    tried = [rate for one in searches for rate in one.tried]
+    result = Result(rate=found.rate, failed=found.failed, limit=found.limit, tried=tried, stopped=stopped)
+    if blocks > 1 and asked["search"] is not None:
+        rates = [one.rate for one in searches]
+        result |= {"searches": rates, "held": rate_held(rates, asked["search"]["precision"]) if rates else None}
+    return result
+
+
+def _ratios(asked: Asked, results: Mapping[str, Result]) -> _OfBlocks:
+    """How many times as much each topology holds as each later one, where searches were repeated."""
+    if asked.get("blocks", 1) == 1 or asked["search"] is None:
+        return {}
+    precision = asked["search"]["precision"]
+    ratios = []
+    for left, right in combinations(results, 2):
+        found = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
+        if found is not None:
+            ratios.append(HeldRatio(left=left, right=right, ratio=found))
+    return {"ratios": ratios}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
-from hops.kinds.capacity.document import Capacity, Load, Step, by_load, claimed, confirmed
+from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Step, by_load, claimed, confirmed
 
 ABOVE = {
     "shop": "It did not hold {failed:g} a second.",
@@ -27,6 +27,11 @@ def sentences(capacity: Capacity) -> list[str]:
             texts.append(f"{name} ended early: {result['stopped']}.")
         else:
             texts.append(SENTENCES[capacity["asked"]["load"]](capacity, name))
+    texts += [_ratio(row) for row in capacity.get("ratios", [])]
+    if len(capacity["results"]) > 1 and capacity["asked"]["load"] == "sweep" and "ratios" not in capacity:
+        texts.append(
+            "One search for each topology says little of small differences: give blocks=3 or more for intervals."
+        )
     limited = [step for step in capacity["steps"] if step["limits"]]
     if limited:
         gates = sorted({gate_name(gate) for step in limited for gate in step["limits"]})
@@ -43,10 +48,29 @@ def _capacity(capacity: Capacity, name: str) -> str:
         return f"{name}: no rate was confirmed (tried: {tried})."
     at_least = "" if result["limit"] == "shop" else "at least "
     p99 = numbers.figure(step["latency_ms"]["p99"] or 0.0, step["latency_ci95"]["p99"], "ms")
+    held, searches = result.get("held"), result.get("searches", [])
+    if held is not None:
+        each = ", ".join("none" if rate is None else f"{rate:g}" for rate in searches)
+        return (
+            f"{name} holds {at_least}{numbers.figure(held['value'], held['ci95'], 'journeys a second')} with p99 below "
+            f"{objective:g} ms, over {plural(len(searches), 'block')} ({each})."
+        )
     return (
         f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 below {objective:g} ms: p99 was {p99} "
         f"over {step['journeys']:,} journeys. {ABOVE[result['limit']].format(failed=result['failed'])}"
     )
+
+
+def _ratio(row: HeldRatio) -> str:
+    """Which of two topologies holds more, and how many times as much."""
+    value, ends = row["ratio"]["value"], row["ratio"]["ci95"]
+    low, high = ends
+    told = numbers.figure(value, ends)
+    if low is None or high is None:
+        return f"{row['left']} holds {told} times what {row['right']} holds; fewer than 3 blocks have no interval."
+    if low <= 1 <= high:
+        return f"No difference is shown between what {row['left']} and {row['right']} hold: {told} times."
+    return f"{row['left']} holds {told} times what {row['right']} holds."
 
 
 def _most(capacity: Capacity, name: str) -> str:

@@ -1,11 +1,11 @@
 """What a run over the capacity of topologies asked, measured and found, beside what every run has."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here, so that older summaries, which lack what is not required, can be read.
 from collections.abc import Mapping
-from typing import Final, Literal, TypedDict, cast
+from typing import Final, Literal, NotRequired, TypedDict, cast
 
 from hops.kinds.capacity.search import Limit
+from hops.run.documents.estimate import Estimate
 
 KIND: Final = "capacity"
 Load = Literal["sweep", "stress", "overload"]
@@ -30,7 +30,8 @@ class Asked(TypedDict):
     """What the user asked for.
 
     `given` is what topologies hold by the user's word, in journeys a second. `connections` are those of all clients, 0
-    for as many as the users need. A stress test searches for nothing: it has neither bounds nor an objective.
+    for as many as the users need. A stress test searches for nothing: it has neither bounds nor an objective. `blocks`
+    says how often each search is repeated; older runs lack it.
     """
 
     load: Load
@@ -41,6 +42,7 @@ class Asked(TypedDict):
     connections: int
     factors: list[int]
     given: dict[str, float]
+    blocks: NotRequired[int]
 
 
 class Step(TypedDict):
@@ -81,7 +83,8 @@ class Result(TypedDict):
 
     `rate` is the highest rate that was confirmed, `failed` the lowest that was seen to fail, `limit` what stood
     between. A stress test has None, None and `unknown`. Of an overload, `rate` is what its peaks are multiples of,
-    given or found by a search without a confirmation. `stopped` says why the topology ended early.
+    given or found by a search without a confirmation. `stopped` says why the topology ended early. `searches` are the
+    confirmed rates of several blocks, of which `rate` is the lowest, and `held` is their geometric mean.
     """
 
     rate: float | None
@@ -89,6 +92,16 @@ class Result(TypedDict):
     limit: Limit
     tried: list[float]
     stopped: str | None
+    searches: NotRequired[list[float | None]]
+    held: NotRequired[Estimate | None]
+
+
+class HeldRatio(TypedDict):
+    """How many times as much one topology holds as another, paired by block."""
+
+    left: str
+    right: str
+    ratio: Estimate
 
 
 class Capacity(TypedDict):
@@ -97,6 +110,7 @@ class Capacity(TypedDict):
     asked: Asked
     steps: list[Step]
     results: dict[str, Result]
+    ratios: NotRequired[list[HeldRatio]]
 
 
 def capacity_of(summary: Mapping[str, object]) -> Capacity:

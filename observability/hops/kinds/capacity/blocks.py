@@ -1,0 +1,55 @@
+"""What several searches say together: how much a topology holds, and how many times as much as another.
+
+A search ends between two rates that are apart by its precision, so that equal results may hide as much. The scatter
+over blocks counts as no less than that of a rate drawn evenly from such a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log, sqrt
+
+import numpy as np
+
+from hops.run.documents.estimate import Estimate
+from hops.statistics.intervals import t_quantile
+from hops.statistics.over_blocks import LEAST_BLOCKS, NO_INTERVAL
+
+Rates = Sequence[float | None]
+"""The confirmed rate of each block; None where none was."""
+
+
+def rate_held(rates: Rates, precision: float) -> Estimate | None:
+    """The geometric mean of the rates of all blocks that have one; None if none has.
+
+    Args:
+        rates: The rates.
+        precision: Ratio of two rates at which a search ends.
+    """
+    known = [log(rate) for rate in rates if rate]
+    return _mean(known, _step(precision)) if known else None
+
+
+def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
+    """The left topology's rate over the right one's, paired by the blocks that have both; None if none has.
+
+    Args:
+        left: Rates of one topology.
+        right: Rates of the other in the same blocks.
+        precision: Ratio of two rates at which a search ends.
+    """
+    pairs = [log(a / b) for a, b in zip(left, right, strict=False) if a and b]
+    return _mean(pairs, 2 * _step(precision)) if pairs else None
+
+
+def _step(precision: float) -> float:
+    """Variance of the logarithm of a rate that lies evenly in a step."""
+    return log(precision) ** 2 / 12
+
+
+def _mean(logs: Sequence[float], least: float) -> Estimate:
+    middle, blocks = float(np.mean(logs)), len(logs)
+    if blocks < LEAST_BLOCKS:
+        return Estimate(value=exp(middle), ci95=list(NO_INTERVAL))
+    reach = t_quantile(blocks - 1) * sqrt(max(float(np.var(logs, ddof=1)), least) / blocks)
+    return Estimate(value=exp(middle), ci95=[exp(middle - reach), exp(middle + reach)])
