@@ -11,7 +11,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from typer.testing import CliRunner
 
 from experiment.cli import app
-from experiment.kinds import load
+from experiment.commands import in_blocks
 from hops.run.files import read_run
 from mesh.native.system import System
 from shop.stubs.product.v1 import product_pb2
@@ -53,7 +53,7 @@ def descriptors() -> bytes:
 def test_a_target_with_tls(
     shop: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, steps: list[str]
 ) -> None:
-    monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(in_blocks, "RESULTS", tmp_path / "results")
     (tmp_path / "product.pb").write_bytes(descriptors())
     assert shop.ca_certificate is not None
     address = shop.url.partition("://")[2]
