@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,9 @@ def _command(words: list[str]) -> Any:
 def test_a_setting_s_help_names_the_values_that_there_are(command: str, setting: str, place: str) -> None:
     module, _, name = place.partition(":")
     (row,) = [row for row in settings_of(command) if row.name == setting]
-    missing = [value for value in getattr(import_module(module), name) if value not in f"{row.help} {row.default}"]
+    known = getattr(import_module(module), name)
+    values = chain(*known.values()) if name == "PROTOCOLS" else known
+    missing = [value for value in values if value not in f"{row.help} {row.default}"]
     assert missing == [], f"the row {command} of commands.toml"
 
 

@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
 
 def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
     asked = {name: kind_of(dataclasses.replace(run, manifest={"kind": name})) for name in (*kinds(), "proof")}
-    with_arms = ["capacity", "chaos", "isolate", "ladder", "rates", "rtt", "studies", "watch"]
+    with_arms = ["capacity", "chaos", "compare-versions", "isolate", "ladder", "rates", "rtt", "studies", "watch"]
     assert [name for name, kind in asked.items() if kind.arms] == with_arms
     assert asked["proof"] is asked["bench"]
 
