@@ -159,6 +159,7 @@ func TestRequestsBehindOthers(t *testing.T) {
 				for x.Shape().Requests < browserConnections+beyond {
 					time.Sleep(time.Millisecond)
 				}
+				time.Sleep(5 * rtt) // until the last ones ask for a connection too, also on a busy machine
 				return false
 			}
 			sideBySide(t, x, browserConnections+beyond)
