@@ -209,9 +209,9 @@ def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ..
     return tuple(Arm(topology.name, topology, in_comparison(topology, switches, topologies)) for topology in topologies)
 
 
-SENT = ("trace", "http", "connections", "reuse", "network", "rtt", "bandwidth", "visit")
-"""Switches of the generator, which a target that is not the shop has too."""
 _NETWORK = ("network", "rtt", "bandwidth")
+SENT = ("trace", "http", "connections", "reuse", "visit", *_NETWORK)
+"""Switches of the generator, which a target that is not the shop has too."""
 
 
 def is_target(topology: Topology) -> bool:
