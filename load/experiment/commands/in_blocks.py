@@ -211,7 +211,7 @@ def experiment(
                     for text in announce(plan):
                         typer.echo(text, err=True)
                 else:
-                    if common is not None and common.own is not None:
+                    if common is not None and common.target and common.own is not None:
                         refuse_of_the_shop(_of_the_shop(given))
                         if "switches" in chosen:
                             chosen["switches"] = switches_given(common.own, chosen["switches"])

@@ -135,3 +135,9 @@ def test_settings_of_targets_need_a_target(setting: str) -> None:
     done = CliRunner().invoke(app, ["compare", f"--{setting}", "here"])
     assert done.exit_code == 2
     assert f"{setting}=here needs target=FILE" in done.stderr
+
+
+def test_targets_of_the_file_that_load_gets_are_chosen(file: Path) -> None:
+    done = CliRunner().invoke(app, ["load", str(file), "--targets", "nowhere"])
+    assert done.exit_code == 2
+    assert "targets=nowhere: there is no target nowhere; there are" in done.stderr
