@@ -15,7 +15,6 @@ from experiment.generator.tapes import Tapes
 from experiment.kinds.two_runs import checked_threshold
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.networks import channel_networks
-from experiment.plan.workload import mix_of
 from experiment.trial.outcome import Trial
 from experiment.trial.run import run_trial
 from hops.kinds.compare_versions.analysis import A, B
@@ -77,7 +76,7 @@ def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
         UsageError: The workload lacks a kind of this name; lists the kinds that it has.
     """
     names = [name.strip() for name in given.split(",")] if given else []
-    kinds = sorted({kind for kind, _ in mix_of(common.file)})
+    kinds = sorted({kind for kind, _ in common.mix})
     if unknown := [name for name in names if name not in kinds]:
         raise UsageError(
             f"allow-differences={','.join(unknown)}: the workload {common.workload} has {', '.join(kinds)}"

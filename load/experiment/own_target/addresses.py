@@ -19,7 +19,7 @@ SCHEMES = {
     "grpc+unix": ("http", "grpc"),
 }
 """What the generator calls the scheme, and what it speaks there."""
-LONGEST_SOCKET = 107
+MAX_SOCKET_BYTES = 107
 """Bytes of a path that Linux takes for a Unix socket."""
 
 
@@ -60,7 +60,7 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
     if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:
         whole = False
     elif is_socket(parts):
-        whole = parts.path.startswith("/") and not parts.netloc and len(os.fsencode(parts.path)) <= LONGEST_SOCKET
+        whole = parts.path.startswith("/") and not parts.netloc and len(os.fsencode(parts.path)) <= MAX_SOCKET_BYTES
     else:
         try:
             whole = bool(parts.hostname and parts.port) and (SCHEMES[parts.scheme][1] == "rest" or not parts.path)

@@ -34,7 +34,7 @@ Pointer = Annotated[str, Field(pattern=POINTER)]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = "10ms", "30s"
-LONGEST_PAUSES_S = 30
+MAX_PAUSES_S = 30
 """Of one journey, all together."""
 
 
@@ -154,7 +154,7 @@ _ONE_SOURCE = "give a pointer, such as /items/0/id, or one of header and cookie,
 
 def _pause(given: Any) -> float:
     try:
-        return duration_s("think", str(given), "0s", f"{LONGEST_PAUSES_S}s")
+        return duration_s("think", str(given), "0s", f"{MAX_PAUSES_S}s")
     except UsageError as error:
         raise ValueError(str(error)) from error
 
@@ -276,8 +276,8 @@ class Journey(_Part):
         if self.steps[0].think is not None:
             raise ValueError("think lies between steps, and nothing comes before the first step")
         longest = sum(pause.to_s for pause in self.pauses() if pause)
-        if longest > LONGEST_PAUSES_S:
-            raise ValueError(f"think is up to {longest:g} s, all steps together; give at most {LONGEST_PAUSES_S} s")
+        if longest > MAX_PAUSES_S:
+            raise ValueError(f"think is up to {longest:g} s, all steps together; give at most {MAX_PAUSES_S} s")
         return self
 
     def pauses(self) -> list[Think | None]:

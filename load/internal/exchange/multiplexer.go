@@ -73,6 +73,16 @@ func (m *multiplexed) isUsable() bool {
 	}
 }
 
+// isOpen says whether the attempt has ended well; while it lasts, nothing but its end may be read.
+func (m *multiplexed) isOpen() bool {
+	select {
+	case <-m.done:
+		return m.err == nil
+	default:
+		return false
+	}
+}
+
 // open opens a connection for whichever requests come until then, so no request's own deadline ends it.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
@@ -89,12 +99,8 @@ func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for address, at := range m.known {
-		select {
-		case <-at.done:
-			if at.connection == lost {
-				delete(m.known, address)
-			}
-		default:
+		if at.isOpen() && at.connection == lost {
+			delete(m.known, address)
 		}
 	}
 }
@@ -104,15 +110,12 @@ func (m *multiplexer) CloseIdleConnections() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, at := range m.known {
-		select {
-		case <-at.done:
-			if at.err == nil {
-				at.connection.SetDoNotReuse()
-				if at.connection.State().StreamsActive == 0 {
-					_ = at.connection.Close()
-				}
-			}
-		default:
+		if !at.isOpen() {
+			continue
+		}
+		at.connection.SetDoNotReuse()
+		if at.connection.State().StreamsActive == 0 {
+			_ = at.connection.Close()
 		}
 	}
 }

@@ -27,12 +27,13 @@ METRICS = {
     "saturation_users": "users until full",
 }
 """What each metric is called."""
-_IS: dict[Outcome, str] = {
-    "holds": "holds",
-    "contradicted": "is contradicted",
-    "not shown": "is not shown",
-    "not comparable": "is not comparable",
+_IS: dict[Outcome, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "contradicted": ("is contradicted", "are contradicted"),
+    "not shown": ("is not shown", "are not shown"),
+    "not comparable": ("is not comparable", "are not comparable"),
 }
+"""What one claim does, and what several do."""
 _TONES = {"holds": "best", "contradicted": "bad"}
 ONE_MACHINE = (
     "One machine carries the load generator, the shop, its database and its telemetry. Every arm is this project's "
@@ -57,10 +58,7 @@ def section(view: SummaryView) -> Section:
 def counted(verdicts: Sequence[Verdict]) -> str:
     """How many claims hold, are contradicted, and so on."""
     counts = Counter(verdict["outcome"] for verdict in verdicts)
-    told = {"holds": ("holds", "hold"), "contradicted": ("is contradicted", "are contradicted")}
-    told |= {"not shown": ("is not shown", "are not shown")}
-    told |= {"not comparable": ("is not comparable", "are not comparable")}
-    texts = [f"{counts[name]} {told[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
+    texts = [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
     return f"Of {plural(len(verdicts), 'claim')}, {listed(texts)}."
 
 
@@ -172,7 +170,7 @@ def explained(verdict: Verdict) -> str:
     texts = list(verdict["why"])
     other = verdict["other_client"]
     if other is not None and other["outcome"] != verdict["outcome"]:
-        becomes = _IS[other["outcome"]]
+        becomes = _IS[other["outcome"]][0]
         naive = any(NAIVE in arm for arm in other["arms"])
         client = "makes one request per item" if naive else "asks for many items at once"
         effect = numbers.figure(other["effect"]["value"], other["effect"]["ci95"])
@@ -181,7 +179,7 @@ def explained(verdict: Verdict) -> str:
         )
     if not texts:
         return ""
-    return f"{verdict['claim']['id']} ({says(verdict)}) {_IS[verdict['outcome']]}. {' '.join(texts)}"
+    return f"{verdict['claim']['id']} ({says(verdict)}) {_IS[verdict['outcome']][0]}. {' '.join(texts)}"
 
 
 def loads_table(study: Study) -> Table:
