@@ -42,6 +42,8 @@ UNKNOWN = {
 }
 """Meanings of numbers that the contract does not know: statuses that use cases refuse. Elsewhere, they are errors."""
 MASK = "update_mask"
+READ_MASK = "read_mask"
+"""The server applies it to what the use case returns, so that no port has it."""
 EXPECTED = "expected"
 
 
@@ -310,7 +312,7 @@ def parameters_of(method: Any, request: Descriptor) -> Iterator[Parameter]:
             default = "" if parameter.default is parameter.empty else repr(parameter.default)
             given[name] = (hints[name], default, parameter.kind is parameter.KEYWORD_ONLY)
     own = request.fields_by_name
-    apart = {*given, MASK, EXPECTED}
+    apart = {*given, MASK, READ_MASK, EXPECTED}
     resource = next((each for each in request.fields if each.message_type and each.name not in apart), None)
     for name, (hint, default, by_name) in given.items():
         inside = message_of(resource).fields_by_name if resource else {}

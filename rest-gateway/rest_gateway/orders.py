@@ -15,11 +15,12 @@ from shop.platform.rest.parameters import (
     PageSize100,
     PageToken,
     UserId,
+    parse_fields,
     parse_ids,
     parse_include,
 )
 from shop.platform.rest.requests import RestCall
-from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
+from shop.resources.documents import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.resources.orders import add_order_changes
 
 
@@ -28,8 +29,11 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
     orders = shop.order
 
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
-    async def get_order(call: RestCall, order_id: OrderId, include: Include = "") -> Answer[OrderDocument]:
+    async def get_order(
+        call: RestCall, order_id: OrderId, include: Include = "", fields: OrderFields = ""
+    ) -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
+        mask = parse_fields(fields, OrderDocument)
         asked = parse_include(include, INCLUDES)
         payment = None
         if "payment" in asked:
@@ -38,9 +42,9 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
             order = await orders.get_order(order_id)
         rest = asked - {"payment"}
         if not rest:
-            return ok(call, order_document(order, payment), PERSONAL)
+            return ok(call, order_document(order, payment), PERSONAL, mask)
         [related] = await with_related(shop, [order], rest)
-        return ok(call, order_document(order, payment, related.user, related.products), PERSONAL)
+        return ok(call, order_document(order, payment, related.user, related.products), PERSONAL, mask)
 
     @api.api_route(**reading("orders", Orders.batch_get_orders))
     async def batch_get_orders(call: RestCall, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
@@ -51,12 +55,18 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
 
     @api.api_route(**reading("orders", Orders.list_orders_by_user))
     async def list_orders_of_user(
-        call: RestCall, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = "", include: Include = ""
+        call: RestCall,
+        user_id: UserId,
+        page_size: PageSize100 = 10,
+        page_token: PageToken = "",
+        include: Include = "",
+        fields: OrderFields = "",
     ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
+        mask = parse_fields(fields, OrderDocument)
         asked = parse_include(include, INCLUDES)
         page = await orders.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         listed = await with_related(shop, page.items, asked)
-        return ok(call, OrderPage(listed, page.next_page_token), PERSONAL)
+        return ok(call, OrderPage(listed, page.next_page_token), PERSONAL, mask)
 
     add_order_changes(api, orders)

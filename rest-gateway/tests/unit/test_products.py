@@ -137,3 +137,33 @@ async def test_all_that_is_wrong_is_named(api: httpx.AsyncClient, partner: dict[
     assert set(errors) == {"title", "description", "category", "price", "stock"}
     assert says(errors["price"], "this field is required")
     assert says(answer.json()["detail"], "and 2 more")
+
+
+async def test_fields_choose_what_comes_and_have_a_separate_entity_tag(api: httpx.AsyncClient) -> None:
+    whole = await api.get("/v1/products/3")
+    some = await api.get("/v1/products/3", params={"fields": "price.currency,id"})
+    assert some.json() == {"id": 3, "price": {"currency": whole.json()["price"]["currency"]}}
+    assert some.headers["etag"] != whole.headers["etag"]
+    for fields, etag, status in (
+        ("id,price.currency", "some", 304),
+        ("id", "some", 200),
+        ("id,price.currency", "whole", 200),
+    ):
+        tag = {"some": some, "whole": whole}[etag].headers["etag"]
+        again = await api.get("/v1/products/3", params={"fields": fields}, headers={"if-none-match": tag})
+        assert again.status_code == status
+
+    page = (
+        await api.get("/v1/products", params={"ids": "3,4", "fields": "id,reviews.*.id", "include": "reviews"})
+    ).json()
+    assert page["products"][1] == {"id": 4, "reviews": [{"id": id_} for id_ in (10, 11, 12)]}
+
+
+async def test_unknown_fields_are_refused_with_the_valid_ones_before_anything_is_read(
+    api: httpx.AsyncClient, shop: MemoryShop
+) -> None:
+    for path in ("/v1/products/3", "/v1/products"):
+        answer = await api.get(path, params={"fields": "id,secret"})
+        assert answer.status_code == 400
+        assert says(answer.json()["detail"], "valid: id, title")
+    assert shop.record.methods == []

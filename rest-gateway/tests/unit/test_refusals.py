@@ -67,7 +67,11 @@ NO_LOGIN = "e-mail and password do not match"
 INCLUDES = [
     ("/v1/orders/3?include=refunds", "include='refunds' is not valid; valid: payment, products, user"),
     ("/v1/products/1?include=author", "include='author' is not valid; valid: reviews"),
-    ("/v1/products/1?fields=id", "fields: this query parameter is unknown; valid ones are include"),
+    ("/v1/products/1?field=id", "field: this query parameter is unknown; valid ones are include, fields"),
+    (
+        "/v1/orders/3?fields=total.vat",
+        "fields names 'total.vat', which is no field; valid: total.amount_minor, total.currency",
+    ),
 ]
 CLOSED = [
     (4, "POST", "/v1/orders", BUY),

@@ -15,9 +15,9 @@ from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import reading
-from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_ids
+from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_fields, parse_ids
 from shop.platform.rest.requests import RestCall
-from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
+from shop.resources.documents import OrderDocument, OrderFields, OrderList, OrderPage, order_document
 from shop.resources.order_lines import add_order_lines
 from shop.resources.orders import add_order_changes
 from shop.resources.service_api import service_api
@@ -48,9 +48,10 @@ def build_app(service: OrderService, incoming: Incoming, page_token_key: bytes =
 
 def _add_reads(api: FastAPI, service: OrderService) -> None:
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
-    async def get_order(call: RestCall, order_id: OrderId) -> Answer[OrderDocument]:
+    async def get_order(call: RestCall, order_id: OrderId, fields: OrderFields = "") -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
-        return ok(call, order_document(await service.get_order(order_id)), PERSONAL)
+        mask = parse_fields(fields, OrderDocument)
+        return ok(call, order_document(await service.get_order(order_id)), PERSONAL, mask)
 
     @api.api_route(**reading("orders", Orders.batch_get_orders))
     async def batch_get_orders(call: RestCall, ids: OrderIds) -> Answer[OrderList]:
@@ -60,9 +61,14 @@ def _add_reads(api: FastAPI, service: OrderService) -> None:
 
     @api.api_route(**reading("orders", Orders.list_orders_by_user))
     async def list_orders_of_user(
-        call: RestCall, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = ""
+        call: RestCall,
+        user_id: UserId,
+        page_size: PageSize100 = 10,
+        page_token: PageToken = "",
+        fields: OrderFields = "",
     ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
+        mask = parse_fields(fields, OrderDocument)
         page = await service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         orders = [order_document(order) for order in page.items]
-        return ok(call, OrderPage(orders, page.next_page_token), PERSONAL)
+        return ok(call, OrderPage(orders, page.next_page_token), PERSONAL, mask)

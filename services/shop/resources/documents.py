@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from shop.fields import INSTANT, Id, documented
 from shop.money import Money
+from shop.platform.rest.parameters import selecting
 from shop.values.notification import Notification
 from shop.values.order import JoinedOrderLine, Order
 from shop.values.payment import PaidOrder, Payment, PaymentStatus
@@ -68,6 +69,10 @@ class OrderDocument(Order, frozen=True):
         Sequence[ProductDocument] | UnsetType,
         documented("The products of the lines, each once, by line number; there only with `include=products`."),
     ] = UNSET
+
+
+ProductFields = Annotated[str, selecting(ProductDocument)]
+OrderFields = Annotated[str, selecting(OrderDocument)]
 
 
 class ProductPage(msgspec.Struct, frozen=True):

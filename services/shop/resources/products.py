@@ -23,12 +23,13 @@ from shop.platform.rest.parameters import (
     PageToken,
     ProductId,
     check_alone,
+    parse_fields,
     parse_ids,
     parse_include,
 )
 from shop.platform.rest.requests import RestCall
 from shop.resources import received
-from shop.resources.documents import ProductDocument, ProductPage, product_document
+from shop.resources.documents import ProductDocument, ProductFields, ProductPage, product_document
 from shop.values.product import Document, Product, ReviewedProduct
 
 INCLUDES = frozenset({"reviews"})
@@ -57,8 +58,10 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         page_token: PageToken = "",
         include: Include = "",
         review_limit: Limit20 = 3,
+        fields: ProductFields = "",
     ) -> Answer[ProductPage]:
         """A page of products by ascending id, all of them or those of a category; or those asked for by `ids`."""
+        mask = parse_fields(fields, ProductDocument)
         with_reviews = parse_include(include, INCLUDES)
         token = ""
         products: Sequence[Product]
@@ -78,17 +81,20 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             else:
                 page = await catalogue.list_products(page_size=page_size, page_token=page_token, category=category)
             products, token = page.items, page.next_page_token
-        return ok(call, ProductPage([product_document(product) for product in products], token), PUBLIC)
+        return ok(call, ProductPage([product_document(product) for product in products], token), PUBLIC, mask)
 
     @api.api_route(**reading("products", Catalogue.get_product, problems=[404]))
-    async def get_product(call: RestCall, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
+    async def get_product(
+        call: RestCall, product_id: ProductId, include: Include = "", fields: ProductFields = ""
+    ) -> Answer[ProductDocument]:
         """One product."""
+        mask = parse_fields(fields, ProductDocument)
         if parse_include(include, INCLUDES):
             products = await catalogue.batch_get_products_with_reviews([product_id])
             if not products:
                 raise NotFound(f"there is no product {product_id}", field="product_id")
-            return ok(call, product_document(products[0]), PUBLIC)
-        return ok(call, product_document(await catalogue.get_product(product_id)), PUBLIC)
+            return ok(call, product_document(products[0]), PUBLIC, mask)
+        return ok(call, product_document(await catalogue.get_product(product_id)), PUBLIC, mask)
 
     @api.api_route(**creating("products", Catalogue.create_product))
     async def create_product(product: received.NewProduct) -> Answer[ProductDocument]:

@@ -11,6 +11,7 @@ package orderv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	typev1 "hopwise/proto/stubs/typev1"
 	reflect "reflect"
@@ -399,7 +400,10 @@ func (x *CheckoutRequest) GetIdempotencyKey() string {
 type GetOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of the order, at least 1.
-	Id            int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Fields of the order to return, such as `lines.*.quantity`; `*` stands for each entry of a list. Empty for all fields.
+	// INVALID_ARGUMENT for an unknown field.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -439,6 +443,13 @@ func (x *GetOrderRequest) GetId() int64 {
 		return x.Id
 	}
 	return 0
+}
+
+func (x *GetOrderRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // Asks for many orders.
@@ -541,7 +552,10 @@ type ListOrdersByUserRequest struct {
 	// Orders a page, 1 to 100; 0 means 10.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the page before; empty for the first page. INVALID_ARGUMENT if made up or of another user.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Fields of each order to return, such as `lines.*.quantity`; `*` stands for each entry of a list. Empty for all fields.
+	// INVALID_ARGUMENT for an unknown field.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -595,6 +609,13 @@ func (x *ListOrdersByUserRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListOrdersByUserRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // A page of orders.
@@ -967,7 +988,7 @@ var File_shop_order_v1_order_proto protoreflect.FileDescriptor
 
 const file_shop_order_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x19shop/order/v1/order.proto\x12\rshop.order.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xfc\x01\n" +
+	"\x19shop/order/v1/order.proto\x12\rshop.order.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xfc\x01\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\x03R\x06userId\x122\n" +
@@ -993,18 +1014,20 @@ const file_shop_order_v1_order_proto_rawDesc = "" +
 	"\auser_id\x18\x01 \x01(\x03R\x06userId\x121\n" +
 	"\x05lines\x18\x02 \x03(\v2\x1b.shop.order.v1.CheckoutLineR\x05lines\x12#\n" +
 	"\rpayment_token\x18\x03 \x01(\tR\fpaymentToken\x12'\n" +
-	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"!\n" +
+	"\x0fidempotency_key\x18\x04 \x01(\tR\x0eidempotencyKey\"Z\n" +
 	"\x0fGetOrderRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id\")\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x127\n" +
+	"\tread_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\")\n" +
 	"\x15BatchGetOrdersRequest\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\x03R\x03ids\"F\n" +
 	"\x16BatchGetOrdersResponse\x12,\n" +
-	"\x06orders\x18\x01 \x03(\v2\x14.shop.order.v1.OrderR\x06orders\"n\n" +
+	"\x06orders\x18\x01 \x03(\v2\x14.shop.order.v1.OrderR\x06orders\"\xa7\x01\n" +
 	"\x17ListOrdersByUserRequest\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\x03R\x06userId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"p\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x127\n" +
+	"\tread_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"p\n" +
 	"\x18ListOrdersByUserResponse\x12,\n" +
 	"\x06orders\x18\x01 \x03(\v2\x14.shop.order.v1.OrderR\x06orders\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"^\n" +
@@ -1079,6 +1102,7 @@ var file_shop_order_v1_order_proto_goTypes = []any{
 	(*JoinedOrderLine)(nil),          // 14: shop.order.v1.JoinedOrderLine
 	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
 	(*typev1.Money)(nil),             // 16: shop.type.v1.Money
+	(*fieldmaskpb.FieldMask)(nil),    // 17: google.protobuf.FieldMask
 }
 var file_shop_order_v1_order_proto_depIdxs = []int32{
 	0,  // 0: shop.order.v1.Order.status:type_name -> shop.order.v1.OrderStatus
@@ -1087,32 +1111,34 @@ var file_shop_order_v1_order_proto_depIdxs = []int32{
 	2,  // 3: shop.order.v1.Order.lines:type_name -> shop.order.v1.OrderLine
 	16, // 4: shop.order.v1.OrderLine.unit_price:type_name -> shop.type.v1.Money
 	3,  // 5: shop.order.v1.CheckoutRequest.lines:type_name -> shop.order.v1.CheckoutLine
-	1,  // 6: shop.order.v1.BatchGetOrdersResponse.orders:type_name -> shop.order.v1.Order
-	1,  // 7: shop.order.v1.ListOrdersByUserResponse.orders:type_name -> shop.order.v1.Order
-	0,  // 8: shop.order.v1.UpdateOrderStatusRequest.status:type_name -> shop.order.v1.OrderStatus
-	14, // 9: shop.order.v1.StreamOrderLinesResponse.lines:type_name -> shop.order.v1.JoinedOrderLine
-	0,  // 10: shop.order.v1.JoinedOrderLine.status:type_name -> shop.order.v1.OrderStatus
-	15, // 11: shop.order.v1.JoinedOrderLine.create_time:type_name -> google.protobuf.Timestamp
-	16, // 12: shop.order.v1.JoinedOrderLine.unit_price:type_name -> shop.type.v1.Money
-	4,  // 13: shop.order.v1.OrderService.Checkout:input_type -> shop.order.v1.CheckoutRequest
-	5,  // 14: shop.order.v1.OrderService.GetOrder:input_type -> shop.order.v1.GetOrderRequest
-	6,  // 15: shop.order.v1.OrderService.BatchGetOrders:input_type -> shop.order.v1.BatchGetOrdersRequest
-	8,  // 16: shop.order.v1.OrderService.ListOrdersByUser:input_type -> shop.order.v1.ListOrdersByUserRequest
-	10, // 17: shop.order.v1.OrderService.UpdateOrderStatus:input_type -> shop.order.v1.UpdateOrderStatusRequest
-	11, // 18: shop.order.v1.OrderService.CancelOrder:input_type -> shop.order.v1.CancelOrderRequest
-	12, // 19: shop.order.v1.OrderService.StreamOrderLines:input_type -> shop.order.v1.StreamOrderLinesRequest
-	1,  // 20: shop.order.v1.OrderService.Checkout:output_type -> shop.order.v1.Order
-	1,  // 21: shop.order.v1.OrderService.GetOrder:output_type -> shop.order.v1.Order
-	7,  // 22: shop.order.v1.OrderService.BatchGetOrders:output_type -> shop.order.v1.BatchGetOrdersResponse
-	9,  // 23: shop.order.v1.OrderService.ListOrdersByUser:output_type -> shop.order.v1.ListOrdersByUserResponse
-	1,  // 24: shop.order.v1.OrderService.UpdateOrderStatus:output_type -> shop.order.v1.Order
-	1,  // 25: shop.order.v1.OrderService.CancelOrder:output_type -> shop.order.v1.Order
-	13, // 26: shop.order.v1.OrderService.StreamOrderLines:output_type -> shop.order.v1.StreamOrderLinesResponse
-	20, // [20:27] is the sub-list for method output_type
-	13, // [13:20] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	17, // 6: shop.order.v1.GetOrderRequest.read_mask:type_name -> google.protobuf.FieldMask
+	1,  // 7: shop.order.v1.BatchGetOrdersResponse.orders:type_name -> shop.order.v1.Order
+	17, // 8: shop.order.v1.ListOrdersByUserRequest.read_mask:type_name -> google.protobuf.FieldMask
+	1,  // 9: shop.order.v1.ListOrdersByUserResponse.orders:type_name -> shop.order.v1.Order
+	0,  // 10: shop.order.v1.UpdateOrderStatusRequest.status:type_name -> shop.order.v1.OrderStatus
+	14, // 11: shop.order.v1.StreamOrderLinesResponse.lines:type_name -> shop.order.v1.JoinedOrderLine
+	0,  // 12: shop.order.v1.JoinedOrderLine.status:type_name -> shop.order.v1.OrderStatus
+	15, // 13: shop.order.v1.JoinedOrderLine.create_time:type_name -> google.protobuf.Timestamp
+	16, // 14: shop.order.v1.JoinedOrderLine.unit_price:type_name -> shop.type.v1.Money
+	4,  // 15: shop.order.v1.OrderService.Checkout:input_type -> shop.order.v1.CheckoutRequest
+	5,  // 16: shop.order.v1.OrderService.GetOrder:input_type -> shop.order.v1.GetOrderRequest
+	6,  // 17: shop.order.v1.OrderService.BatchGetOrders:input_type -> shop.order.v1.BatchGetOrdersRequest
+	8,  // 18: shop.order.v1.OrderService.ListOrdersByUser:input_type -> shop.order.v1.ListOrdersByUserRequest
+	10, // 19: shop.order.v1.OrderService.UpdateOrderStatus:input_type -> shop.order.v1.UpdateOrderStatusRequest
+	11, // 20: shop.order.v1.OrderService.CancelOrder:input_type -> shop.order.v1.CancelOrderRequest
+	12, // 21: shop.order.v1.OrderService.StreamOrderLines:input_type -> shop.order.v1.StreamOrderLinesRequest
+	1,  // 22: shop.order.v1.OrderService.Checkout:output_type -> shop.order.v1.Order
+	1,  // 23: shop.order.v1.OrderService.GetOrder:output_type -> shop.order.v1.Order
+	7,  // 24: shop.order.v1.OrderService.BatchGetOrders:output_type -> shop.order.v1.BatchGetOrdersResponse
+	9,  // 25: shop.order.v1.OrderService.ListOrdersByUser:output_type -> shop.order.v1.ListOrdersByUserResponse
+	1,  // 26: shop.order.v1.OrderService.UpdateOrderStatus:output_type -> shop.order.v1.Order
+	1,  // 27: shop.order.v1.OrderService.CancelOrder:output_type -> shop.order.v1.Order
+	13, // 28: shop.order.v1.OrderService.StreamOrderLines:output_type -> shop.order.v1.StreamOrderLinesResponse
+	22, // [22:29] is the sub-list for method output_type
+	15, // [15:22] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_shop_order_v1_order_proto_init() }

@@ -270,7 +270,10 @@ func (x *Review) GetBody() string {
 type GetProductRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of the product, at least 1.
-	Id            int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Fields of the product to return, such as `price.currency`; `*` stands for each entry of a list. Empty for all fields.
+	// INVALID_ARGUMENT for an unknown field.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -310,6 +313,13 @@ func (x *GetProductRequest) GetId() int64 {
 		return x.Id
 	}
 	return 0
+}
+
+func (x *GetProductRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // Asks for many products.
@@ -412,7 +422,10 @@ type ListProductsRequest struct {
 	// next_page_token of the page before; empty for the first page. INVALID_ARGUMENT if made up or of another category.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only products of this category; empty for all.
-	Category      string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	// Fields of each product to return, such as `price.currency`; `*` stands for each entry of a list. Empty for all fields.
+	// INVALID_ARGUMENT for an unknown field.
+	ReadMask      *fieldmaskpb.FieldMask `protobuf:"bytes,4,opt,name=read_mask,json=readMask,proto3" json:"read_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,6 +479,13 @@ func (x *ListProductsRequest) GetCategory() string {
 		return x.Category
 	}
 	return ""
+}
+
+func (x *ListProductsRequest) GetReadMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.ReadMask
+	}
+	return nil
 }
 
 // A page of products.
@@ -2037,18 +2057,20 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\auser_id\x18\x03 \x01(\x03R\x06userId\x12\x16\n" +
 	"\x06rating\x18\x04 \x01(\x05R\x06rating\x12\x14\n" +
 	"\x05title\x18\x05 \x01(\tR\x05title\x12\x12\n" +
-	"\x04body\x18\x06 \x01(\tR\x04body\"#\n" +
+	"\x04body\x18\x06 \x01(\tR\x04body\"\\\n" +
 	"\x11GetProductRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id\"+\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x127\n" +
+	"\tread_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"+\n" +
 	"\x17BatchGetProductsRequest\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\x03R\x03ids\"P\n" +
 	"\x18BatchGetProductsResponse\x124\n" +
-	"\bproducts\x18\x01 \x03(\v2\x18.shop.product.v1.ProductR\bproducts\"m\n" +
+	"\bproducts\x18\x01 \x03(\v2\x18.shop.product.v1.ProductR\bproducts\"\xa6\x01\n" +
 	"\x13ListProductsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x1a\n" +
-	"\bcategory\x18\x03 \x01(\tR\bcategory\"t\n" +
+	"\bcategory\x18\x03 \x01(\tR\bcategory\x127\n" +
+	"\tread_mask\x18\x04 \x01(\v2\x1a.google.protobuf.FieldMaskR\breadMask\"t\n" +
 	"\x14ListProductsResponse\x124\n" +
 	"\bproducts\x18\x01 \x03(\v2\x18.shop.product.v1.ProductR\bproducts\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"J\n" +
@@ -2225,65 +2247,67 @@ var file_shop_product_v1_product_proto_goTypes = []any{
 }
 var file_shop_product_v1_product_proto_depIdxs = []int32{
 	34, // 0: shop.product.v1.Product.price:type_name -> shop.type.v1.Money
-	1,  // 1: shop.product.v1.BatchGetProductsResponse.products:type_name -> shop.product.v1.Product
-	1,  // 2: shop.product.v1.ListProductsResponse.products:type_name -> shop.product.v1.Product
-	1,  // 3: shop.product.v1.CreateProductRequest.product:type_name -> shop.product.v1.Product
-	1,  // 4: shop.product.v1.UpdateProductRequest.product:type_name -> shop.product.v1.Product
-	35, // 5: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,  // 6: shop.product.v1.UpdateProductRequest.expected:type_name -> shop.product.v1.Product
-	1,  // 7: shop.product.v1.DeleteProductRequest.expected:type_name -> shop.product.v1.Product
-	13, // 8: shop.product.v1.BatchListReviewsResponse.products:type_name -> shop.product.v1.ProductReviews
-	2,  // 9: shop.product.v1.ProductReviews.reviews:type_name -> shop.product.v1.Review
-	34, // 10: shop.product.v1.ReviewedProduct.price:type_name -> shop.type.v1.Money
-	2,  // 11: shop.product.v1.ReviewedProduct.reviews:type_name -> shop.product.v1.Review
-	14, // 12: shop.product.v1.BatchGetProductsWithReviewsResponse.products:type_name -> shop.product.v1.ReviewedProduct
-	14, // 13: shop.product.v1.ListProductsWithReviewsResponse.products:type_name -> shop.product.v1.ReviewedProduct
-	0,  // 14: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
-	21, // 15: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
-	34, // 16: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
-	19, // 17: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
-	27, // 18: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
-	34, // 19: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
-	32, // 20: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
-	32, // 21: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
-	33, // 22: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
-	36, // 23: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
-	34, // 24: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
-	3,  // 25: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
-	4,  // 26: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
-	6,  // 27: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
-	8,  // 28: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
-	9,  // 29: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
-	10, // 30: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
-	11, // 31: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
-	15, // 32: shop.product.v1.ProductService.BatchGetProductsWithReviews:input_type -> shop.product.v1.BatchGetProductsWithReviewsRequest
-	17, // 33: shop.product.v1.ProductService.ListProductsWithReviews:input_type -> shop.product.v1.ListProductsWithReviewsRequest
-	22, // 34: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
-	23, // 35: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
-	24, // 36: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
-	25, // 37: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
-	28, // 38: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
-	29, // 39: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
-	1,  // 40: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
-	5,  // 41: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
-	7,  // 42: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
-	1,  // 43: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
-	1,  // 44: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
-	37, // 45: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
-	12, // 46: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
-	16, // 47: shop.product.v1.ProductService.BatchGetProductsWithReviews:output_type -> shop.product.v1.BatchGetProductsWithReviewsResponse
-	18, // 48: shop.product.v1.ProductService.ListProductsWithReviews:output_type -> shop.product.v1.ListProductsWithReviewsResponse
-	20, // 49: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
-	20, // 50: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
-	20, // 51: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
-	26, // 52: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
-	31, // 53: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
-	30, // 54: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
-	40, // [40:55] is the sub-list for method output_type
-	25, // [25:40] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	35, // 1: shop.product.v1.GetProductRequest.read_mask:type_name -> google.protobuf.FieldMask
+	1,  // 2: shop.product.v1.BatchGetProductsResponse.products:type_name -> shop.product.v1.Product
+	35, // 3: shop.product.v1.ListProductsRequest.read_mask:type_name -> google.protobuf.FieldMask
+	1,  // 4: shop.product.v1.ListProductsResponse.products:type_name -> shop.product.v1.Product
+	1,  // 5: shop.product.v1.CreateProductRequest.product:type_name -> shop.product.v1.Product
+	1,  // 6: shop.product.v1.UpdateProductRequest.product:type_name -> shop.product.v1.Product
+	35, // 7: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
+	1,  // 8: shop.product.v1.UpdateProductRequest.expected:type_name -> shop.product.v1.Product
+	1,  // 9: shop.product.v1.DeleteProductRequest.expected:type_name -> shop.product.v1.Product
+	13, // 10: shop.product.v1.BatchListReviewsResponse.products:type_name -> shop.product.v1.ProductReviews
+	2,  // 11: shop.product.v1.ProductReviews.reviews:type_name -> shop.product.v1.Review
+	34, // 12: shop.product.v1.ReviewedProduct.price:type_name -> shop.type.v1.Money
+	2,  // 13: shop.product.v1.ReviewedProduct.reviews:type_name -> shop.product.v1.Review
+	14, // 14: shop.product.v1.BatchGetProductsWithReviewsResponse.products:type_name -> shop.product.v1.ReviewedProduct
+	14, // 15: shop.product.v1.ListProductsWithReviewsResponse.products:type_name -> shop.product.v1.ReviewedProduct
+	0,  // 16: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
+	21, // 17: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
+	34, // 18: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
+	19, // 19: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
+	27, // 20: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
+	34, // 21: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
+	32, // 22: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
+	32, // 23: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
+	33, // 24: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
+	36, // 25: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
+	34, // 26: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
+	3,  // 27: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
+	4,  // 28: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
+	6,  // 29: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
+	8,  // 30: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
+	9,  // 31: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
+	10, // 32: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
+	11, // 33: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
+	15, // 34: shop.product.v1.ProductService.BatchGetProductsWithReviews:input_type -> shop.product.v1.BatchGetProductsWithReviewsRequest
+	17, // 35: shop.product.v1.ProductService.ListProductsWithReviews:input_type -> shop.product.v1.ListProductsWithReviewsRequest
+	22, // 36: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
+	23, // 37: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
+	24, // 38: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
+	25, // 39: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
+	28, // 40: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
+	29, // 41: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
+	1,  // 42: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
+	5,  // 43: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
+	7,  // 44: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
+	1,  // 45: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
+	1,  // 46: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
+	37, // 47: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
+	12, // 48: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
+	16, // 49: shop.product.v1.ProductService.BatchGetProductsWithReviews:output_type -> shop.product.v1.BatchGetProductsWithReviewsResponse
+	18, // 50: shop.product.v1.ProductService.ListProductsWithReviews:output_type -> shop.product.v1.ListProductsWithReviewsResponse
+	20, // 51: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
+	20, // 52: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
+	20, // 53: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
+	26, // 54: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
+	31, // 55: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
+	30, // 56: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
+	42, // [42:57] is the sub-list for method output_type
+	27, // [27:42] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_shop_product_v1_product_proto_init() }

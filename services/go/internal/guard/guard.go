@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"hopwise/services/internal/access"
+	"hopwise/services/internal/readmask"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -53,8 +54,14 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 	ctx, cancel := limited(ctx)
 	defer cancel()
 	var answer any
-	err := g.guarded(ctx, rule.GetAccess(), func() (err error) {
-		answer, err = handler(ctx, request)
+	err := g.guarded(ctx, rule.GetAccess(), func() error {
+		mask, err := readmask.Of(request, info.FullMethod)
+		if err == nil {
+			answer, err = handler(ctx, request)
+		}
+		if err == nil {
+			mask.Keep(answer)
+		}
 		return err
 	})
 	if message, ok := answer.(proto.Message); ok && proto.Size(message) >= smallestPacked {

@@ -23,6 +23,7 @@ from shop.platform.deadline import lift
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.grpc.status import STATUS, code_of, status_of, traced_method
 from shop.platform.incoming import Incoming, Request
+from shop.platform.read_mask import answering
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import TracedMethod
@@ -137,11 +138,10 @@ def _code(error: BaseException | None) -> grpc.StatusCode:
 
 
 def _unary(_: Row, codec: Codec[..., object], method: Callable[..., object], around: Around | None) -> Work:
-    decode, call, encode = codec.request_class.FromString, codec.call, codec.answer
+    decode, answer = codec.request_class.FromString, answering(codec, method)
 
     async def work(raw: bytes, _: Context) -> bytes:
-        message: bytes = encode(await call(method, decode(raw))).SerializeToString()
-        return message
+        return (await answer(decode(raw))).SerializeToString()
 
     async def work_within(raw: bytes, context: Context) -> bytes:
         assert around is not None

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from shop.platform.http.caching import NO_STORE, Policy, check_if_match, content_hash, entity_tag, is_not_modified
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.read_mask import Mask, select_fields
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -51,9 +52,10 @@ class Answer(Response, Generic[T]):
             self.raw_headers.append((b"content-length", b"%d" % len(body)))
 
 
-def ok(call: HasHeaders, document: T, policy: Policy) -> Answer[T]:
-    """Returns the answer to a GET: the document, or 304 if the client has it."""
-    return representation(call, encode(document), policy, JSON)
+def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None) -> Answer[T]:
+    """Returns the answer to a GET: the document, with the fields that a mask names, or 304 if the client has it."""
+    body = encode(document if mask is None else select_fields(document, mask))
+    return representation(call, body, policy, JSON)
 
 
 def representation(call: HasHeaders, body: bytes, policy: Policy, media_type: bytes) -> Answer[Any]:

@@ -6,6 +6,7 @@ from the type that its route returns, by msgspec, which encodes it.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +21,9 @@ from fastapi.routing import APIRoute
 from shop.contract.calls import SERVICES, Access, call_of
 from shop.fields import LARGEST_ID
 from shop.platform.error_codes import ERROR_TABLE, PROBLEM_TYPES
+from shop.platform.read_mask import MAX_PATHS
 from shop.platform.rest.events import EventStream
-from shop.platform.rest.parameters import MAX_IDS, VALUES_KEY
+from shop.platform.rest.parameters import FIELDS, MAX_IDS, VALUES_KEY
 from shop.platform.rest.problems import EXAMPLE, HTTP_ONLY, MEDIA_TYPE, Problem
 
 ACCESS_KEY = "x-access"
@@ -247,13 +249,14 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
     """Puts a reference into each operation that answers with a body, and returns all schemas of answers by name."""
     published: Mapping[type, Published] = {Problem: Published("Problem", [EXAMPLE]), **api.state.published}
     kinds: list[type] = [Problem]
-    contents = []
+    contents, selectable = [], []
     for route in api.routes:
         if isinstance(route, APIRoute) and route.include_in_schema and route.status_code != 204:
             kinds += get_args(get_type_hints(route.endpoint)["return"])
             [method] = list(route.methods or ())
             responses = paths[route.path_format][method.lower()]["responses"]
             contents += responses[str(route.status_code)]["content"].values()
+            selectable.append(any(field.alias == FIELDS for field in route.dependant.query_params))
     references, schemas = msgspec.json.schema_components(kinds, ref_template=_SCHEMAS + "{name}")
     names = {kind.__name__: as_published for kind, as_published in published.items()}
     named: dict[str, Any] = {}
@@ -272,7 +275,40 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
         content["schema"] = reference
     for tree in (named, *contents):
         _rename(tree, names)
+    for content, is_selectable in zip(contents, selectable, strict=True):
+        if is_selectable:
+            whole = content["schema"]
+            content["schema"] = {"anyOf": [whole, _without_some(whole, named)]}
     return named
+
+
+def _without_some(whole: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+    """Adds the schema of a resource, or of a page of them, that lacks fields; returns a reference to it.
+
+    Args:
+        whole: A reference to the whole one.
+        named: All schemas by name.
+    """
+    name = whole["$ref"].removeprefix(_SCHEMAS)
+    if "properties" not in named[name]:
+        return whole
+    sparse = f"Sparse{name}"
+    if sparse not in named:
+        schema = named[sparse] = copy.deepcopy(named[name])
+        schema["title"] = sparse
+        schema.pop("examples", None)
+        if "next_page_token" not in schema["properties"]:
+            schema.pop("required", None)
+        _point_to_sparse(schema["properties"], named)
+    return {"$ref": _SCHEMAS + sparse}
+
+
+def _point_to_sparse(tree: Any, named: dict[str, Any]) -> None:
+    for value in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(value, dict) and "$ref" in value:
+            value.update(_without_some(value, named))
+        elif isinstance(value, dict | list):
+            _point_to_sparse(value, named)
 
 
 def _rename(tree: Any, names: Mapping[str, Published]) -> None:
@@ -289,7 +325,8 @@ def _write_list(parameter: dict[str, Any]) -> None:
     """Writes a list with commas as OpenAPI does: an array in the form style that does not explode."""
     valid = parameter["schema"].pop(VALUES_KEY, None)
     if valid:
-        schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}}
+        most = {"maxItems": MAX_PATHS} if parameter["name"] == FIELDS else {}
+        schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}, **most}
         parameter["example"] = valid[:1]
     elif parameter["name"] in ("ids", "order_ids", "product_ids"):
         ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": LARGEST_ID}

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import msgspec
 from fastapi import Header, Path, Query
 from pydantic import BeforeValidator
 
 from shop.errors import InvalidArgument
 from shop.fields import LARGEST_ID
+from shop.platform.read_mask import Mask, parse_mask, paths_of
 from shop.platform.rest.problems import FieldError, InvalidRequest
 
 MAX_IDS = 1000
 IDEMPOTENCY_KEY = "Idempotency-Key"
+FIELDS = "fields"
 VALUES_KEY = "x-values"
 """Key under which a parameter that is a list of words names the valid ones, for the OpenAPI document."""
 
@@ -64,8 +67,8 @@ IfMatch = Annotated[
     str | None,
     Header(
         alias="If-Match",
-        description="Entity tag of a GET without `include`: the change is made only if nothing has changed since. "
-        "A change of `stock` needs it, since customers change the stock, too.",
+        description="Entity tag of a GET without `include` and `fields`: the change is made only if nothing has "
+        "changed since. A change of `stock` needs it, since customers change the stock, too.",
     ),
 ]
 
@@ -111,6 +114,20 @@ def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
             f"include={unknown[0][:40]!r} is not valid; valid: {', '.join(sorted(valid))}", field="include"
         )
     return asked
+
+
+def selecting(resource: type[msgspec.Struct]) -> Any:
+    """Returns the declaration of the parameter `fields` for a resource."""
+    return Query(
+        description="The only fields to return, with commas between; dots lead into nested fields, and `*` stands for "
+        "each entry of a list. Empty for all fields.",
+        json_schema_extra={VALUES_KEY: [*paths_of(resource)]},
+    )
+
+
+def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
+    """Returns which fields of a resource to return; None for all. Raises `InvalidArgument` for an unknown one."""
+    return parse_mask(text.split(","), resource, FIELDS) if text else None
 
 
 def check_alone(name: str, others: dict[str, object]) -> None:

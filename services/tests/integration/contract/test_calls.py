@@ -139,6 +139,18 @@ def test_errors_have_their_code_and_field(
     assert serving.door.ask(missing.name, missing.content(rows), allowed).code == "NOT_FOUND"
 
 
+def test_a_read_mask_chooses_fields(over_grpc: GrpcDoor, contracted: Contracted, rows: Rows, allowed: Headers) -> None:
+    name, content = contracted.read.name, contracted.read.content(rows)
+    if "read_mask" not in over_grpc.service.methods_by_name[name].input_type.fields_by_name:
+        pytest.skip(f"{name} has no mask")
+    whole = over_grpc.ask(name, content, allowed).body
+    assert over_grpc.ask(name, content | {"readMask": "*"}, allowed).body == whole
+    some = over_grpc.ask(name, content | {"readMask": "id"}, allowed).body
+    assert [(field.name, value) for field, value in some.ListFields()] == [("id", whole.id)]
+    unknown = over_grpc.ask(name, content | {"readMask": "id,secret"}, allowed)
+    assert (unknown.code, unknown.field) == ("INVALID_ARGUMENT", "read_mask")
+
+
 def test_who_asks_too_often_is_told_when_to_come_again(over_grpc: GrpcDoor, contracted: Contracted) -> None:
     if contracted.component != "user":
         pytest.skip("only logins are counted")

@@ -22,12 +22,13 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from shop.stubs.type.v1 import call_pb2 as shop_dot_type_dot_v1_dot_call__pb2
 from shop.stubs.type.v1 import money_pb2 as shop_dot_type_dot_v1_dot_money__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19shop/order/v1/order.proto\x12\rshop.order.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xce\x01\n\x05Order\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x0f\n\x07user_id\x18\x02 \x01(\x03\x12*\n\x06status\x18\x03 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05total\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\'\n\x05lines\x18\x06 \x03(\x0b\x32\x18.shop.order.v1.OrderLine\"{\n\tOrderLine\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x13\n\x0bline_number\x18\x02 \x01(\x05\x12\x12\n\nproduct_id\x18\x03 \x01(\x03\x12\x10\n\x08quantity\x18\x04 \x01(\x05\x12\'\n\nunit_price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\"4\n\x0c\x43heckoutLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\"~\n\x0f\x43heckoutRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12*\n\x05lines\x18\x02 \x03(\x0b\x32\x1b.shop.order.v1.CheckoutLine\x12\x15\n\rpayment_token\x18\x03 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x04 \x01(\t\"\x1d\n\x0fGetOrderRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"$\n\x15\x42\x61tchGetOrdersRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\">\n\x16\x42\x61tchGetOrdersResponse\x12$\n\x06orders\x18\x01 \x03(\x0b\x32\x14.shop.order.v1.Order\"Q\n\x17ListOrdersByUserRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\"Y\n\x18ListOrdersByUserResponse\x12$\n\x06orders\x18\x01 \x03(\x0b\x32\x14.shop.order.v1.Order\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"R\n\x18UpdateOrderStatusRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\" \n\x12\x43\x61ncelOrderRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"?\n\x17StreamOrderLinesRequest\x12\x15\n\rafter_line_id\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"I\n\x18StreamOrderLinesResponse\x12-\n\x05lines\x18\x01 \x03(\x0b\x32\x1e.shop.order.v1.JoinedOrderLine\"\xec\x01\n\x0fJoinedOrderLine\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x10\n\x08order_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12*\n\x06status\x18\x04 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nproduct_id\x18\x06 \x01(\x03\x12\x10\n\x08quantity\x18\x07 \x01(\x05\x12\'\n\nunit_price\x18\x08 \x01(\x0b\x32\x13.shop.type.v1.Money*\xcc\x01\n\x0bOrderStatus\x12\x1c\n\x18ORDER_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14ORDER_STATUS_PENDING\x10\x01\x12\x1a\n\x16ORDER_STATUS_CONFIRMED\x10\x02\x12\x18\n\x14ORDER_STATUS_SHIPPED\x10\x03\x12\x1a\n\x16ORDER_STATUS_DELIVERED\x10\x04\x12\x1a\n\x16ORDER_STATUS_CANCELLED\x10\x05\x12\x17\n\x13ORDER_STATUS_FAILED\x10\x06\x32\x97\x07\n\x0cOrderService\x12j\n\x08\x43heckout\x12\x1e.shop.order.v1.CheckoutRequest\x1a\x14.shop.order.v1.Order\"(\x8a\xb5\x18$\x08\x02\x12\x0frequest.user_id\x1a\x0fPOST /v1/orders\x12x\n\x08GetOrder\x12\x1e.shop.order.v1.GetOrderRequest\x1a\x14.shop.order.v1.Order\"6\x90\x02\x01\x8a\xb5\x18/\x08\x02\x12\x10response.user_id\x1a\x19GET /v1/orders/{order_id}\x12x\n\x0e\x42\x61tchGetOrders\x12$.shop.order.v1.BatchGetOrdersRequest\x1a%.shop.order.v1.BatchGetOrdersResponse\"\x19\x90\x02\x01\x8a\xb5\x18\x12\x08\x03\x1a\x0eGET /v1/orders\x12\x9f\x01\n\x10ListOrdersByUser\x12&.shop.order.v1.ListOrdersByUserRequest\x1a\'.shop.order.v1.ListOrdersByUserResponse\":\x90\x02\x01\x8a\xb5\x18\x33\x08\x02\x12\x0frequest.user_id\x1a\x1eGET /v1/users/{user_id}/orders\x12w\n\x11UpdateOrderStatus\x12\'.shop.order.v1.UpdateOrderStatusRequest\x1a\x14.shop.order.v1.Order\"#\x8a\xb5\x18\x1f\x08\x03\x1a\x1bPATCH /v1/orders/{order_id}\x12\x83\x01\n\x0b\x43\x61ncelOrder\x12!.shop.order.v1.CancelOrderRequest\x1a\x14.shop.order.v1.Order\";\x8a\xb5\x18\x37\x08\x02\x12\x10GetOrder.user_id\x1a!POST /v1/orders/{order_id}:cancel\x12\x85\x01\n\x10StreamOrderLines\x12&.shop.order.v1.StreamOrderLinesRequest\x1a\'.shop.order.v1.StreamOrderLinesResponse\"\x1e\x90\x02\x01\x8a\xb5\x18\x17\x08\x03\x1a\x13GET /v1/order-lines0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19shop/order/v1/order.proto\x12\rshop.order.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xce\x01\n\x05Order\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x0f\n\x07user_id\x18\x02 \x01(\x03\x12*\n\x06status\x18\x03 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05total\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\'\n\x05lines\x18\x06 \x03(\x0b\x32\x18.shop.order.v1.OrderLine\"{\n\tOrderLine\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x13\n\x0bline_number\x18\x02 \x01(\x05\x12\x12\n\nproduct_id\x18\x03 \x01(\x03\x12\x10\n\x08quantity\x18\x04 \x01(\x05\x12\'\n\nunit_price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\"4\n\x0c\x43heckoutLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\"~\n\x0f\x43heckoutRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12*\n\x05lines\x18\x02 \x03(\x0b\x32\x1b.shop.order.v1.CheckoutLine\x12\x15\n\rpayment_token\x18\x03 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x04 \x01(\t\"L\n\x0fGetOrderRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12-\n\tread_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"$\n\x15\x42\x61tchGetOrdersRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\">\n\x16\x42\x61tchGetOrdersResponse\x12$\n\x06orders\x18\x01 \x03(\x0b\x32\x14.shop.order.v1.Order\"\x80\x01\n\x17ListOrdersByUserRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12\x11\n\tpage_size\x18\x02 \x01(\x05\x12\x12\n\npage_token\x18\x03 \x01(\t\x12-\n\tread_mask\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"Y\n\x18ListOrdersByUserResponse\x12$\n\x06orders\x18\x01 \x03(\x0b\x32\x14.shop.order.v1.Order\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"R\n\x18UpdateOrderStatusRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12*\n\x06status\x18\x02 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\" \n\x12\x43\x61ncelOrderRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"?\n\x17StreamOrderLinesRequest\x12\x15\n\rafter_line_id\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"I\n\x18StreamOrderLinesResponse\x12-\n\x05lines\x18\x01 \x03(\x0b\x32\x1e.shop.order.v1.JoinedOrderLine\"\xec\x01\n\x0fJoinedOrderLine\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x10\n\x08order_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12*\n\x06status\x18\x04 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nproduct_id\x18\x06 \x01(\x03\x12\x10\n\x08quantity\x18\x07 \x01(\x05\x12\'\n\nunit_price\x18\x08 \x01(\x0b\x32\x13.shop.type.v1.Money*\xcc\x01\n\x0bOrderStatus\x12\x1c\n\x18ORDER_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14ORDER_STATUS_PENDING\x10\x01\x12\x1a\n\x16ORDER_STATUS_CONFIRMED\x10\x02\x12\x18\n\x14ORDER_STATUS_SHIPPED\x10\x03\x12\x1a\n\x16ORDER_STATUS_DELIVERED\x10\x04\x12\x1a\n\x16ORDER_STATUS_CANCELLED\x10\x05\x12\x17\n\x13ORDER_STATUS_FAILED\x10\x06\x32\x97\x07\n\x0cOrderService\x12j\n\x08\x43heckout\x12\x1e.shop.order.v1.CheckoutRequest\x1a\x14.shop.order.v1.Order\"(\x8a\xb5\x18$\x08\x02\x12\x0frequest.user_id\x1a\x0fPOST /v1/orders\x12x\n\x08GetOrder\x12\x1e.shop.order.v1.GetOrderRequest\x1a\x14.shop.order.v1.Order\"6\x90\x02\x01\x8a\xb5\x18/\x08\x02\x12\x10response.user_id\x1a\x19GET /v1/orders/{order_id}\x12x\n\x0e\x42\x61tchGetOrders\x12$.shop.order.v1.BatchGetOrdersRequest\x1a%.shop.order.v1.BatchGetOrdersResponse\"\x19\x90\x02\x01\x8a\xb5\x18\x12\x08\x03\x1a\x0eGET /v1/orders\x12\x9f\x01\n\x10ListOrdersByUser\x12&.shop.order.v1.ListOrdersByUserRequest\x1a\'.shop.order.v1.ListOrdersByUserResponse\":\x90\x02\x01\x8a\xb5\x18\x33\x08\x02\x12\x0frequest.user_id\x1a\x1eGET /v1/users/{user_id}/orders\x12w\n\x11UpdateOrderStatus\x12\'.shop.order.v1.UpdateOrderStatusRequest\x1a\x14.shop.order.v1.Order\"#\x8a\xb5\x18\x1f\x08\x03\x1a\x1bPATCH /v1/orders/{order_id}\x12\x83\x01\n\x0b\x43\x61ncelOrder\x12!.shop.order.v1.CancelOrderRequest\x1a\x14.shop.order.v1.Order\";\x8a\xb5\x18\x37\x08\x02\x12\x10GetOrder.user_id\x1a!POST /v1/orders/{order_id}:cancel\x12\x85\x01\n\x10StreamOrderLines\x12&.shop.order.v1.StreamOrderLinesRequest\x1a\'.shop.order.v1.StreamOrderLinesResponse\"\x1e\x90\x02\x01\x8a\xb5\x18\x17\x08\x03\x1a\x13GET /v1/order-lines0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,36 +49,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ORDERSERVICE'].methods_by_name['CancelOrder']._serialized_options = b'\212\265\0307\010\002\022\020GetOrder.user_id\032!POST /v1/orders/{order_id}:cancel'
   _globals['_ORDERSERVICE'].methods_by_name['StreamOrderLines']._loaded_options = None
   _globals['_ORDERSERVICE'].methods_by_name['StreamOrderLines']._serialized_options = b'\220\002\001\212\265\030\027\010\003\032\023GET /v1/order-lines'
-  _globals['_ORDERSTATUS']._serialized_start=1449
-  _globals['_ORDERSTATUS']._serialized_end=1653
-  _globals['_ORDER']._serialized_start=129
-  _globals['_ORDER']._serialized_end=335
-  _globals['_ORDERLINE']._serialized_start=337
-  _globals['_ORDERLINE']._serialized_end=460
-  _globals['_CHECKOUTLINE']._serialized_start=462
-  _globals['_CHECKOUTLINE']._serialized_end=514
-  _globals['_CHECKOUTREQUEST']._serialized_start=516
-  _globals['_CHECKOUTREQUEST']._serialized_end=642
-  _globals['_GETORDERREQUEST']._serialized_start=644
-  _globals['_GETORDERREQUEST']._serialized_end=673
-  _globals['_BATCHGETORDERSREQUEST']._serialized_start=675
-  _globals['_BATCHGETORDERSREQUEST']._serialized_end=711
-  _globals['_BATCHGETORDERSRESPONSE']._serialized_start=713
-  _globals['_BATCHGETORDERSRESPONSE']._serialized_end=775
-  _globals['_LISTORDERSBYUSERREQUEST']._serialized_start=777
-  _globals['_LISTORDERSBYUSERREQUEST']._serialized_end=858
-  _globals['_LISTORDERSBYUSERRESPONSE']._serialized_start=860
-  _globals['_LISTORDERSBYUSERRESPONSE']._serialized_end=949
-  _globals['_UPDATEORDERSTATUSREQUEST']._serialized_start=951
-  _globals['_UPDATEORDERSTATUSREQUEST']._serialized_end=1033
-  _globals['_CANCELORDERREQUEST']._serialized_start=1035
-  _globals['_CANCELORDERREQUEST']._serialized_end=1067
-  _globals['_STREAMORDERLINESREQUEST']._serialized_start=1069
-  _globals['_STREAMORDERLINESREQUEST']._serialized_end=1132
-  _globals['_STREAMORDERLINESRESPONSE']._serialized_start=1134
-  _globals['_STREAMORDERLINESRESPONSE']._serialized_end=1207
-  _globals['_JOINEDORDERLINE']._serialized_start=1210
-  _globals['_JOINEDORDERLINE']._serialized_end=1446
-  _globals['_ORDERSERVICE']._serialized_start=1656
-  _globals['_ORDERSERVICE']._serialized_end=2575
+  _globals['_ORDERSTATUS']._serialized_start=1578
+  _globals['_ORDERSTATUS']._serialized_end=1782
+  _globals['_ORDER']._serialized_start=163
+  _globals['_ORDER']._serialized_end=369
+  _globals['_ORDERLINE']._serialized_start=371
+  _globals['_ORDERLINE']._serialized_end=494
+  _globals['_CHECKOUTLINE']._serialized_start=496
+  _globals['_CHECKOUTLINE']._serialized_end=548
+  _globals['_CHECKOUTREQUEST']._serialized_start=550
+  _globals['_CHECKOUTREQUEST']._serialized_end=676
+  _globals['_GETORDERREQUEST']._serialized_start=678
+  _globals['_GETORDERREQUEST']._serialized_end=754
+  _globals['_BATCHGETORDERSREQUEST']._serialized_start=756
+  _globals['_BATCHGETORDERSREQUEST']._serialized_end=792
+  _globals['_BATCHGETORDERSRESPONSE']._serialized_start=794
+  _globals['_BATCHGETORDERSRESPONSE']._serialized_end=856
+  _globals['_LISTORDERSBYUSERREQUEST']._serialized_start=859
+  _globals['_LISTORDERSBYUSERREQUEST']._serialized_end=987
+  _globals['_LISTORDERSBYUSERRESPONSE']._serialized_start=989
+  _globals['_LISTORDERSBYUSERRESPONSE']._serialized_end=1078
+  _globals['_UPDATEORDERSTATUSREQUEST']._serialized_start=1080
+  _globals['_UPDATEORDERSTATUSREQUEST']._serialized_end=1162
+  _globals['_CANCELORDERREQUEST']._serialized_start=1164
+  _globals['_CANCELORDERREQUEST']._serialized_end=1196
+  _globals['_STREAMORDERLINESREQUEST']._serialized_start=1198
+  _globals['_STREAMORDERLINESREQUEST']._serialized_end=1261
+  _globals['_STREAMORDERLINESRESPONSE']._serialized_start=1263
+  _globals['_STREAMORDERLINESRESPONSE']._serialized_end=1336
+  _globals['_JOINEDORDERLINE']._serialized_start=1339
+  _globals['_JOINEDORDERLINE']._serialized_end=1575
+  _globals['_ORDERSERVICE']._serialized_start=1785
+  _globals['_ORDERSERVICE']._serialized_end=2704
 # @@protoc_insertion_point(module_scope)

@@ -1,0 +1,163 @@
+// Package readmask returns the fields of a resource that a caller asks for by read_mask (AIP-157).
+//
+// A path has dots between the names of nested fields, and * for each entry of a list: lines.*.product_id (AIP-161).
+package readmask
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"hopwise/services/internal/shoperr"
+)
+
+const (
+	field    = "read_mask"
+	each     = "*"
+	maxPaths = 100
+)
+
+// Mask is the fields of a resource that a caller asks for; nil for all.
+type Mask struct {
+	resource protoreflect.MessageDescriptor
+	fields   fields
+}
+
+// fields are names, each with the fields inside it; empty for a field that is taken whole.
+type fields map[string]fields
+
+// masked is a request that has a mask.
+type masked interface{ GetReadMask() *fieldmaskpb.FieldMask }
+
+// Of returns the mask of a request to a method, "/shop.product.v1.ProductService/GetProduct", or an error that names the valid fields.
+func Of(request any, method string) (*Mask, error) {
+	asks, isMasked := request.(masked)
+	if !isMasked || len(asks.GetReadMask().GetPaths()) == 0 {
+		return nil, nil
+	}
+	paths := asks.GetReadMask().GetPaths()
+	if len(paths) > maxPaths {
+		return nil, shoperr.New(shoperr.InvalidArgument, field, "%s has %d paths; at most %d are valid", field, len(paths), maxPaths)
+	}
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
+	described, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if err != nil {
+		return nil, err
+	}
+	mask := &Mask{resourceOf(described.(protoreflect.MethodDescriptor).Output()), fields{}}
+	for _, path := range paths {
+		if path == each {
+			return nil, nil
+		}
+		names := strings.Split(path, ".")
+		if err := check(path, names, mask.resource); err != nil {
+			return nil, err
+		}
+		mask.fields.add(names)
+	}
+	return mask, nil
+}
+
+// resourceOf returns the resource that an answer is or lists.
+func resourceOf(answer protoreflect.MessageDescriptor) protoreflect.MessageDescriptor {
+	first := answer.Fields().Get(0)
+	if strings.HasSuffix(string(answer.Name()), "Response") && first.IsList() {
+		return first.Message()
+	}
+	return answer
+}
+
+// add adds a path; a field that is taken whole stays so.
+func (f fields) add(names []string) {
+	inside, isThere := f[names[0]]
+	switch {
+	case len(names) == 1:
+		f[names[0]] = fields{}
+	case !isThere:
+		f[names[0]] = fields{}
+		f[names[0]].add(names[1:])
+	case len(inside) > 0:
+		inside.add(names[1:])
+	}
+}
+
+// check returns an error that lists the valid fields if there is no field at a path.
+func check(path string, names []string, in protoreflect.MessageDescriptor) error {
+	inList := false
+	for depth, name := range names {
+		if inList && name == each {
+			inList = false
+			continue
+		}
+		var known protoreflect.FieldDescriptor
+		if in != nil && !inList {
+			known = in.Fields().ByName(protoreflect.Name(name))
+		}
+		if known == nil {
+			return shoperr.New(shoperr.InvalidArgument, field, "%s names %.80q, which is no field; valid: %s", field, path, valid(names[:depth], in, inList))
+		}
+		in, inList = inside(known), known.IsList() && inside(known) != nil
+	}
+	return nil
+}
+
+// valid lists the paths below a field, or the field alone if there are none.
+func valid(holder []string, in protoreflect.MessageDescriptor, inList bool) string {
+	at := strings.Join(holder, ".")
+	switch {
+	case in == nil:
+		return at
+	case inList:
+		return at + "." + each
+	}
+	paths := make([]string, in.Fields().Len())
+	for i := range paths {
+		paths[i] = strings.TrimPrefix(at+"."+string(in.Fields().Get(i).Name()), ".")
+	}
+	return strings.Join(paths, ", ")
+}
+
+// inside returns the message that a field has, nil if its fields cannot be named: those of a time are the contract's no more.
+func inside(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
+	if f.Message() == nil || f.Message().ParentFile().Package() == "google.protobuf" {
+		return nil
+	}
+	return f.Message()
+}
+
+// Keep removes the fields that the mask does not name from each of its resources in an answer.
+func (m *Mask) Keep(answer any) {
+	message, isMessage := answer.(proto.Message)
+	if m == nil || !isMessage {
+		return
+	}
+	whole := message.ProtoReflect()
+	if whole.Descriptor() == m.resource {
+		keep(whole, m.fields)
+		return
+	}
+	list := whole.Get(whole.Descriptor().Fields().Get(0)).List()
+	for i := range list.Len() {
+		keep(list.Get(i).Message(), m.fields)
+	}
+}
+
+func keep(message protoreflect.Message, kept fields) {
+	message.Range(func(f protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch inside, isKept := kept[string(f.Name())]; {
+		case !isKept:
+			message.Clear(f)
+		case len(inside) == 0 || f.IsList() && len(inside[each]) == 0:
+		case f.IsList():
+			for i := range value.List().Len() {
+				keep(value.List().Get(i).Message(), inside[each])
+			}
+		default:
+			keep(value.Message(), inside)
+		}
+		return true
+	})
+}

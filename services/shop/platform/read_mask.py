@@ -1,0 +1,193 @@
+"""Masks of reads: the fields that a caller asks for, by gRPC's `read_mask` (AIP-157) and REST's `fields`.
+
+A path has dots between the names of nested fields, and `*` for each entry of a list: `lines.*.product_id` (AIP-161).
+A mask without paths, or with the path `*`, asks for everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+from msgspec import UNSET, inspect
+
+from shop.contract.wire import Codec
+from shop.errors import InvalidArgument
+
+Fields: TypeAlias = Mapping[str, "Fields"]
+"""Names of fields, each with the fields inside it; a field without any is taken whole."""
+
+READ_MASK = "read_mask"
+MAX_PATHS = 100
+EACH = "*"
+
+
+class Mask(NamedTuple):
+    """The fields of a resource that a caller asks for.
+
+    Attributes:
+        resource: The resource: a struct, or a message's descriptor.
+        fields: The fields; empty for all.
+    """
+
+    resource: object
+    fields: Fields
+
+
+def parse_mask(paths: Iterable[str], resource: type[msgspec.Struct] | Descriptor, argument: str) -> Mask:
+    """Returns the mask of some paths.
+
+    Args:
+        argument: Name of the argument that has the paths, for errors.
+
+    Raises:
+        InvalidArgument: A path names no field, or there are too many of them.
+    """
+    listed = [tuple(path.split(".")) for path in paths]
+    if len(listed) > MAX_PATHS:
+        raise InvalidArgument(f"{argument} has {len(listed)} paths; at most {MAX_PATHS} are valid", field=argument)
+    known = _message_fields(resource) if isinstance(resource, Descriptor) else _struct_fields(resource)
+    fields: dict[str, Any] = {}
+    for path in sorted(listed, key=len):
+        if path == (EACH,):
+            return Mask(resource, {})
+        _check(path, known, argument)
+        inside = fields
+        for name in path:
+            if inside.get(name) == {}:
+                break
+            inside = inside.setdefault(name, {})
+    return Mask(resource, fields)
+
+
+def _check(path: tuple[str, ...], known: Fields, argument: str) -> None:
+    for depth, name in enumerate(path):
+        if name not in known:
+            holder = ".".join(path[:depth])
+            valid = [f"{holder}.{each}" if holder else each for each in known] or [holder]
+            message = f"{argument} names {'.'.join(path)[:80]!r}, which is no field; valid: {', '.join(valid)}"
+            raise InvalidArgument(message, field=argument)
+        known = known[name]
+
+
+def paths_of(resource: type[msgspec.Struct]) -> list[str]:
+    """Returns the paths of all fields of a resource."""
+    return list(_paths(_struct_fields(resource)))
+
+
+def _paths(fields: Fields, start: str = "") -> Iterator[str]:
+    for name, inside in fields.items():
+        if name != EACH:
+            yield start + name
+        yield from _paths(inside, f"{start}{name}.")
+
+
+def answering(codec: Codec[..., object], method: Callable[..., object]) -> Callable[[Any], Awaitable[Message]]:
+    """Returns what answers a request by a use case: with a message that has the fields that the request asks for."""
+    call, encode = codec.call, codec.answer
+
+    async def answer(request: Any) -> Message:
+        message: Message = encode(await call(method, request))
+        return message
+
+    if READ_MASK not in codec.request_class.DESCRIPTOR.fields_by_name:
+        return answer
+    resource = _resource_of(codec.answer_class.DESCRIPTOR)
+
+    async def answer_masked(request: Any) -> Message:
+        if not request.HasField(READ_MASK):
+            return await answer(request)
+        mask = parse_mask(request.read_mask.paths, resource, READ_MASK)
+        message = await answer(request)
+        keep_fields(message, mask)
+        return message
+
+    return answer_masked
+
+
+def _resource_of(answer: Descriptor) -> Descriptor:
+    """Returns the resource that an answer is or lists."""
+    listed = [field.message_type for field in answer.fields if field.is_repeated]
+    return listed[0] if answer.name.endswith("Response") and listed[0] else answer
+
+
+def keep_fields(message: Message, mask: Mask) -> None:
+    """Removes the fields that a mask does not name from each of its resources in a message."""
+    if not mask.fields:
+        return
+    if message.DESCRIPTOR is mask.resource:
+        _keep(message, mask.fields)
+        return
+    for field, value in message.ListFields():
+        for resource in value if field.message_type is mask.resource else ():
+            _keep(resource, mask.fields)
+
+
+def _keep(message: Message, fields: Fields) -> None:
+    for field, value in message.ListFields():
+        inside = fields.get(field.name)
+        if inside is None:
+            message.ClearField(field.name)
+        elif EACH in inside:
+            for each in value if inside[EACH] else ():
+                _keep(each, inside[EACH])
+        elif inside:
+            _keep(value, inside)
+
+
+def select_fields(document: Any, mask: Mask) -> Any:
+    """Returns a document of REST with those fields of its resources that a mask names."""
+    if not mask.fields:
+        return document
+    if isinstance(document, mask.resource):  # type: ignore[arg-type]
+        return _select(document, mask.fields)
+    page = msgspec.structs.asdict(document).items()
+    return {name: _select(value, {EACH: mask.fields} if isinstance(value, list) else {}) for name, value in page}
+
+
+def _select(value: Any, fields: Fields) -> Any:
+    """Returns a struct's fields in its order, so that the same fields have one entity tag, however they are named."""
+    if not fields or value is None:
+        return value
+    if EACH in fields:
+        return [_select(each, fields[EACH]) for each in value]
+    return dict(_members(value, fields))
+
+
+def _members(struct: Any, fields: Fields) -> Iterator[tuple[str, Any]]:
+    for name in struct.__struct_fields__:
+        if name in fields and (value := getattr(struct, name)) is not UNSET:
+            yield name, _select(value, fields[name])
+
+
+@cache
+def _message_fields(message: Descriptor) -> Fields:
+    return {field.name: _inside_field(field) for field in message.fields}
+
+
+def _inside_field(field: FieldDescriptor) -> Fields:
+    if field.message_type is None or field.message_type.full_name.startswith("google.protobuf."):
+        return {}
+    inside = _message_fields(field.message_type)
+    return {EACH: inside} if field.is_repeated else inside
+
+
+@cache
+def _struct_fields(struct: type[msgspec.Struct]) -> Fields:
+    return _inside_type(inspect.type_info(struct))
+
+
+def _inside_type(kind: inspect.Type) -> Fields:
+    if isinstance(kind, inspect.Metadata):
+        return _inside_type(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return next((inside for each in kind.types if (inside := _inside_type(each))), {})
+    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
+        return {EACH: inside} if (inside := _inside_type(kind.item_type)) else {}
+    if isinstance(kind, inspect.StructType):
+        return {field.name: _inside_type(field.type) for field in kind.fields}
+    return {}
