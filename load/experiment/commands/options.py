@@ -49,15 +49,15 @@ def print_file(file: Path) -> None:
 def print_seconds(out: Console, folder: Path) -> None:
     """Says where the seconds of a run's trials went."""
     # Tables take a while to import, which a wrong option should not have to wait for.
-    from hops.elements.renamed import TARGET, elements_of_compared
+    from hops.elements.compared import TARGET, TOPOLOGY
     from hops.run.files import MANIFEST, TRIALS, read_document
     from hops.run.switches import is_of_the_shop
     from hops.tables.seconds import seconds_table
     from hops.terminal.render import rendered
 
     trials, manifest = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)
-    table = seconds_table(trials, manifest["profile"])
-    out.print(rendered(elements_of_compared([table], "topology" if is_of_the_shop(manifest) else TARGET)))
+    compared = TOPOLOGY if is_of_the_shop(manifest) else TARGET
+    out.print(rendered([seconds_table(trials, manifest["profile"], compared)]))
 
 
 def print_links(out: Console, folder: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hops.budget.groups import GATEWAY_SUFFIX
 from hops.budget.parts import EDGE, GENERATOR
-from hops.elements.renamed import TARGET
+from hops.elements.compared import TARGET
 from hops.run.documents.estimate import Estimate
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section
@@ -32,7 +32,7 @@ GROUPS = (
     "database",
     "cache",
     "telemetry",
-    TARGET,
+    TARGET.one,
     "other",
     TOTAL,
     GENERATOR_GROUP,
@@ -47,7 +47,7 @@ _GROUP_OF = {
     DATABASE: "database",
     CACHE: "cache",
     TELEMETRY: "telemetry",
-    TARGET: TARGET,
+    TARGET.one: TARGET.one,
     GENERATOR: GENERATOR_GROUP,
     WATCHERS: GENERATOR_GROUP,
 }

@@ -19,11 +19,12 @@ from hops.analysis.meetings import meetings_of, queues_of
 from hops.analysis.observer import observer_effect_of
 from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
-from hops.elements.renamed import TARGET
+from hops.elements.compared import EDGE, TARGET
 from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.verdict import failing_gates, verdict_of, with_verdicts
 from hops.run.documents import SCHEMA
+from hops.run.documents.difference import Comparison
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary, WireSummary
@@ -145,44 +146,66 @@ def summarise(
         comparisons=comparisons,
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
-    if programs := _programs(run):
-        summary["programs"] = programs
-    in_use = in_use_of(run)
-    if in_use:
-        summary["in_use"] = in_use
-    if run.cache:
-        summary["cache"] = run.cache
-    if failures := failures_of(run):
-        summary["failures"] = failures
-    if "answers_differ" in failing_gates(gates):
-        summary["differing"] = differing_of(run)
-    if compares_edges(manifest):
-        summary["compared"] = "edge"
+    return cast("Summary", {**summary, **_where_known(run, rows, comparisons, failing_gates(gates)), **figures})
+
+
+def _where_known(
+    run: RunFiles, rows: Mapping[str, pl.DataFrame], comparisons: list[Comparison], failing: Sequence[str]
+) -> dict[str, Any]:
+    """What a summary has of some runs only; the same names as in `Summary`."""
+    every = {
+        "programs": _programs(run),
+        "in_use": in_use_of(run),
+        "cache": run.cache,
+        "failures": failures_of(run),
+        "differing": differing_of(run) if "answers_differ" in failing else None,
+        "compared": _compared(run.manifest),
+        "traces_unrequested": _traces_unrequested(run),
+        **_at_the_same_time(run, rows),
+        "precision": precision_of(run, comparisons),
+        "network": _network(run.manifest),
+        "resources_from": run.resources_from,
+    }
+    return {name: value for name, value in every.items() if value or name == "meetings"}
+
+
+def _compared(manifest: Mapping[str, Any]) -> str | None:
+    """What the run compares; None for topologies."""
     if not is_of_the_shop(manifest):
-        summary["compared"] = TARGET
-    counted = [(trial["topology"], trial["traces_unrequested"]) for trial in run.used if "traces_unrequested" in trial]
-    if counted:
-        summary["traces_unrequested"] = {name: sum(n for of, n in counted if of == name) for name, _ in counted}
-    # In a closed loop, arrivals follow from what was waited for; in an overload, everyone waits for everyone.
-    apart = [one for one in rows if not is_closed(manifest, one) and not overloads(manifest, one)]
-    if manifest["mode"] == "open" or apart:
-        # Only of one tape, the same arrivals met other work elsewhere.
-        by_tape: dict[str, dict[str, pl.DataFrame]] = {}
-        for topology in apart:
-            by_tape.setdefault(run.tape_of(topology), {})[topology] = rows[topology]
-        summary["meetings"] = [meeting for sharing in by_tape.values() for meeting in meetings_of(sharing)]
-        if queues := queues_of(rows, run.calls):
-            summary["queues"] = queues
-    precision = precision_of(run, comparisons)
-    if precision is not None:
-        summary["precision"] = precision
-    summary = cast("Summary", {**summary, **figures})
-    network, *others = (network_summary(arm) for arm in manifest.get("arms", {"": manifest["switches"]}).values())
-    if network is not None and all(other == network for other in others):
-        summary["network"] = network
-    if run.resources_from is not None:
-        summary["resources_from"] = run.resources_from
-    return summary
+        return TARGET.one
+    return EDGE.one if compares_edges(manifest) else None
+
+
+def _traces_unrequested(run: RunFiles) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for trial in run.used:
+        if "traces_unrequested" in trial:
+            counts[trial["topology"]] = counts.get(trial["topology"], 0) + trial["traces_unrequested"]
+    return counts
+
+
+def _at_the_same_time(run: RunFiles, rows: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """What ran at the same time as journeys, and what they waited for, of loads that arrive by a plan.
+
+    In a closed loop, arrivals follow from what was waited for; in an overload, everyone waits for everyone.
+    """
+    manifest = run.manifest
+    planned = [name for name in rows if not is_closed(manifest, name) and not overloads(manifest, name)]
+    if manifest["mode"] != "open" and not planned:
+        return {}
+    # Only of one tape, the same arrivals met other work elsewhere.
+    by_tape: dict[str, dict[str, pl.DataFrame]] = {}
+    for topology in planned:
+        by_tape.setdefault(run.tape_of(topology), {})[topology] = rows[topology]
+    meetings = [meeting for sharing in by_tape.values() for meeting in meetings_of(sharing)]
+    return {"meetings": meetings, "queues": queues_of(rows, run.calls)}
+
+
+def _network(manifest: Mapping[str, Any]) -> object:
+    """The emulated network that all arms share; None if there is none or they differ."""
+    arms = manifest.get("arms", {"": manifest["switches"]}).values()
+    network, *others = (network_summary(arm) for arm in arms)
+    return network if all(other == network for other in others) else None
 
 
 def check_run(run: RunFiles) -> None:

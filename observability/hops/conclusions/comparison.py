@@ -18,6 +18,7 @@ from hops.conclusions.notes import (
 )
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, mark_lines, plural, sentence, shown, turned
+from hops.elements.compared import compared_in
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
 from hops.run.documents.difference import Comparison
 from hops.run.documents.summary import Summary
@@ -202,31 +203,41 @@ def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
     """For how many journeys which topology is the fastest, of those for which every topology could be tested."""
     every = {name: standing(pairs, name, metric) for name in pairs.journeys()}
     places = {name: place for name, place in every.items() if place and not place.untested}
-    measured, topologies = len(every), len(summary["topologies"])
     if not places:
         return []
-    total = len(places)
-    of_all = "" if total == measured else f" (of {measured}) that have enough data"
+    noun, measured = compared_in(summary).one, len(every)
     everywhere = [name for name in _names(places) if all(name in place.first for place in places.values())]
-    journeys = ("the one journey" if total == 1 else f"all {total} journeys") + of_all
-    if len(everywhere) == topologies:
-        any_of = ("the one journey" if total == 1 else f"any of {total} journeys") + of_all
-        return [f"At {metric} no topology is significantly slower than the fastest, in {any_of}."]
-    if everywhere:
-        alone = sum(place.first == everywhere for place in places.values()) if len(everywhere) == 1 else 0
-        text = f"At {metric} {listed(everywhere)} {'is' if len(everywhere) == 1 else 'are'} the fastest"
-        if len(everywhere) == 1 and alone == total:
-            return [f"{text} in {journeys}."]
-        return [f"{text}, or not significantly slower than the fastest, in {journeys}."]
+    if not everywhere:
+        only = f"; only {len(places)} of {measured} journeys have enough data" if len(places) < measured else ""
+        return [f"At {metric} no {noun} is the fastest everywhere: {_leaders(places, noun)}{only}."]
+    if len(everywhere) == len(summary["topologies"]):
+        any_of = _journeys(places, measured, "any of {} journeys")
+        return [f"At {metric} no {noun} is significantly slower than the fastest, in {any_of}."]
+    are = "is" if len(everywhere) == 1 else "are"
+    alone = all(place.first == everywhere for place in places.values())
+    level = "" if len(everywhere) == 1 and alone else ", or not significantly slower than the fastest,"
+    of_all = _journeys(places, measured, "all {} journeys")
+    return [f"At {metric} {listed(everywhere)} {are} the fastest{level} in {of_all}."]
+
+
+def _journeys(places: Mapping[str, Standing], measured: int, several: str) -> str:
+    """The journeys that could be tested: `all 9 journeys (of 11) that have enough data`."""
+    count = len(places)
+    tested = "" if count == measured else f" (of {measured}) that have enough data"
+    return ("the one journey" if count == 1 else several.format(count)) + tested
+
+
+def _leaders(places: Mapping[str, Standing], noun: str) -> str:
+    """Which is the fastest alone in which journeys, and in how many none is."""
     firsts: dict[str, list[str]] = {}
     for name, place in places.items():
         if len(place.first) == 1:
             firsts.setdefault(place.first[0], []).append(name)
-    told = "; ".join(f"{name} alone is the fastest in {listed(led)}" for name, led in sorted(firsts.items()))
-    rest = total - sum(len(led) for led in firsts.values())
-    open_ones = f"in {plural(rest, 'journey')} no single fastest topology is shown" if rest else ""
-    only = f"; only {total} of {measured} journeys have enough data" if total < measured else ""
-    return [f"At {metric} no topology is the fastest everywhere: {'; '.join(filter(None, (told, open_ones)))}{only}."]
+    parts = [f"{name} alone is the fastest in {listed(led)}" for name, led in sorted(firsts.items())]
+    rest = len(places) - sum(len(led) for led in firsts.values())
+    if rest:
+        parts.append(f"in {plural(rest, 'journey')} no single fastest {noun} is shown")
+    return "; ".join(parts)
 
 
 def _names(places: dict[str, Standing]) -> list[str]:

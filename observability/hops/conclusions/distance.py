@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hops.conclusions.wording import but_untested, listed
+from hops.elements.compared import compared_in
 from hops.elements.numbers import figure, plain
 from hops.run.documents.distance import BreakEven, Distance
 from hops.run.documents.summary import Summary
@@ -28,7 +29,7 @@ def at_place(summary: Summary, sentences: list[str]) -> list[str]:
 def _place(summary: Summary) -> str:
     networks = networks_of(summary["switches"])
     if not networks:
-        return "With no distance between customer and edge"
+        return f"With no distance between customer and {compared_in(summary).entry}"
     if "network" not in summary:
         return ""
     if len(set(networks.values())) == 1:
@@ -53,16 +54,17 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
         counts.update({name: cell["count"] for name, cell in topology["journeys"].items()})
     journeys = sorted(distance["journeys"].keys() - {ALL}, key=lambda name: (-counts[name], name))
     turns = {name: turn for name in (ALL, *journeys) if (turn := _overtaking(distance, name)) is not None}
+    noun = compared_in(summary).one
     reach = f"up to {plain(distance['grid_ms'][-1])} ms {_RTT}"
     if not turns:
         where = f"in the mix or in a journey{but_untested(pairs)}"
-        return [f"No topology is shown to overtake the fastest one {reach}, {where}."]
+        return [f"No {noun} is shown to overtake the fastest one {reach}, {where}."]
     named = [name for name in turns if name != ALL][:_MOST_NAMED]
     sentences = [f"{_from(turns[name])} {_answers(turns[name], name)}." for name in (ALL, *named) if name in turns]
     of_mix = distance["journeys"][ALL]["pairs"] if ALL in distance["journeys"] else []
     if ALL not in turns and any(row["verdict"] != "unknown" for row in of_mix):
         untested = but_untested(of_mix)
-        sentences.insert(0, f"Over the whole mix no topology is shown to overtake the fastest one {reach}{untested}.")
+        sentences.insert(0, f"Over the whole mix no {noun} is shown to overtake the fastest one {reach}{untested}.")
     return sentences
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hops.analysis.pairs import Pairs
 from hops.conclusions.wording import listed, plural, sentence, turned
+from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import excess, figure, share
 from hops.gates.limits import gate_name
 from hops.gates.verdict import MEANING, failing_gates
@@ -93,8 +94,8 @@ def doubt_sentences(summary: Summary) -> list[str]:
         if silent:
             seen = visible_range(tested)
             sentences.append(
-                f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two topologies in a journey "
-                f"{'shows' if silent == 1 else 'show'} no difference; this does not mean that there is none."
+                f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two {compared_in(summary).many} in "
+                f"a journey {'shows' if silent == 1 else 'show'} no difference; this does not mean that there is none."
                 + (f" In them this run would have seen {seen}." if seen else "")
             )
     reasons: dict[str, dict[str, list[str]]] = {}
@@ -138,32 +139,34 @@ def validity_sentences(summary: Summary) -> list[str]:
             "and not counted."
         )
     if "precision" in summary:
-        sentences.append(precision_sentence(summary["precision"], summary["blocks"]))
+        sentences.append(precision_sentence(summary["precision"], summary["blocks"], compared_in(summary)))
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
     sentences.append("Milliseconds hold for the speed that the machine had in this run; ratios travel to other speeds.")
     if summary["closed"] is not None:
-        sentences.append("The load is a closed loop: a slow topology gets less of it, which flatters its figures.")
+        slow_one = f"a slow {compared_in(summary).one}"
+        sentences.append(f"The load is a closed loop: {slow_one} gets less of it, which flatters its figures.")
     if summary["observer_effect_ms"]["p50"] is not None:
         sentences.append(f"{observer_sentence(summary)} The figures above include it.")
     return [sentence(text) for text in sentences]
 
 
-def precision_sentence(precision: Precision, blocks: int) -> str:
+def precision_sentence(precision: Precision, blocks: int, compared: Compared) -> str:
     """What was asked of the run's intervals, and what came of it.
 
     Args:
         precision: Precision of the run.
         blocks: How many blocks ran.
+        compared: What the run compares.
     """
     asked = f"A precision of {share(precision['asked'], 1)} was asked for"
     scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]
     if scatter is None or needed is None or reached is None:
-        return f"{asked}, and it is not known how many blocks it takes: a pair of topologies has no interval."
+        return f"{asked}, and it is not known how many blocks it takes: a pair of {compared.many} has no interval."
     told = (
-        f"The widest 95 % interval of a ratio of two topologies' p50, over all journeys, reaches {share(reached, 1)} "
-        "beyond the ratio."
+        f"The widest 95 % interval of a ratio of two {compared.many}' p50, over all journeys, reaches "
+        f"{share(reached, 1)} beyond the ratio."
     )
     if precision["met"]:
         return f"{asked}, and {plural(blocks, 'block')} reached it. {told}"

@@ -41,7 +41,7 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
         for row in trial["gates_left_out"]:
             without.setdefault((row["name"], row["reason"]), []).append(trial["topology"])
     if run.blocks > 1 and (full := _full(run)):
-        without |= {(name, "a shop that is full swings by itself"): full for name in _OVER_BLOCKS}
+        without |= {(name, "a system that is full swings by itself"): full for name in _OVER_BLOCKS}
     left_out = []
     for (name, reason), topologies in without.items():
         some = [topology for topology in run.topologies if topology in topologies]

@@ -22,7 +22,7 @@ LOST_BY_OTHERS, UNATTRIBUTED_BY_OTHERS = 0.01, 0.05
 OTHER_CORES_OF_A_NODE = 0.5
 """Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run."""
 
-_REPEAT = "Close other programs or lower the load; in a comparison, retry=1 repeats a trial that fails."
+_REPEAT = "Close other programs or lower the load; retry=1 (--retry 1 with a target) repeats a trial that fails."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ _ANSWERS = "a fast wrong answer is not an answer"
 _GENERATOR = "the load generator must not be the bottleneck"
 _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
-_PROCESSOR = "other work on the CPU slows the shop down"
+_PROCESSOR = "other work on the CPU slows down what is measured"
 _MESH = "a mesh that is not in force costs less than one that is"
 _CLOCKS = "spans and arrivals of several machines are put on one time line"
 _TRIALS = "an experiment is only as good as its trials"
@@ -311,8 +311,8 @@ GATES = (
         _ANSWERS,
         remedy="The journeys are named below. In a target file, ignore leaves out what need not be the same.",
     ),
-    Kind("stopped", "topologies that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
-    Kind("without_rate", "topologies without a rate that holds", WRONG, "at most", 0, "a search must find something"),
+    Kind("stopped", "searches that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
+    Kind("without_rate", "searches that found no rate", WRONG, "at most", 0, "a search must find something"),
     Kind("updates_missed", "updates that did not reach a watcher", WRONG, "at most", 0, "each update must arrive"),
     Kind("updates_repeated", "updates that came twice", WRONG, "at most", 0, "only a reconnection may repeat one"),
     Kind("without_updates", "arms in which no update came", WRONG, "at most", 0, "nothing is known of lateness"),
@@ -340,7 +340,7 @@ GATES = (
     Kind("code_changed", "distinct commits beyond the first", WRONG, "at most", 0, _TRIALS),
     Kind(
         "block_spread_share",
-        "spread of p50 over blocks beyond chance, worst topology",
+        "worst spread of p50 over blocks beyond chance",
         NOISY,
         "below",
         0.15,
@@ -350,7 +350,7 @@ GATES = (
     ),
     Kind(
         "block_worst_share",
-        "p50 of one block against the other blocks' beyond chance, worst topology",
+        "worst p50 of one block against the other blocks' beyond chance",
         NOISY,
         "below",
         0.1,

@@ -58,7 +58,6 @@ def shown(summary: Summary, *, brief: bool = False) -> Group:
 
     from hops.conclusions.notes import verdict_sentence
     from hops.elements.element import Fold, Heading, Text
-    from hops.elements.renamed import elements_of_compared, in_words_of, of_compared
     from hops.tables.validity import trust_elements
     from hops.tables.view import SummaryView
     from hops.terminal.brief import brief as main_figures
@@ -67,13 +66,12 @@ def shown(summary: Summary, *, brief: bool = False) -> Group:
     kind, view = _named(summary["kind"]), SummaryView(summary)
     if kind.terminal is not None:
         return main_figures(summary) if brief else kind.terminal(summary)
-    compared = summary.get("compared", "topology")
-    said = of_compared(kind.conclusions(view), compared)
+    said = kind.conclusions(view)
     if brief:
         first = takewhile(lambda element: not isinstance(element, Heading), said.elements)
-        return rendered([Text(in_words_of(verdict_sentence(summary), compared), tone="verdict"), *first])
+        return rendered([Text(verdict_sentence(summary), tone="verdict"), *first])
     unfolded = [element for element in said.elements if not isinstance(element, Fold)]
-    return rendered([Heading(said.title), *unfolded, *elements_of_compared(trust_elements(view), compared)])
+    return rendered([Heading(said.title), *unfolded, *trust_elements(view)])
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hops.elements.element import Element, Points, Section
-from hops.elements.renamed import of_compared
 from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
@@ -48,9 +47,8 @@ def all_sections(view: View) -> list[Section]:
         validity.section(view),
         *([made_of.observer_section(view)] if traced else []),
     ]
-    compared = view.summary.get("compared", "topology")
     return [
-        *(of_compared(section, compared) for section in sections),
+        *sections,
         setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),

@@ -7,7 +7,6 @@ from typing import Any
 
 from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
-from hops.elements.renamed import in_words_of
 from hops.report.view import View
 from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
@@ -28,7 +27,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     load = f"open loop, {rates_text(manifest)}" if closed is None else f"closed loop, {loop_text(closed)}"
     length = lengths_text(manifest) if view.kind.arms else numbers.seconds(profile["duration_s"])
     count = len(view.topologies)
-    several = view.kind.arms or in_words_of("topologies", view.summary.get("compared", "topology"))
+    several = view.kind.arms.format(noun=view.compared) or view.compared.many
     blocks = plural(summary["blocks"], "block")
     of_the_shop = is_of_the_shop(manifest)
     fresh = ", each trial with fresh processes and a fresh database" if of_the_shop else ""
@@ -39,9 +38,9 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         (
             "experiment",
-            f"{blocks} of {count} {several} {view.kind.order}{fresh}"
+            f"{blocks} of {count} {several} {view.kind.order.format(noun=view.compared)}{fresh}"
             if count > 1
-            else f"{blocks} of one {summary.get('compared', 'topology')}",
+            else f"{blocks} of one {view.compared.one}",
         ),
         ("workload", str(manifest["workload"])),
         *([("network", network)] if network else []),

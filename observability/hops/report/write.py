@@ -9,9 +9,9 @@ from pathlib import Path
 
 from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import mark_lines
+from hops.elements.compared import TOPOLOGY
 from hops.elements.element import Section
 from hops.elements.markdown import markdown
-from hops.elements.renamed import in_words_of
 from hops.gates.verdict import MEANING
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
@@ -69,12 +69,11 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
         OSError: The disk is full, or the folder cannot be written.
     """
     view = View(summary, run, kind)
-    compared = summary.get("compared", "topology")
-    of_what = "" if compared == "topology" else f" of {compared}s"
+    of_what = "" if view.compared is TOPOLOGY else f" of {view.compared.many}"
     page = Page(
         name=summary["name"],
         kind=(kind.called or summary["kind"]) + of_what,
-        question=in_words_of(kind.question, compared),
+        question=kind.question.format(noun=view.compared),
         measured=view.measured,
         verdict=summary["verdict"],
         trust=verdict_sentence(summary),

@@ -22,8 +22,8 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
     if not view.is_alone and refused(view.summary) is None:
         elements.append(
             Text(
-                "Names that share a cell are not distinguishable. “Ahead” is the lead over the nearest topology "
-                "that is shown to be slower.",
+                f"Names that share a cell are not distinguishable. “Ahead” is the lead over the nearest "
+                f"{view.compared.one} that is shown to be slower.",
                 tone="note",
             )
         )
@@ -59,7 +59,9 @@ def fastest_table(view: SummaryView) -> Table:
             value = None if place is None else value_of(view.summary, place.first[0], journey, metric)
             row += _cells(view, place, value)
         rows.append(row)
-    return Table("fastest", "Fastest topology for each journey, at the median and at p99", columns, rows, totals=1)
+    return Table(
+        "fastest", f"Fastest {view.compared.one} for each journey, at the median and at p99", columns, rows, totals=1
+    )
 
 
 def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:

@@ -23,7 +23,7 @@ def cost_table(view: SummaryView) -> Table:
     """Core-hours by group and in total."""
     costs = {name: view.summary["topologies"][name]["cost"] for name in view.topologies}
     present = [group for group in GROUPS if any(group in cost for cost in costs.values())]
-    columns = [Column("topology", numeric=False)]
+    columns = [Column(view.compared.one, numeric=False)]
     columns += [Column(group, "core-hours", interval=True, spare=_SPARE.get(group, 0)) for group in present]
     rows = [
         [

@@ -17,13 +17,18 @@ MODEL = (
     "p50 = own time + round trips × round-trip time + bytes ÷ bandwidth, for each measured journey, with the journey's "
     "own round trips. The medians are taken anew at every distance."
 )
-LIMITS = (
+_LIMITS = (
     "The model leaves out loss, jitter and queues in the customer's network, and connections that must be opened first "
     "unless the run opened them; the bytes of a journey travel one after the other at the full bandwidth. It assumes "
-    "that the shop takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
+    "that the {system} takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
 )
 _TURNS = frozenset({"from", "several"})
 """Verdicts that say that the order depends on the distance."""
+
+
+def limits_text(view: SummaryView) -> str:
+    """What the model leaves out."""
+    return _LIMITS.format(system=view.compared.system)
 
 
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
@@ -37,7 +42,8 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
     if not rows:
         return []
     turning = [one for one in rows if one[1]["verdict"] in _TURNS]
-    every = break_even_table(view, distance, rows, "break_even", "Which topology is faster, by distance: every pair")
+    noun = view.compared.one
+    every = break_even_table(view, distance, rows, "break_even", f"Which {noun} is faster, by distance: every pair")
     if not turning:
         pairs = [row for _, row in rows]
         if all(row["verdict"] == "unknown" for row in pairs):
@@ -45,12 +51,12 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
         else:
             text = f"No pair is shown to change its order{but_untested(pairs)}."
         return [Text(text), Fold("Every pair", [every])]
-    caption = "Where the ranking flips: which topology is faster at p50, by round-trip time"
+    caption = f"Where the ranking flips: which {noun} is faster at p50, by round-trip time"
     return [
         break_even_table(view, distance, turning, "break_even_turns", caption),
         Text(
-            "Behind each topology stand the journey's mean round trips. Within the 95 % interval of a break-even "
-            "neither topology is shown to be faster; an open end (…) lies beyond 0 or 200 ms. Which is faster at these "
+            f"Behind each {noun} stand the journey's mean round trips. Within the 95 % interval of a break-even "
+            f"neither {noun} is shown to be faster; an open end (…) lies beyond 0 or 200 ms. Which is faster at these "
             "two distances has passed the correction over all pairs and journeys.",
             tone="note",
         ),

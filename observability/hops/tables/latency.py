@@ -32,9 +32,8 @@ def latency_text(view: SummaryView) -> Text:
             f"its load. {failed}"
         )
     return Text(
-        f"CLOSED LOOP: {loop_text(closed)}. Latency counts from the actual start, and a slow shop gets less load: "
-        "these latencies cannot be compared with those of an open loop. "
-        f"{failed}",
+        f"CLOSED LOOP: {loop_text(closed)}. Latency counts from the actual start, and a slow {view.compared.system} "
+        f"gets less load: these latencies cannot be compared with those of an open loop. {failed}",
         tone="notice",
     )
 
@@ -57,7 +56,7 @@ def latency_table(view: SummaryView) -> Table:
         for journey in view.journeys_and_all
         for name, cell in view.cells(journey)
     ]
-    caption = view.titled("Latency by journey and topology, ms, with 95 % intervals")
+    caption = view.titled(f"Latency by journey and {view.compared.one}, ms, with 95 % intervals")
     return Table("latency", caption, columns, rows, heads=2)
 
 
@@ -126,7 +125,7 @@ def visible(row: Tested) -> Cell:
 def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[Comparison]) -> Table:
     caption = (
         f"{title}, latencies in ms; visible: the smallest difference that this run would have shown with 80 % power; "
-        "effect: the probability that a journey of the left topology is faster"
+        f"effect: the probability that a journey of the left {view.compared.one} is faster"
     )
     return table_of(
         key,

@@ -49,7 +49,7 @@ def is_shown(row: Meeting) -> bool:
 
 def queues_table(view: SummaryView) -> Table | None:
     """For which components journeys waited, and what ran at the same time; None if no wait matters."""
-    columns = [Column("topology", numeric=False), Column("waiting for", numeric=False)]
+    columns = [Column(view.compared.one, numeric=False), Column("waiting for", numeric=False)]
     columns += [Column("at the same time as", numeric=False), Column("of the time", "%")]
     columns += [Column("mean", "ms"), Column("above p99", "ms"), Column("traces above p99")]
     rows = [
@@ -89,7 +89,7 @@ def _told(view: SummaryView) -> list[Queue]:
 
 
 def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) -> Table:
-    columns = [Column("topology", numeric=False), Column("journey", numeric=False)]
+    columns = [Column(view.compared.one, numeric=False), Column("journey", numeric=False)]
     columns += [Column("at the same time as", numeric=False), Column("journeys"), Column("share", "%")]
     columns += [Column(f"{name} longer by", "ms", interval=True) for name in ("mean", *METRICS)]
     columns += [Column("of the mean", "ms"), Column("share above p99", "%")]

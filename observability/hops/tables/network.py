@@ -34,7 +34,7 @@ def has_wire(view: SummaryView) -> bool:
 
 def wire_table(view: SummaryView) -> Table:
     """All that the clients' connections carried."""
-    columns = [Column("topology", numeric=False), Column("connections")]
+    columns = [Column(view.compared.one, numeric=False), Column("connections")]
     columns += [Column(name, "bytes") for name in ("in per journey", "out per journey", "opening in", "opening out")]
     carried = {name: view.summary["topologies"][name]["wire"] for name in view.topologies}
     cached = any(wire and "not_modified" in wire for wire in carried.values())

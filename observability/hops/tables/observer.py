@@ -28,7 +28,7 @@ def observer_tables(view: SummaryView) -> list[Table]:
     """What tracing adds in each topology, in which place, and what the spans of each component cost; what is known."""
     topologies = view.summary["observer_effect_ms"]["topologies"]
     measured = {name: row for name, row in topologies.items() if row["p50"] is not None}
-    name_columns = [Column("topology", numeric=False)]
+    name_columns = [Column(view.compared.one, numeric=False)]
     tables = [
         Table(
             "observer",

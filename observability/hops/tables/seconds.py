@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hops.elements.compared import TOPOLOGY, Compared
 from hops.elements.table import Column, Table, number, words
 from hops.run.documents.trial import TrialRecord
 
@@ -21,12 +22,13 @@ PHASES = {
 """A trial's phases in their order, and how a column names them."""
 
 
-def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any]) -> Table:
+def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any], compared: Compared = TOPOLOGY) -> Table:
     """The mean seconds of each topology's trials by phase, and how many of them were neither warm-up nor load.
 
     Args:
         trials: Every attempt of every trial.
         profile: Profile as in the manifest.
+        compared: What the run compares.
     """
     loaded_s = profile["warmup_s"] + profile["duration_s"]
     rows = []
@@ -37,4 +39,4 @@ def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any]) -> 
         rows.append([words(topology), *map(number, means), number(took_s), number(took_s - loaded_s)])
     columns = [Column(name, "s") for name in (*PHASES.values(), "all", "overhead")]
     title = f"Where a trial's seconds went; the overhead is all but the planned {loaded_s} s of warm-up and load"
-    return Table("seconds", title, [Column("topology", numeric=False), *columns], rows)
+    return Table("seconds", title, [Column(compared.one, numeric=False), *columns], rows)

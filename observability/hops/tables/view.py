@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from hops.conclusions.wording import mark_lines
+from hops.elements.compared import Compared, compared_in
 from hops.elements.table import Cell, Column, words
 from hops.run.documents.difference import HopDifference
 from hops.run.documents.summary import Summary
@@ -22,6 +24,11 @@ class SummaryView:
     """
 
     summary: Summary
+
+    @property
+    def compared(self) -> Compared:
+        """What the run compares."""
+        return compared_in(self.summary)
 
     @property
     def topologies(self) -> list[str]:
@@ -67,7 +74,12 @@ class SummaryView:
     @property
     def topology_column(self) -> Column:
         """The column of their names, which says little if there is one."""
-        return Column("topology", numeric=False, spare=9 if len(self.topologies) == 1 else 0)
+        return Column(self.compared.one, numeric=False, spare=9 if len(self.topologies) == 1 else 0)
+
+    @property
+    def topologies_of_rows(self) -> tuple[Column, Callable[[Any], Cell]]:
+        """The column of their names for `table_of`, of rows that have `topology`."""
+        return Column(self.compared.one, numeric=False), lambda row: words(row["topology"])
 
     @property
     def topology_key(self) -> list[tuple[str, str]]:

@@ -13,7 +13,6 @@ from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import plural, programs_text
 from hops.elements import numbers
-from hops.elements.renamed import elements_of_compared, in_words_of
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.gates.limits import gate_failure, kind_of
 from hops.run.documents.gate import Gate
@@ -39,23 +38,20 @@ def brief(summary: Summary) -> Group:
         summary: A summary as in `summary.json`.
     """
     view = SummaryView(summary)
-    compared = summary.get("compared", "topology")
-    tables = elements_of_compared(list(_tables(view)), compared)
     return Group(
         *_sentences(view),
-        *(part for table in tables if isinstance(table, Table) for part in _compact(table)),
+        *(part for table in _tables(view) for part in _compact(table)),
         *map(Text, _failing(summary)),
     )
 
 
 def _sentences(view: SummaryView) -> Iterator[Text]:
     summary = view.summary
-    compared = summary.get("compared", "topology")
-    yield Text(in_words_of(verdict_sentence(summary), compared), "bold")
+    yield Text(verdict_sentence(summary), "bold")
     for name, text in (("Mesh", mesh_text(summary["switches"])), ("Replicas", replicas_text(summary["switches"]))):
         if text:
             yield Text(f"{name}: {text}.")
-    yield from (Text(in_words_of(text, compared)) for text in grouped_conclusions(summary).headline)
+    yield from map(Text, grouped_conclusions(summary).headline)
 
 
 def _tables(view: SummaryView) -> Iterator[Table]:
@@ -69,7 +65,7 @@ def _tables(view: SummaryView) -> Iterator[Table]:
         return
     names = view.topologies[:MAX_TOPOLOGIES]
     left_out = len(view.topologies) - MAX_TOPOLOGIES
-    more = f" ({left_out} topologies are in the report)" if left_out > 0 else ""
+    more = f" ({left_out} {view.compared.many} are in the report)" if left_out > 0 else ""
     caption = f"Latency of the mix, ms, with 95 % intervals{more}"
     yield _latencies(view, caption, [(name, name, ALL) for name in names])
     if not view.is_alone and len(view.journeys) <= MAX_JOURNEYS:
@@ -135,14 +131,13 @@ def _groups(view: SummaryView, names: Sequence[str]) -> Iterator[Table]:
 
 
 def _failing(summary: Summary) -> Iterator[str]:
-    compared = summary.get("compared", "topology")
     failing = [gate for gate in summary["gates"] if not gate["ok"]]
-    yield from (in_words_of(_failure(summary, gate), compared) for gate in failing)
+    yield from (_failure(summary, gate) for gate in failing)
     for row in summary.get("failures", [])[:MAX_FAILURES]:
         counted = f"{row['count']:,} {row['outcome'].replace('_', ' ')}"
         yield f"- {counted}, {row['topology']}, {row['journey']}: {row['reason']}"
     remedies = dict.fromkeys(remedy for gate in failing if (remedy := kind_of(gate["name"]).remedy))
-    yield from (f"To do: {in_words_of(remedy, compared)}" for remedy in remedies)
+    yield from (f"To do: {remedy}" for remedy in remedies)
 
 
 def _failure(summary: Summary, gate: Gate) -> str:

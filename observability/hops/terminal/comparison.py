@@ -5,7 +5,6 @@ from __future__ import annotations
 from rich.console import Group
 
 from hops.elements.element import Heading, Text
-from hops.elements.renamed import elements_of_compared
 from hops.run.documents.summary import Summary
 from hops.run.switches import mesh_text, replicas_text
 from hops.tables.conclusion import conclusion_elements
@@ -27,20 +26,17 @@ def compare(summary: Summary) -> Group:
     view = SummaryView(summary)
     mesh, replicas = mesh_text(summary["switches"]), replicas_text(summary["switches"])
     return rendered(
-        elements_of_compared(
-            [
-                *([Text(f"Mesh: {mesh}.")] if mesh else []),
-                *([Text(f"Replicas: {replicas}.")] if replicas else []),
-                Heading("What this run says"),
-                *conclusion_elements(view),
-                latency_text(view),
-                latency_table(view),
-                *shown_differences(view),
-                *distance_lines(view),
-                cost_table(view),
-                *sidecar_texts(view),
-                *trust_elements(view),
-            ],
-            summary.get("compared", "topology"),
-        )
+        [
+            *([Text(f"Mesh: {mesh}.")] if mesh else []),
+            *([Text(f"Replicas: {replicas}.")] if replicas else []),
+            Heading("What this run says"),
+            *conclusion_elements(view),
+            latency_text(view),
+            latency_table(view),
+            *shown_differences(view),
+            *distance_lines(view),
+            cost_table(view),
+            *sidecar_texts(view),
+            *trust_elements(view),
+        ]
     )

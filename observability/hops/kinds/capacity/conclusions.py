@@ -12,7 +12,7 @@ from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Step, by_loa
 
 ABOVE = {
     "shop": "It did not hold {failed:g} a second.",
-    "generator": "At {failed:g} a second the load generator could not keep up, so the shop may hold more.",
+    "generator": "At {failed:g} a second the load generator could not keep up, so it may hold more.",
     "max_rate": "No higher rate was allowed (max=).",
     "unknown": "The search ended before a rate failed.",
 }
@@ -29,14 +29,12 @@ def sentences(capacity: Capacity) -> list[str]:
             texts.append(SENTENCES[capacity["asked"]["load"]](capacity, name))
     texts += [_ratio(row) for row in capacity.get("ratios", [])]
     if len(capacity["results"]) > 1 and capacity["asked"]["load"] == "sweep" and "ratios" not in capacity:
-        texts.append(
-            "One search for each topology says little of small differences: give blocks=3 or more for intervals."
-        )
+        texts.append("A single search says little of small differences: give blocks=3 or more for intervals.")
     limited = [step for step in capacity["steps"] if step["limits"]]
     if limited:
         gates = sorted({gate_name(gate) for step in limited for gate in step["limits"]})
         told = f"GENERATOR: it could not keep up in {plural(len(limited), 'step')} ({'; '.join(gates)})."
-        texts.append(f"{told} The figures are valid; the shop may hold more. See docs/experiments/capacity.md.")
+        texts.append(f"{told} The figures are valid; a higher rate may hold. See docs/experiments/capacity.md.")
     return texts
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from hops.analysis.cost import GENERATOR_GROUP, TOTAL
 from hops.elements import numbers
+from hops.elements.compared import Compared
 from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.kinds.capacity.conclusions import sentences
 from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, claimed, confirmed
 from hops.tables.view import SummaryView
 
-ONE_MACHINE = (
-    "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies on "
-    "it, and say nothing about a cluster (docs/experiments/capacity.md)."
+_ONE_MACHINE = (
+    "One machine carries the generator, the {noun.system}, its database and its telemetry: the figures compare "
+    "{noun.many} on it, and say nothing about a cluster (docs/experiments/capacity.md)."
 )
 LIMITS = {
-    "shop": "the shop",
+    "shop": "the system",
     "generator": "the generator",
     "max_rate": "the highest rate allowed",
     "unknown": "not found",
@@ -29,22 +30,22 @@ def section(view: SummaryView) -> Section:
     table = {"sweep": _results_table, "overload": _peaks_table}.get(load)
     elements: list[Element] = [
         Points(sentences(capacity), tone="conclusions"),
-        *([table(capacity)] if table else []),
+        *([table(capacity, view.compared)] if table else []),
         Heading("Steps"),
-        steps_table(capacity),
-        Text(ONE_MACHINE, tone="note"),
+        steps_table(capacity, view.compared),
+        Text(_ONE_MACHINE.format(noun=view.compared), tone="note"),
     ]
-    return Section(load, "What topologies hold" if load == "sweep" else "What is left under load", elements)
+    return Section(load, f"What {view.compared.many} hold" if load == "sweep" else "What is left under load", elements)
 
 
-def _results_table(capacity: Capacity) -> Table:
+def _results_table(capacity: Capacity, compared: Compared) -> Table:
     columns = [
-        Column("topology", numeric=False),
+        Column(compared.one, numeric=False),
         Column("held", "journeys/s"),
         Column("p50", "ms"),
         Column("p99", "ms", interval=True),
         Column("fails at", "journeys/s"),
-        Column("shop", "cores"),
+        Column(compared.system, "cores"),
         Column("generator", "cores"),
         Column("limit", numeric=False),
     ]
@@ -72,9 +73,9 @@ def _results_table(capacity: Capacity) -> Table:
     return Table("capacity", caption, columns, rows)
 
 
-def _peaks_table(capacity: Capacity) -> Table:
+def _peaks_table(capacity: Capacity, compared: Compared) -> Table:
     columns = [
-        Column("topology", numeric=False),
+        Column(compared.one, numeric=False),
         Column("peak", "times what it holds"),
         Column("offered", "journeys/s"),
         Column("ended ok", "1/s"),
@@ -102,17 +103,17 @@ def _peaks_table(capacity: Capacity) -> Table:
                 ]
             )
     caption = (
-        "Each peak: journeys that ended ok while it lasted, their latencies, and how many failed. A topology has "
-        "recovered once 90 % of each second's journeys end ok within the objective, at half of what it holds"
+        "Each peak: journeys that ended ok while it lasted, their latencies, and how many failed. It has recovered "
+        "once 90 % of each second's journeys end ok within the objective, at half of what it holds"
     )
     return Table("peaks", caption, columns, rows, heads=2)
 
 
-def steps_table(capacity: Capacity) -> Table:
+def steps_table(capacity: Capacity, compared: Compared) -> Table:
     """Every step, by rising load."""
     closed = capacity["asked"]["load"] == "stress"
     columns = [
-        Column("topology", numeric=False),
+        Column(compared.one, numeric=False),
         _load_column(capacity),
         *([] if closed else [Column("step", numeric=False)]),
         Column("verdict", numeric=False),
@@ -124,7 +125,7 @@ def steps_table(capacity: Capacity) -> Table:
         Column("connections", spare=4),
         Column("most under way", spare=4),
         Column("start lag p99", "ms", spare=4),
-        Column("shop", "cores"),
+        Column(compared.system, "cores"),
         Column("of it database", "cores", spare=3),
         Column("of it telemetry", "cores", spare=3),
         Column("generator", "cores"),

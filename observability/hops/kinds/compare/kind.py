@@ -6,7 +6,7 @@ from hops.report.view import Kind
 from hops.terminal.comparison import compare
 
 KIND = Kind(
-    "Which topology is faster, for which journey, by how much, and how certain is that?",
+    "Which {noun.one} is faster, for which journey, by how much, and how certain is that?",
     compare,
     called="comparison",
 )

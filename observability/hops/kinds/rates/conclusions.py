@@ -5,6 +5,7 @@ from __future__ import annotations
 from hops.analysis.pairs import renamed
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.wording import but_untested, not_tested, sentence
+from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import figure, plain
 from hops.kinds.rates.analysis import MACHINE
 from hops.kinds.rates.document import Crossing, Filling, Rates, rates_of
@@ -17,7 +18,7 @@ _A_SECOND = "journeys a second"
 def rates_sentences(summary: Summary) -> list[str]:
     """Who is the fastest at which rate, where the ranking flips, and what is full first."""
     rates = rates_of(summary)
-    told = [_fastest(summary), *_turns(rates), _first_full(rates)]
+    told = [_fastest(summary), *_turns(rates, compared_in(summary)), _first_full(rates, compared_in(summary))]
     return [sentence(text) for text in told if text]
 
 
@@ -70,7 +71,7 @@ def _fastest(summary: Summary) -> str:
     return told and f"Fastest over the whole mix at p50, by {_A_SECOND}: {told}"
 
 
-def _turns(rates: Rates) -> list[str]:
+def _turns(rates: Rates, compared: Compared) -> list[str]:
     rows = [row for row in rates["crossings"] if row["journey"] == ALL]
     tested = [row for row in rows if row["verdict"] != "unknown"]
     if not tested:
@@ -78,13 +79,13 @@ def _turns(rates: Rates) -> list[str]:
     turns = [row for row in tested if row["verdict"] in ("from", "several")]
     if not turns:
         reach = f"up to {rates['equal'][-1]:g} {_A_SECOND}"
-        return [f"No ranking of two topologies is shown to flip {reach}{but_untested(rows)}"]
+        return [f"No ranking of two {compared.many} is shown to flip {reach}{but_untested(rows)}"]
     return [f"{row['left']} and {row['right']}, {row['metric']}: {crossing_words(row)}" for row in turns]
 
 
-def _first_full(rates: Rates) -> str:
+def _first_full(rates: Rates, compared: Compared) -> str:
     first = first_fillings(rates)
     if not first:
         return ""
-    before_others = ", before any other topology" if len(first) > 1 else ""
+    before_others = f", before any other {compared.one}" if len(first) > 1 else ""
     return f"By its use of processors, {full_words(first[0])}{before_others}"

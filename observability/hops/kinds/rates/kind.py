@@ -9,10 +9,10 @@ from hops.kinds.rates.tables import section
 from hops.report.view import Kind
 
 KIND = Kind(
-    "How do latency and cost change with the load, and at which rate does the ranking of topologies flip?",
+    "How do latency and cost change with the load, and at which rate does the ranking of {noun.many} flip?",
     pairs_of=AXIS.pairs,
     figures_of=rates_figures,
     conclusions=section,
-    arms="arms (one for each topology and rate)",
+    arms="arms (one for each {noun.one} and rate)",
     picture=charts,
 )

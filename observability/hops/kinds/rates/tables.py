@@ -9,7 +9,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rates.conclusions import crossing_words, rates_sentences
-from hops.kinds.rates.document import RateArm, Rates, rates_of
+from hops.kinds.rates.document import RateArm, rates_of
 from hops.tables.estimate import estimated
 from hops.tables.latency import percentile
 from hops.tables.view import SummaryView
@@ -26,18 +26,18 @@ def section(view: SummaryView) -> Section:
         Heading("At which rate the ranking flips"),
         Text(
             "p50 and mean of all journeys, interpolated between the equal rates in each block. A rate is where two "
-            "topologies cross, with its 95 % interval, corrected for all pairs and journeys; an end is open (…) where "
-            "it lies outside of the measured rates."
+            f"{view.compared.many} cross, with its 95 % interval, corrected for all pairs and journeys; an end is open "
+            "(…) where it lies outside of the measured rates."
         ),
-        crossings_table(rates, [ALL]),
+        crossings_table(view, [ALL]),
         Heading("What is full first"),
         Text(
             "Where a straight line through the use of CPU over the rate reaches what there is: one core for a process "
             "with one event loop, the machine's for all processes together, with the generator and the tracing. "
             "Queues are long before that: at 80 % of it, a journey often waits longer than it works."
         ),
-        fillings_table(rates),
-        Fold("At which rate the ranking flips, by journey", [crossings_table(rates, journeys)]),
+        fillings_table(view),
+        Fold("At which rate the ranking flips, by journey", [crossings_table(view, journeys)]),
     ]
     return Section("rates", "What load does", elements)
 
@@ -54,7 +54,7 @@ def points_table(view: SummaryView) -> Table:
         "Latency of all journeys and CPU, by rate",
         rates_of(view.summary)["arms"],
         [
-            *texts("topology"),
+            view.topologies_of_rows,
             (Column("rate", "1/s"), lambda arm: number(arm["rate"])),
             (Column("of what it holds"), _held),
             *map(latency, ("p50", "mean", "p99")),
@@ -69,12 +69,12 @@ def _held(arm: RateArm) -> Cell:
     return Cell(numbers.NOTHING if arm["percent"] is None else f"{arm['percent']:g} %", arm["percent"])
 
 
-def crossings_table(rates: Rates, journeys: list[str]) -> Table:
+def crossings_table(view: SummaryView, journeys: list[str]) -> Table:
     """A row per journey, metric and pair."""
     return table_of(
         "rates_crossings" if journeys == [ALL] else "rates_crossings_by_journey",
-        "Which topology is faster, by journeys a second",
-        [row for row in rates["crossings"] if row["journey"] in journeys],
+        f"Which {view.compared.one} is faster, by journeys a second",
+        [row for row in rates_of(view.summary)["crossings"] if row["journey"] in journeys],
         [
             *texts("journey", "metric", "left", "right"),
             (Column("faster", numeric=False), lambda row: words(crossing_words(row))),
@@ -83,15 +83,15 @@ def crossings_table(rates: Rates, journeys: list[str]) -> Table:
     )
 
 
-def fillings_table(rates: Rates) -> Table:
+def fillings_table(view: SummaryView) -> Table:
     """A row for what is full first in each topology: the machine, and the busiest event loops."""
-    by_topology = groupby(rates["fillings"], key=lambda row: row["topology"])
+    by_topology = groupby(rates_of(view.summary)["fillings"], key=lambda row: row["topology"])
     return table_of(
         "rates_fillings",
         "What is full first, by its use of CPU",
         [row for _, rows in by_topology for row in islice(rows, _MOST_SHOWN)],
         [
-            *texts("topology"),
+            view.topologies_of_rows,
             (Column("what", numeric=False), lambda row: words(row["component"])),
             (Column("can use", "cores"), lambda row: number(row["limit"])),
             (Column("uses at the highest rate", "cores"), lambda row: number(row["cores"])),

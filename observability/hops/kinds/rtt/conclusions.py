@@ -8,6 +8,7 @@ from hops.analysis.pairs import renamed
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.distance import break_even_words
 from hops.conclusions.wording import but_untested, in_ms, listed, not_tested, plural, sentence
+from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import figure, times
 from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
@@ -24,7 +25,12 @@ _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ
 def rtt_sentences(summary: Summary) -> list[str]:
     """Who is the fastest at which distance, and how the model did: slopes, points, break-evens."""
     check = check_of(summary)
-    told = [_fastest(summary), _slopes(check["slopes"]), _points(check), _break_evens(check["break_evens"])]
+    told = [
+        _fastest(summary),
+        _slopes(check["slopes"], compared_in(summary)),
+        _points(check),
+        _break_evens(check["break_evens"]),
+    ]
     return [sentence(text) for text in told if text]
 
 
@@ -70,7 +76,7 @@ def _fastest(summary: Summary) -> str:
     return told and f"Fastest over the whole mix at p50, by the round-trip time: {told}"
 
 
-def _slopes(slopes: list[JourneySlope]) -> str:
+def _slopes(slopes: list[JourneySlope], compared: Compared) -> str:
     if not slopes:
         return ""
     within = sum(map(is_within, slopes))
@@ -80,8 +86,8 @@ def _slopes(slopes: list[JourneySlope]) -> str:
         wholly = "none of them with an interval"
     farthest = max(slopes, key=lambda row: abs(row["ratio"]["value"] - 1))
     return (
-        f"In {within} of {plural(len(slopes), 'case')} (a journey in a topology), p50 grows with the round-trip time "
-        f"as fast as the round trips say, to within {100 * TOLERANCE:.0f} %, {wholly}; farthest "
+        f"In {within} of {plural(len(slopes), 'case')} (a journey in {compared.a_one}), p50 grows with the round-trip "
+        f"time as fast as the round trips say, to within {100 * TOLERANCE:.0f} %, {wholly}; farthest "
         f"from it is {farthest['journey']} in {farthest['topology']}, "
         f"with {times(farthest['ratio']['value'], farthest['ratio']['ci95'])} as much"
     )

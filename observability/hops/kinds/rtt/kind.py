@@ -45,7 +45,7 @@ KIND = Kind(
     pairs_of=AXIS.pairs,
     figures_of=figures_of,
     conclusions=section,
-    arms="arms (one for each topology and round-trip time)",
+    arms="arms (one for each {noun.one} and round-trip time)",
     network=network,
     modelled=nearest,
 )

@@ -8,7 +8,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rtt.conclusions import TOLERANCE, at_distance, break_even_sentences, interval_within, rtt_sentences
-from hops.kinds.rtt.document import DistanceCheck, check_of
+from hops.kinds.rtt.document import check_of
 from hops.run.documents.distance import BreakEven
 from hops.tables.estimate import agreed, estimated
 from hops.tables.view import SummaryView
@@ -22,24 +22,24 @@ def section(view: SummaryView) -> Section:
     check = check_of(view.summary)
     elements: list[Element] = [
         Text(
-            "Each arm is one topology at one round-trip time. All of them have an emulated link and TLS, the nearest "
-            f"arm too. From the arms at {check['rtts_ms'][0]:g} ms alone the model predicts the others: each journey "
-            "takes longer by its round trips times the additional round-trip time."
+            f"Each arm is one {view.compared.one} at one round-trip time. All of them have an emulated link and TLS, "
+            f"the nearest arm too. From the arms at {check['rtts_ms'][0]:g} ms alone the model predicts the others: "
+            "each journey takes longer by its round trips times the additional round-trip time."
         ),
         Points(rtt_sentences(view.summary), tone="conclusions"),
         fastest_table(view),
-        Heading("Which topology is faster, measured and predicted"),
+        Heading(f"Which {view.compared.one} is faster, measured and predicted"),
         Text(
-            "Measured is where the measured medians of two topologies cross, interpolated between the measured "
-            "round-trip times in each block. Predicted is where those of the model cross, over the same range. An "
-            "interval is open (…) where it reaches the nearest or the farthest distance. The two agree if the joint "
-            "95 % interval of their difference, paired by block, includes 0."
+            f"Measured is where the measured medians of two {view.compared.many} cross, interpolated between the "
+            "measured round-trip times in each block. Predicted is where those of the model cross, over the same "
+            "range. An interval is open (…) where it reaches the nearest or the farthest distance. The two agree if "
+            "the joint 95 % interval of their difference, paired by block, includes 0."
         ),
         Points(break_even_sentences(check), tone="sentences"),
         Heading("Does p50 grow by the round trips?"),
-        slopes_table(check),
-        Fold("Every pair of topologies", [break_evens_table(check)]),
-        Fold("Every measured p50 and its prediction", [points_table(check)]),
+        slopes_table(view),
+        Fold(f"Every pair of {view.compared.many}", [break_evens_table(view)]),
+        Fold("Every measured p50 and its prediction", [points_table(view)]),
     ]
     return Section("rtt", "What distance does", elements)
 
@@ -52,15 +52,15 @@ def fastest_table(view: SummaryView) -> Table:
         [words(journey), *(words(_names(view, journey, at)) for at in check["rtts_ms"])]
         for journey in view.journeys_and_all
     ]
-    return Table("rtt_fastest", "Fastest topology at p50, by round-trip time", columns, rows, totals=1)
+    return Table("rtt_fastest", f"Fastest {view.compared.one} at p50, by round-trip time", columns, rows, totals=1)
 
 
-def break_evens_table(check: DistanceCheck) -> Table:
+def break_evens_table(view: SummaryView) -> Table:
     """A row per journey and pair."""
     return table_of(
         "rtt_break_evens",
-        "Which topology is faster from which round-trip time on, with 95 % intervals",
-        check["break_evens"],
+        f"Which {view.compared.one} is faster from which round-trip time on, with 95 % intervals",
+        check_of(view.summary)["break_evens"],
         [
             *texts("journey"),
             (Column("left", numeric=False), lambda row: words(row["measured"]["left"])),
@@ -74,14 +74,15 @@ def break_evens_table(check: DistanceCheck) -> Table:
     )
 
 
-def slopes_table(check: DistanceCheck) -> Table:
+def slopes_table(view: SummaryView) -> Table:
     """A row per journey and topology."""
     return table_of(
         "rtt_slopes",
         "Slope of the measured p50 over the round-trip time, with 95 % intervals",
-        check["slopes"],
+        check_of(view.summary)["slopes"],
         [
-            *texts("journey", "topology"),
+            *texts("journey"),
+            view.topologies_of_rows,
             (Column("round trips"), lambda row: number(row["round_trips"])),
             (Column("slope of p50", "ms per ms", interval=True), lambda row: estimated(row["slope"])),
             (Column("slope / round trips", interval=True), lambda row: estimated(row["ratio"])),
@@ -91,14 +92,15 @@ def slopes_table(check: DistanceCheck) -> Table:
     )
 
 
-def points_table(check: DistanceCheck) -> Table:
+def points_table(view: SummaryView) -> Table:
     """A row per journey, topology and distance."""
     return table_of(
         "rtt_points",
         "Measured p50 and what the model predicts for it, ms",
-        check["points"],
+        check_of(view.summary)["points"],
         [
-            *texts("journey", "topology"),
+            *texts("journey"),
+            view.topologies_of_rows,
             (Column("round-trip time", "ms"), lambda row: number(row["rtt_ms"])),
             (Column("measured p50", "ms", interval=True), lambda row: estimated(row["measured"])),
             (Column("predicted p50", "ms", interval=True), lambda row: estimated(row["predicted"])),

@@ -8,7 +8,7 @@ from hops.kinds.soak.tables import section
 from hops.report.view import Kind
 
 KIND = Kind(
-    "Does anything grow while the shop is under load for long?",
+    "Does anything grow while the {noun.system} is under load for long?",
     pairs_of=no_pairs,
     figures_of=soak_figures,
     gates_of=gates_of,

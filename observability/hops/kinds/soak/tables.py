@@ -19,9 +19,9 @@ def section(view: SummaryView) -> Section:
     soak = soak_of(view.summary)
     elements: list[Element] = [
         Points(list(sentences(soak)), tone="conclusions"),
-        held_table(soak),
+        held_table(view),
         Heading("Database and latencies"),
-        shop_table(soak),
+        shop_table(view),
     ]
     return Section("trends", "What grows", elements)
 
@@ -40,8 +40,9 @@ def sentences(soak: Soak) -> Iterator[str]:
             yield f"{topology}: nothing was shown to grow that should not."
 
 
-def held_table(soak: Soak) -> Table:
+def held_table(view: SummaryView) -> Table:
     """A row for each component: its memory, and how everything that it holds changes."""
+    soak = soak_of(view.summary)
     of_component: dict[tuple[str, str], dict[str, Change]] = {}
     for change in soak["changes"]:
         if change["component"] not in (DATABASE, JOURNEYS):
@@ -56,7 +57,7 @@ def held_table(soak: Soak) -> Table:
         ]
         for (topology, component), changes in of_component.items()
     ]
-    columns = [Column("topology", numeric=False), Column("component", numeric=False), Column("memory", "MiB")]
+    columns = [Column(view.compared.one, numeric=False), Column("component", numeric=False), Column("memory", "MiB")]
     columns += [Column("memory", "MiB/h", interval=True)]
     columns += [Column(name, "1/h", interval=True) for name in COUNTS]
     columns += [Column("verdict", numeric=False)]
@@ -67,15 +68,15 @@ def held_table(soak: Soak) -> Table:
     return Table("held", caption, columns, rows, heads=2)
 
 
-def shop_table(soak: Soak) -> Table:
+def shop_table(view: SummaryView) -> Table:
     """The size of the database, which grows with orders, and the latency of all journeys."""
     names = {"size_mb": "database, MiB", "p50": "p50, ms", "p99": "p99, ms"}
     rows = [
         [words(change["topology"]), words(names[change["measure"]]), number(change["mean"]), _slope(change)]
-        for change in soak["changes"]
+        for change in soak_of(view.summary)["changes"]
         if change["measure"] in names
     ]
-    columns = [Column("topology", numeric=False), Column("what", numeric=False), Column("mean")]
+    columns = [Column(view.compared.one, numeric=False), Column("what", numeric=False), Column("mean")]
     columns += [Column("change", "1/h", interval=True)]
     return Table("shop", "The database, and journeys", columns, rows, heads=2)
 

@@ -58,7 +58,7 @@ def section(view: View) -> Section:
         *sidecar_elements(view),
     ]
     if view.pairs():
-        elements.append(Fold("Why two topologies differ", difference_elements(view), opened=True))
+        elements.append(Fold(f"Why two {view.compared.many} differ", difference_elements(view), opened=True))
     return Section("budgets", "Where the wait goes", elements)
 
 

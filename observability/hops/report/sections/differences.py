@@ -21,7 +21,8 @@ def difference_elements(view: View) -> list[Element]:
     elements: list[Element] = [
         Text(
             "The difference between the means of traced journeys, split by hop budget. The rows of a journey add up to "
-            "its whole difference. Left of zero the first topology spends less there; right of zero the second does."
+            f"its whole difference. Left of zero the first {view.compared.one} spends less there; right of zero the "
+            "second does."
         )
     ]
     for index, (left, right) in enumerate(view.pairs()):

@@ -13,10 +13,10 @@ from hops.report.encodings import layer, topology_color, topology_dash, topology
 from hops.report.view import View
 from hops.run.documents.distance import BreakEven, Distance, JourneyDistance
 from hops.tables.distance import (
-    LIMITS,
     MODEL,
     break_even_elements,
     channel_table,
+    limits_text,
     model_table,
     named_table,
     networks_text,
@@ -32,7 +32,7 @@ _NEAREST_MARKED_MS = 1.5
 
 def section(view: View, distance: Distance) -> Section:
     """Makes the section."""
-    differ = "" if view.is_alone else ", and topologies differ in how many a journey needs"
+    differ = "" if view.is_alone else f", and {view.compared.many} differ in how many a journey needs"
     elements: list[Element] = [Text(f"On one machine a round trip is free. To a customer it is not{differ}. {MODEL}")]
     rings = "" if view.is_alone else "Rings: break-even distances that are shown, with their 95 % intervals. "
     sentences = turn_sentences(view.summary, distance)
@@ -67,7 +67,7 @@ def section(view: View, distance: Distance) -> Section:
         ),
         Fold(
             "What the model has and has not: own time, round trips and bytes",
-            [Text(LIMITS), model_table(view, distance)],
+            [Text(limits_text(view)), model_table(view, distance)],
         ),
     ]
     return Section("distance", "How far away are your customers?", elements)
@@ -144,7 +144,7 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
         ],
     }
     told = "; ".join(f"{row['left']} against {row['right']}: {break_even_words(row)}" for row in one["pairs"])
-    described = f"p50 of {journey} over the round-trip time, a line per topology"
+    described = f"p50 of {journey} over the round-trip time, a line per {view.compared.one}"
     return draw(journey, f"{described}. {told}." if told else f"{described}.", spec, rows)
 
 

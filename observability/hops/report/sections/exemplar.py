@@ -44,10 +44,10 @@ def section(view: View) -> Section:
     key = group_key({group for group in GROUPS if group not in _SELDOM} | set(used_groups(view)))
     elements: list[Element] = [
         Text(
-            "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
-            "block. The strong part of a bar is on the critical path: at that moment the customer waited for it. Pale "
-            "parts ran in parallel with the path or enclose it. The time axis is the same for all topologies of a "
-            "journey."
+            f"One real trace for each journey and {view.compared.one}: the one nearest to the median of its trial, in "
+            "the first block. The strong part of a bar is on the critical path: at that moment the customer waited for "
+            "it. Pale parts ran in parallel with the path or enclose it. The time axis is the same for all "
+            f"{view.compared.many} of a journey."
         )
     ]
     traces = {name: _traces(view, name) for name in view.topologies}

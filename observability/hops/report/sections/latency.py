@@ -46,7 +46,7 @@ def section(view: View) -> Section:
         ),
         Heading("Figures"),
         latency_table(view),
-        *([] if view.is_alone else [Fold("Every comparison of two topologies", [comparison_table(view)])]),
+        *([] if view.is_alone else [Fold(f"Every comparison of two {view.compared.many}", [comparison_table(view)])]),
     ]
     return Section("latency", "Latency of each journey", elements)
 
@@ -99,7 +99,10 @@ def percentile_chart(view: View, journey: str) -> Chart:
         ],
     }
     return draw(
-        journey, f"Latency of {journey} over percentiles, a line per topology; figures in the table.", spec, rows
+        journey,
+        f"Latency of {journey} over percentiles, a line per {view.compared.one}; figures in the table.",
+        spec,
+        rows,
     )
 
 

@@ -78,7 +78,12 @@ def rate_table(view: View) -> Table:
                 _share(in_use["core"] if in_use else None),
             ]
         )
-    columns = [Column("topology", numeric=False), Column("journeys sent"), Column("ended ok", "1/s"), Column("failed")]
+    columns = [
+        Column(view.compared.one, numeric=False),
+        Column("journeys sent"),
+        Column("ended ok", "1/s"),
+        Column("failed"),
+    ]
     columns += [Column("of all processors", "%"), Column("busiest component", numeric=False)]
     columns += [Column("of one processor", "%")]
     return Table("rate", "Rate over all blocks, and how much of the processors it kept busy", columns, rows)

@@ -12,8 +12,8 @@ from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
 from hops.budget.groups import GROUPS as PARTS
 from hops.budget.groups import HANDSHAKE_GROUP, NETWORK_GROUP, UNATTRIBUTED_GROUP
 from hops.elements import numbers
+from hops.elements.compared import TARGET
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
-from hops.elements.renamed import TARGET
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stacked, topology_axis
@@ -27,7 +27,7 @@ _NS_PER_S = 1e9
 _LIKE = {
     "control plane": NETWORK_GROUP,
     "telemetry": HANDSHAKE_GROUP,
-    TARGET: "services",
+    TARGET.one: "services",
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }
@@ -40,8 +40,13 @@ def section(view: View) -> Section:
     replicas = replicas_fact(view)
     elements: list[Element] = [
         Text(
-            "Cost counts the CPU time of everything except the load generator, which is not part of a shop."
-            + (" Database and telemetry are listed separately, because every topology has them." if view.traced else "")
+            f"Cost counts the CPU time of everything except the load generator, which is not part of a "
+            f"{view.compared.system}."
+            + (
+                f" Database and telemetry are listed separately, because every {view.compared.one} has them."
+                if view.traced
+                else ""
+            )
             + (f" A component's figures are those of all its replicas together ({replicas})." if replicas else "")
         ),
         Heading("Core-hours for a million journeys"),

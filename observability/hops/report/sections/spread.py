@@ -23,7 +23,7 @@ def heat_section(view: View) -> Section:
     text = "The deeper the blue of a cell, the longer it takes relative to the fastest of its row, which is 1×."
     return Section(
         "heat",
-        "Journeys and topologies at a glance",
+        f"Journeys and {view.compared.many} at a glance",
         [Text(text), heat_table(view, "p50", "Median"), heat_table(view, "p99", "p99")],
         detail=True,
     )
@@ -93,12 +93,14 @@ def box_chart(view: View, journey: str) -> Chart:
             layer("tick", {"x": {**x, "field": "p50"}, "color": color}, thickness=3, size=13, opacity=1),
         ],
     }
-    return draw(journey, f"Boxes of the latency of {journey}, one per topology; figures in the table.", spec, rows)
+    return draw(
+        journey, f"Boxes of the latency of {journey}, one per {view.compared.one}; figures in the table.", spec, rows
+    )
 
 
 def box_table(view: View) -> Table:
     """The same figures."""
-    columns = [Column("journey", numeric=False), Column("topology", numeric=False)]
+    columns = [Column("journey", numeric=False), Column(view.compared.one, numeric=False)]
     columns += [Column(f"p{round(100 * share)}", "ms") for share in _QUANTILES]
     rows = [
         [

@@ -54,7 +54,7 @@ def trials_table(view: View) -> Table:
         )
     columns = [
         Column("block"),
-        Column("topology", numeric=False),
+        Column(view.compared.one, numeric=False),
         Column("position"),
         Column("attempt"),
         Column("journeys"),
