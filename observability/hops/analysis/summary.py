@@ -159,7 +159,7 @@ def _where_known(
         "cache": run.cache,
         "failures": failures_of(run),
         "differing": differing_of(run) if "answers_differ" in failing else None,
-        "compared": _compared(run.manifest),
+        "compared": _name_of_compared(run.manifest),
         "traces_unrequested": _traces_unrequested(run),
         **_at_the_same_time(run, rows),
         "precision": precision_of(run, comparisons),
@@ -169,7 +169,7 @@ def _where_known(
     return {name: value for name, value in every.items() if value or name == "meetings"}
 
 
-def _compared(manifest: Mapping[str, Any]) -> str | None:
+def _name_of_compared(manifest: Mapping[str, Any]) -> str | None:
     """What the run compares; None for topologies."""
     if not is_of_the_shop(manifest):
         return TARGET.one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hops.elements.compared import Compared
 from hops.elements.element import Element, Heading, Points, Section
 from hops.elements.numbers import figure
 from hops.elements.table import Cell, Column, Table, estimate, number, words
@@ -19,9 +20,9 @@ def section(view: SummaryView) -> Section:
     soak = soak_of(view.summary)
     elements: list[Element] = [
         Points(list(sentences(soak)), tone="conclusions"),
-        held_table(view),
+        held_table(soak, view.compared),
         Heading("Database and latencies"),
-        shop_table(view),
+        shop_table(soak, view.compared),
     ]
     return Section("trends", "What grows", elements)
 
@@ -40,9 +41,8 @@ def sentences(soak: Soak) -> Iterator[str]:
             yield f"{topology}: nothing was shown to grow that should not."
 
 
-def held_table(view: SummaryView) -> Table:
+def held_table(soak: Soak, compared: Compared) -> Table:
     """A row for each component: its memory, and how everything that it holds changes."""
-    soak = soak_of(view.summary)
     of_component: dict[tuple[str, str], dict[str, Change]] = {}
     for change in soak["changes"]:
         if change["component"] not in (DATABASE, JOURNEYS):
@@ -57,7 +57,7 @@ def held_table(view: SummaryView) -> Table:
         ]
         for (topology, component), changes in of_component.items()
     ]
-    columns = [Column(view.compared.one, numeric=False), Column("component", numeric=False), Column("memory", "MiB")]
+    columns = [Column(compared.one, numeric=False), Column("component", numeric=False), Column("memory", "MiB")]
     columns += [Column("memory", "MiB/h", interval=True)]
     columns += [Column(name, "1/h", interval=True) for name in COUNTS]
     columns += [Column("verdict", numeric=False)]
@@ -68,15 +68,15 @@ def held_table(view: SummaryView) -> Table:
     return Table("held", caption, columns, rows, heads=2)
 
 
-def shop_table(view: SummaryView) -> Table:
+def shop_table(soak: Soak, compared: Compared) -> Table:
     """The size of the database, which grows with orders, and the latency of all journeys."""
     names = {"size_mb": "database, MiB", "p50": "p50, ms", "p99": "p99, ms"}
     rows = [
         [words(change["topology"]), words(names[change["measure"]]), number(change["mean"]), _slope(change)]
-        for change in soak_of(view.summary)["changes"]
+        for change in soak["changes"]
         if change["measure"] in names
     ]
-    columns = [Column(view.compared.one, numeric=False), Column("what", numeric=False), Column("mean")]
+    columns = [Column(compared.one, numeric=False), Column("what", numeric=False), Column("mean")]
     columns += [Column("change", "1/h", interval=True)]
     return Table("shop", "The database, and journeys", columns, rows, heads=2)
 

@@ -65,7 +65,7 @@ def section(view: View) -> Section:
 def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key: str) -> Table:
     """Budgets by group, a row per journey, topology and band."""
     groups = used_groups(view)
-    columns = [Column(name, numeric=False) for name in ("journey", "topology", "band")]
+    columns = [Column(name, numeric=False) for name in ("journey", view.compared.one, "band")]
     columns += [Column("traces"), *(Column(group, "ms") for group in groups), Column("adds up to", "ms")]
     rows: list[list[Cell]] = []
     for journey in journeys:

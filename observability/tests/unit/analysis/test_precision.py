@@ -11,6 +11,7 @@ import pytest
 from hops.analysis.latencies import Latencies
 from hops.analysis.precision import Decided, decide, half_widths, precision_of
 from hops.conclusions.notes import precision_sentence, validity_sentences
+from hops.elements.compared import TOPOLOGY
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers
 from hops.kinds.decide.analysis import decide as decide_for
@@ -113,14 +114,14 @@ def test_sentences_say_it(summaries):
         f"topologies' p50, over all journeys, reaches {reached} beyond the ratio."
     )
     missed = {**summaries[1]["precision"], "needed": 312, "met": False, "reached": 0.111}
-    assert precision_sentence(missed, 10) == (
+    assert precision_sentence(missed, 10, TOPOLOGY) == (
         "A precision of 5.0 % was asked for and NOT REACHED: trials scatter by 4.0 %, so it takes 312 blocks, more "
         "than can be run. 10 blocks ran. The widest 95 % interval of a ratio of two topologies' p50, over all "
         "journeys, reaches 11.1 % beyond the ratio."
     )
     unknown = {**missed, "scatter": None, "needed": None}
     assert "it is not known how many blocks it takes: a pair of topologies has no interval" in precision_sentence(
-        unknown, 10
+        unknown, 10, TOPOLOGY
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hops.elements.compared import TOPOLOGY
 from hops.kinds import analyse, make_report
 from hops.kinds.soak.analysis import KIND, Change, Soak, changes_of, growing
 from hops.kinds.soak.tables import held_table, sentences, shop_table
@@ -72,7 +73,7 @@ def what(changes: list[Change]) -> list[tuple[str, str]]:
 
 def test_what_fills_once_is_no_growth() -> None:
     assert list(sentences(soak())) == ["rest: nothing was shown to grow that should not."]
-    assert {row[-1].text for row in held_table(soak()).rows} == {"steady"}
+    assert {row[-1].text for row in held_table(soak(), TOPOLOGY).rows} == {"steady"}
 
 
 def test_a_leak_is_named_by_component_and_by_what_it_leaks() -> None:
@@ -82,7 +83,7 @@ def test_a_leak_is_named_by_component_and_by_what_it_leaks() -> None:
     assert of_memory.startswith("rest: order grows by ")
     assert of_memory.endswith(" MiB of memory an hour.")
     assert of_descriptors.endswith(" descriptors an hour.")
-    verdicts = {row[1].text: row[-1].text for row in held_table(leaking).rows}
+    verdicts = {row[1].text: row[-1].text for row in held_table(leaking, TOPOLOGY).rows}
     assert verdicts == {"edge": "steady", "order": "GROWS: MiB of memory", "user": "GROWS: descriptors"}
 
 
@@ -96,7 +97,7 @@ def test_a_short_load_tells_no_growth_and_leaves_slopes_out() -> None:
     assert list(sentences(short)) == [
         "rest: the load was too short to tell growth from what fills once; give minutes=60 or more."
     ]
-    assert [row[3].text for row in shop_table(short).rows[1:]] == ["too short", "too short"]
+    assert [row[3].text for row in shop_table(short, TOPOLOGY).rows[1:]] == ["too short", "too short"]
 
 
 def test_slopes_are_found_and_their_intervals_hold_them() -> None:
@@ -106,7 +107,7 @@ def test_slopes_are_found_and_their_intervals_hold_them() -> None:
     assert grows.per_hour == pytest.approx(6.0, abs=0.7)
     assert trend(AT_S[:5].tolist(), [1.0] * 5) is None
     assert trend([], []) is None
-    assert shop_table(soak()).rows[0][3].value == pytest.approx(10.0, rel=0.01)
+    assert shop_table(soak(), TOPOLOGY).rows[0][3].value == pytest.approx(10.0, rel=0.01)
 
 
 @pytest.mark.parametrize(
