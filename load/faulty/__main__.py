@@ -1,4 +1,4 @@
-"""`python -m faulty COMPONENT [FAULT]` runs a component with a fault; without arguments, prints all faults as JSON."""
+"""`python -m faulty COMPONENT [FAULT ...]` runs a component with faults; without arguments, prints all as JSON."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def list_faults() -> None:
     print(json.dumps(rows))
 
 
-def run(component: str, says: str = "") -> None:
+def run(component: str, *chosen: str) -> None:
     """Runs a component as experiments do.
 
     Args:
-        component: Its name: "product".
-        says: What is wrong with it; empty for no fault.
+        component: Name of the component, such as "product".
+        chosen: Faults that it has, each as the list of faults describes it.
     """
     faults = {fault.says: fault for fault in faults_of(component.replace("-", "_"))}
-    if says:
+    for says in chosen:
         if says not in faults:
             raise SystemExit(f"error: {component} has no fault {says!r}; valid: {', '.join(map(repr, faults))}")
         faults[says].seed()

@@ -113,7 +113,8 @@ def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
 def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
     """Runs the laws of faults against a component with one fault, or without a fault."""
     wanted = list(dict.fromkeys(one.test for one in of))
-    results = run_suites(component, command_of(component, fault), PROTOCOLS[component][:1], wanted)
+    command = command_of(component, *([fault] if fault else []))
+    results = run_suites(component, command, PROTOCOLS[component][:1], wanted)
     laws = laws_of(results)
     why = next((law.failed[0] for law in laws if law.failed), "")
     fails = any(law.failed for law in laws)
@@ -126,9 +127,9 @@ def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Trie
     return Tried(component, NO_FAULT, f"{len(laws)} laws", fails, why, ok=sound)
 
 
-def command_of(component: str, fault: Fault | None) -> list[str]:
-    """Returns the command line of a component with a fault, or without a fault."""
-    return [*FAULTY, component, *([fault.says] if fault else [])]
+def command_of(component: str, *faults: Fault) -> list[str]:
+    """Returns the command line of a component with faults, or without any."""
+    return [*FAULTY, component, *(fault.says for fault in faults)]
 
 
 @takes_settings("prove-conformance")

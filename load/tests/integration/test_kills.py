@@ -13,7 +13,7 @@ from proofs import cache, sagas
 from proofs.struck_shop import Shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
-KILLS = 7
+KILLS = 5
 
 
 @pytest.fixture(scope="module")

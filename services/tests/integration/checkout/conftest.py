@@ -38,17 +38,22 @@ from shop.user import bootstrap as user_bootstrap
 from shop.user import postgres as user_postgres
 from shop.values.order import CheckoutLine, Order
 
-KEEP_FIRST_ORDERS = """
-CREATE TEMPORARY TABLE later AS SELECT id, checkout_id FROM shop_order.orders WHERE id > 100;
-DELETE FROM shop_order.order_line WHERE order_id IN (SELECT id FROM later);
-DELETE FROM shop_order.orders WHERE id IN (SELECT id FROM later);
-DELETE FROM shop_payment.payment WHERE checkout_id IN (SELECT checkout_id FROM later);
-DELETE FROM shop_product.reservation WHERE id IN (SELECT checkout_id FROM later);
-UPDATE shop_product.product p SET sold = coalesce((
-    SELECT sum(l.quantity) FROM shop_order.order_line l JOIN shop_order.orders o ON o.id = l.order_id
-    WHERE l.product_id = p.id AND o.status IN ('CONFIRMED', 'SHIPPED', 'DELIVERED')
-), 0);
-UPDATE shop_product.product SET stocked = stock + sold;
+OF_FIRST_ORDERS = {
+    "shop_order.orders": "id <= 100",
+    "shop_order.order_line": "order_id <= 100",
+    "shop_payment.payment": "order_id <= 100",
+    "shop_product.reservation": "id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)",
+    "shop_product.reservation_line": ("reservation_id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)"),
+}
+"""Which rows of each table belong to the first hundred orders."""
+COUNT_SOLD = """
+UPDATE shop_product.product p SET sold = counted.sold, stocked = p.stock + counted.sold
+FROM (
+    SELECT p.id, coalesce(sum(l.quantity) FILTER (WHERE o.status IN ('CONFIRMED', 'SHIPPED', 'DELIVERED')), 0) AS sold
+    FROM shop_product.product p
+    LEFT JOIN shop_order.order_line l ON l.product_id = p.id LEFT JOIN shop_order.orders o ON o.id = l.order_id
+    GROUP BY p.id
+) counted WHERE counted.id = p.id
 """
 
 
@@ -153,9 +158,19 @@ def shared_trial(shared_trial: Trial, request: pytest.FixtureRequest) -> Trial:
     """A seeded shop; a module whose tests audit it again and again keeps its first hundred orders: `AUDITED = True`."""
     if getattr(request.module, "AUDITED", False):
         with contextlib.closing(psycopg.connect(shared_trial.url, autocommit=True)) as admin:
-            admin.execute(KEEP_FIRST_ORDERS)
-            admin.execute("VACUUM ANALYZE")
+            keep_first_orders(admin)
     return shared_trial
+
+
+def keep_first_orders(admin: psycopg.Connection) -> None:
+    """Empties the tables of orders and fills them again: quicker than deleting tens of thousands of rows."""
+    for number, (table, mine) in enumerate(OF_FIRST_ORDERS.items()):
+        admin.execute(f"CREATE TEMPORARY TABLE kept_{number} AS SELECT * FROM {table} WHERE {mine}".encode())
+    admin.execute(f"TRUNCATE {', '.join(OF_FIRST_ORDERS)}, shop_order.checkout, shop_order.cancellation".encode())
+    for number, table in enumerate(OF_FIRST_ORDERS):
+        admin.execute(f"INSERT INTO {table} SELECT * FROM kept_{number}".encode())
+    admin.execute(COUNT_SOLD)
+    admin.execute("VACUUM ANALYZE")
 
 
 @pytest.fixture(scope="module")

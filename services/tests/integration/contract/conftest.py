@@ -128,7 +128,7 @@ class Running:
         until = time.monotonic() + START_S
         while not self.door.serves():
             if self.process.poll() is not None:
-                self.fail(f"ended with exit code {self.process.returncode} in place of serving")
+                self.fail(f"ended with exit code {self.process.returncode} instead of serving")
             if time.monotonic() > until:
                 self.fail(f"did not answer its health check within {START_S:g} s")
             time.sleep(0.02)
@@ -193,30 +193,43 @@ def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> S
     command = PROGRAM.command if PROGRAM else ours
     folder = tmp_path_factory.mktemp("logs")
 
-    @contextlib.contextmanager
-    def running(settings: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Iterator[Running]:
-        log = folder / uuid.uuid4().hex
-        # Not pipes, which a process that is left behind would keep open.
-        with log.open("wb") as file, log.with_suffix(PRINTED).open("wb") as printed:
-            process = subprocess.Popen(
-                guarded(command, signal.SIGKILL),
-                env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **settings},
-                stdin=stdin,
-                stdout=printed,
-                stderr=file,
-                start_new_session=True,
-            )
+    def running(
+        settings: Mapping[str, str], stdin: int = subprocess.DEVNULL
+    ) -> contextlib.AbstractContextManager[Running]:
         target = settings.get(contracted.listens) or "127.0.0.1:9"
-        door = contracted.door(target)
-        try:
-            yield Running(contracted.component, command, process, log, door, target)
-        finally:
-            door.close()
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        return run_program(contracted, command, settings, target, folder / uuid.uuid4().hex, stdin)
 
     return running
+
+
+@contextlib.contextmanager
+def run_program(
+    contracted: Contracted,
+    command: tuple[str, ...],
+    settings: Mapping[str, str],
+    target: str,
+    log: Path,
+    stdin: int = subprocess.DEVNULL,
+) -> Iterator[Running]:
+    """Runs a program until the context ends, and kills what is left of its group."""
+    # Not pipes, which a process that is left behind would keep open.
+    with log.open("wb") as file, log.with_suffix(PRINTED).open("wb") as printed:
+        process = subprocess.Popen(
+            guarded(command, signal.SIGKILL),
+            env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **settings},
+            stdin=stdin,
+            stdout=printed,
+            stderr=file,
+            start_new_session=True,
+        )
+    door = contracted.door(target)
+    try:
+        yield Running(contracted.component, command, process, log, door, target)
+    finally:
+        door.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @pytest.fixture(scope="module")
