@@ -23,7 +23,7 @@ from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
-from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
+from hops.run.rows import JOURNEYS, RESOURCES, write_parquet
 from hops.traces.write_otlp import otlp_document
 from synthetic.experiment import Noise
 from synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
@@ -39,6 +39,7 @@ _REQUEST_BYTES = 160
 _SPANS_OF_EXEMPLAR = 16
 _SPANS_OF_MESHED_EXEMPLAR = 40
 _CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
+_Rows = npt.NDArray[np.intp]
 COMMIT = "0" * 40
 MACHINE = {
     "cpu": "made up", "cores": 2, "memory_mb": 24_000, "kernel": "none", "architecture": "none", "python": "3.11",
@@ -136,6 +137,8 @@ class _Run:
     ) -> None:
         weights = np.array([shape.weight for shape in JOURNEY_SHAPES.values()], dtype=np.float64)
         self.journeys: list[str] = rng.choice(list(JOURNEY_SHAPES), size=count, p=weights / weights.sum()).tolist()
+        numbers = {journey: number for number, journey in enumerate(JOURNEY_SHAPES)}
+        self._kinds: _Rows = np.array([numbers[journey] for journey in self.journeys])
         arrivals = np.cumsum(rng.exponential(1 / _RATE, count)) * NS_PER_S
         self.arrivals_ns: npt.NDArray[np.int64] = arrivals.astype(np.int64)
         self.length_ns = int(self.arrivals_ns[-1])
@@ -159,15 +162,19 @@ class _Run:
             ]
             for journey, parts in budgets.items()
         }
-        means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
-        added_ms = np.array([sum(added[journey]) for journey in self.journeys])
+        means = self._of_each({journey: sum(parts.values()) for journey, parts in budgets.items()})
+        added_ms = self._of_each({journey: sum(ms) for journey, ms in added.items()})
         latency_ms = means * factor * self._noise.draw(len(means), self._rng) + added_ms
         traced = self.traced if arm.traced else 0.0
         journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64), traced)
-        hops = pl.concat([HOPS.to_frame(), *(self._hop_rows(journeys, j, budgets[j], added[j]) for j in budgets)])
+        is_sampled = journeys["sampled"].to_numpy()
+        sampled = {
+            journey: np.flatnonzero(is_sampled & (self._kinds == kind)) for kind, journey in enumerate(JOURNEY_SHAPES)
+        }
+        hops = self._hop_rows(journeys, sampled, budgets, added)
         resources = self._resource_rows(shape, factor)
         labels = [pl.lit(block, dtype=pl.Int32).alias("block"), pl.lit(name).alias("topology")]
-        calls = self._call_rows(arm, shape, journeys)
+        calls = self._call_rows(arm, shape, journeys, sampled)
         for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources), ("calls", calls)):
             self._frames[file].append(frame.select(*labels, pl.all()))
         last = resources.filter(pl.col("at_ns") == pl.col("at_ns").max())
@@ -201,6 +208,10 @@ class _Run:
         )
         self._begins_ns += self.length_ns + _GAP_S * NS_PER_S
 
+    def _of_each(self, values: Mapping[str, float]) -> npt.NDArray[Any]:
+        """The value of each journey's kind, in the order of the tape."""
+        return np.array([values[journey] for journey in JOURNEY_SHAPES])[self._kinds]
+
     def write(self, manifest: Mapping[str, Any]) -> None:
         for file, frames in self._frames.items():
             write_parquet(pl.concat(frames), self._folder / f"{file}.parquet")
@@ -211,68 +222,80 @@ class _Run:
     def _journey_rows(self, shape: TopologyShape, latency_ns: npt.NDArray[np.int64], traced: float) -> pl.DataFrame:
         rng, count = self._rng, latency_ns.size
         intended = self.arrivals_ns + self._begins_ns
-        trips = [waves(shape, journey) for journey in self.journeys]
-        sent = [JOURNEY_SHAPES[journey] for journey in self.journeys]
+        trips = self._of_each({journey: waves(shape, journey) for journey in JOURNEY_SHAPES})
+        answer_bytes = self._of_each({journey: plan.answer_bytes for journey, plan in JOURNEY_SHAPES.items()})
         return pl.DataFrame(
             {
                 "seq": np.arange(count),
                 "journey": self.journeys,
-                "channel": [plan.channel for plan in sent],
-                "mode": ["open"] * count,
+                "channel": [JOURNEY_SHAPES[journey].channel for journey in self.journeys],
+                "mode": "open",
                 "intended_ns": intended,
                 "started_ns": intended + rng.integers(50_000, 150_000, count),
                 "ended_ns": intended + latency_ns,
                 "latency_ns": latency_ns,
-                "outcome": ["ok"] * count,
-                "error": [""] * count,
-                "bytes_in": [plan.answer_bytes // 4 for plan in sent],
-                "bytes_in_raw": [plan.answer_bytes for plan in sent],
-                "bytes_out": [_REQUEST_BYTES] * count,
+                "outcome": "ok",
+                "error": "",
+                "bytes_in": answer_bytes // 4,
+                "bytes_in_raw": answer_bytes,
+                "bytes_out": _REQUEST_BYTES,
                 "requests": trips,
                 "waves": trips,
-                "parallel": [1] * count,
-                "network_ns": [0] * count,
-                "opening_round_trips": [0] * count,
+                "parallel": 1,
+                "network_ns": 0,
+                "opening_round_trips": 0,
                 "sampled": rng.random(count) < traced,
                 "trace_id": [f"{one | 1:032x}" for one in rng.integers(1, 2**62, count).tolist()],
-                "answer_sha256": ["0" * 64] * count,
-                "order_id": [None] * count,
+                "answer_sha256": "0" * 64,
+                "order_id": None,
             },
             schema=JOURNEYS,
         )
 
     def _hop_rows(
-        self, journeys: pl.DataFrame, journey: str, parts: Mapping[str, float], added_ms: Sequence[float]
+        self,
+        journeys: pl.DataFrame,
+        sampled: Mapping[str, _Rows],
+        budgets: Mapping[str, Mapping[str, float]],
+        added_ms: Mapping[str, Sequence[float]],
     ) -> pl.DataFrame:
-        rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey))
-        added_ns = (np.array(added_ms) * 1e6).astype(np.int64)
-        left_ns = rows["latency_ns"].to_numpy() - added_ns.sum()
-        drawn = self._rng.gamma(4.0, 0.25, (rows.height, len(parts))) * np.array(list(parts.values()))
-        split_ns = (drawn / drawn.sum(axis=1, keepdims=True) * left_ns[:, None]).astype(np.int64)
-        split_ns[:, -1] += left_ns - split_ns.sum(axis=1)  # what rounding down left over
+        latency_ns = journeys["latency_ns"].to_numpy()
+        rows, parts, ns = [], list[str](), []
+        for journey, means in budgets.items():
+            at, added_ns = sampled[journey], (np.array(added_ms[journey]) * 1e6).astype(np.int64)
+            left_ns = latency_ns[at] - added_ns.sum()
+            drawn = self._rng.gamma(4.0, 0.25, (at.size, len(means))) * np.array(list(means.values()))
+            split_ns = (drawn / drawn.sum(axis=1, keepdims=True) * left_ns[:, None]).astype(np.int64)
+            split_ns[:, -1] += left_ns - split_ns.sum(axis=1)  # what rounding down left over
+            rows.append(np.repeat(at, len(means)))
+            parts += at.size * list(means)
+            ns.append((split_ns + added_ns).ravel())
         return (
-            rows.select(
-                "trace_id",
-                "journey",
-                "channel",
-                pl.lit(pl.Series([list(parts)])).first().alias("part"),
-                pl.Series("ns", (split_ns + added_ns).tolist(), dtype=pl.List(pl.Int64)),
-            )
-            .explode("part", "ns")
+            journeys.select("trace_id", "journey", "channel")[np.concatenate(rows)]
+            .with_columns(pl.Series("part", parts, dtype=pl.String), pl.Series("ns", np.concatenate(ns)))
             .with_columns(pl.lit(1, dtype=pl.Int64).alias(name) for name in ("crossings", "on_path"))
             .with_columns(pl.lit(0, dtype=pl.Int64).alias("inner_on_path"))
         )
 
-    def _call_rows(self, arm: Arm, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
-        frames = [CALLS.to_frame()]
-        for journey in JOURNEY_SHAPES:
-            rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
-            wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
-            for caller, callee in wires:
-                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * arm.call_ms(shape.call_ms)
-                link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
-                frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
-        return pl.concat(frames)
+    def _call_rows(
+        self, arm: Arm, shape: TopologyShape, journeys: pl.DataFrame, sampled: Mapping[str, _Rows]
+    ) -> pl.DataFrame:
+        rows, callers, callees, between_ns = [], list[str](), list[str](), []
+        for journey, at in sampled.items():
+            for part in parts_ms(shape, journey):
+                if "→" not in part:
+                    continue
+                caller, callee = part.removeprefix("wire:").split("→")
+                drawn = self._calls_rng.gamma(4.0, 0.25, at.size) * arm.call_ms(shape.call_ms)
+                rows.append(at)
+                callers += at.size * [caller]
+                callees += at.size * [callee]
+                between_ns.append((drawn * 1e6).astype(np.int64))
+        return journeys.select("trace_id", "journey")[np.concatenate(rows)].with_columns(
+            pl.Series("caller", callers, dtype=pl.String),
+            pl.Series("callee", callees, dtype=pl.String),
+            pl.Series("between_ns", np.concatenate(between_ns)),
+        )
 
     def _resource_rows(self, shape: TopologyShape, factor: float) -> pl.DataFrame:
         seconds = max(2, math.ceil(self.length_ns / NS_PER_S) + 1)

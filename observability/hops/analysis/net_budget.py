@@ -34,14 +34,18 @@ def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, 
         For the parts of the mean budget, in its order: what tracing costs there, and what is left without it.
     """
     traces = hops["trace_id"].n_unique()
+    accounts = {block: costs[block] for block in hops["block"].unique() if costs.get(block)}
+    others = hops.filter(~pl.col("block").is_in(list(accounts))) if accounts else hops
+    unknown = others.group_by("part").agg(pl.col("ns").sum(), pl.len().alias("unknown"))
     # One block after the other: all rows joined to their costs would take as much memory again.
-    sums = pl.concat(
-        [
-            pl.DataFrame(schema={"part": pl.String, "ns": pl.Int64, "cost_ns": pl.Int64, "unknown": pl.UInt32}),
-            *(_sums(hops.filter(pl.col("block") == block), costs.get(block, {})) for block in hops["block"].unique()),
-        ]
+    of_blocks = [_sums(hops.filter(pl.col("block") == block), account) for block, account in accounts.items()]
+    whole = pl.concat([unknown.with_columns(cost_ns=pl.lit(0, dtype=pl.Int64)), *of_blocks], how="diagonal")
+    whole = (
+        whole.group_by("part")
+        .agg(pl.sum("ns", "cost_ns", "unknown"))
+        .filter(pl.col("ns") > 0)
+        .sort(["ns", "part"], descending=[True, False])
     )
-    whole = sums.group_by("part").sum().filter(pl.col("ns") > 0).sort(["ns", "part"], descending=[True, False])
     return {
         part: NetPart(tracing_ms=None, net_ms=None)
         if unknown

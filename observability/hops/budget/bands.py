@@ -65,20 +65,17 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
 
 def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
     """Trace ids to look at: for `all` and each journey, those whose totals are nearest to p50 and p99."""
-    import polars as pl
-
     by_trace = totals(hops)
+    of_kind = {journey: own for (journey,), own in by_trace.partition_by("journey", as_dict=True).items()}
     chosen: dict[str, dict[str, str]] = {}
-    for journey in (ALL, *sorted(by_trace["journey"].unique())):
-        rows = by_trace if journey == ALL else by_trace.filter(pl.col("journey") == journey)
-        if rows.height:
-            by_id = _by_id(rows)
-            chosen[journey] = {"p50": nearest_trace(by_id, 0.5), "p99": nearest_trace(by_id, 0.99)}
+    for journey in (ALL, *sorted(of_kind)) if of_kind else ():
+        by_id = _by_id(by_trace if journey == ALL else of_kind[journey])
+        chosen[journey] = {"p50": nearest_trace(by_id, 0.5), "p99": nearest_trace(by_id, 0.99)}
     return chosen
 
 
 def _by_id(totals: pl.DataFrame) -> dict[str, int]:
-    return dict(totals.select("trace_id", "total_ns").iter_rows())
+    return dict(zip(totals["trace_id"].to_list(), totals["total_ns"].to_list(), strict=True))
 
 
 def quantile(ordered: Sequence[int], share: float) -> float:
