@@ -86,6 +86,17 @@ class Reference:
             "stock": row["stock"],
         }
 
+    def _answer_product_card(self, params: Mapping[str, Any]) -> Answer:
+        return _only(self._answer_product(params), "id", "title", "price")
+
+    def _answer_product_feed(self, params: Mapping[str, Any]) -> Answer:
+        products = self._answer_browse(params)["products"]
+        return {"products": [_only(product, "id", "price", "stock") for product in products]}
+
+    def _answer_order_list(self, params: Mapping[str, Any]) -> Answer:
+        orders = self._answer_order_history(params)["orders"]
+        return {"orders": [_only(order, "id", "placed_at", "status", "total") for order in orders]}
+
     def _answer_login(self, params: Mapping[str, Any]) -> Answer:
         row = self._row("SELECT id, email, name FROM shop_user.account WHERE id = %s", params["user_id"])
         return {"id": row["id"], "email": row["email"], "name": row["name"]}
@@ -229,6 +240,10 @@ class Reference:
         if len(rows) != 1:
             raise LookupError(f"{len(rows)} rows instead of one for {values}")
         return rows[0]
+
+
+def _only(resource: Answer, *fields: str) -> Answer:
+    return {field: resource[field] for field in fields}
 
 
 def _record(row: Mapping[str, Any]) -> Answer:

@@ -38,6 +38,9 @@ SENDERS: Mapping[str, Sequence[Channel]] = {
     "bulk_lines": _PARTNERS,
     DOCUMENT: _EVERYONE,
     NOTIFICATIONS: _CUSTOMERS,
+    "product_card": _EVERYONE,
+    "order_list": _CUSTOMERS,
+    "product_feed": _EVERYONE,
 }
 """The journeys, and the channels that send each, as in `load/internal/journey`."""
 MAX_BYTES = 16 * 1024

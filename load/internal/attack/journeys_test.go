@@ -51,7 +51,7 @@ func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
 // entries returns those of the journeys that this way has.
 func (w way) entries(all []journey.Entry) []journey.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e journey.Entry) bool {
-		return w.protocol == target.RESTTranscoded && e.Channel != target.Partner
+		return w.protocol == target.RESTTranscoded && (e.Channel != target.Partner || e.Journey == journey.ProductFeed)
 	})
 }
 
@@ -93,11 +93,13 @@ func one(t testing.TB) []journey.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apart, err := workload.Load("../../workloads/document.yaml")
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"document", "screens"} {
+		apart, err := workload.Load("../../workloads/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Mix = append(w.Mix, apart.Mix...)
 	}
-	w.Mix = append(w.Mix, apart.Mix...)
 	made, err := tape.Build(tape.Spec{Workload: w, Seed: 5, Rate: 20, Duration: 10 * time.Second, Scale: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -461,6 +463,42 @@ func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 			if reached != (at.Entry[e.Channel].Protocol == protocol) {
 				t.Errorf("%s of %s reached the %s gateway: %v", e.Journey, e.Channel, protocol, reached)
 			}
+		}
+	}
+}
+
+// Answers have what screens need, and clients that ask for no more get no more.
+func TestSelectionsAgree(t *testing.T) {
+	screens := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey.Shows() == nil })
+	if len(screens) != 3 {
+		t.Fatalf("%d journeys show a part of a resource", len(screens))
+	}
+	answers := map[int64]string{}
+	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC} {
+		for _, selection := range []target.Selection{"", target.SelectsNothing, target.SelectsGraphQL, target.SelectsAll} {
+			t.Run(fmt.Sprintf("%s, selection %q", protocol, selection), func(t *testing.T) {
+				shop := shoptest.Start(t)
+				at := shop.Target(t, protocol, 2)
+				at.Selection = selection
+				runner := prepared(t, at, screens)
+				runner.Compares = true
+				for _, entry := range screens {
+					row, canonical := runner.Run(context.Background(), entry, time.Now(), false)
+					if row.Outcome != outcome.OK {
+						t.Fatalf("%s: %s", entry.Journey, row.Error)
+					}
+					if answers[entry.Seq] == "" {
+						answers[entry.Seq] = string(canonical)
+					}
+					if got := string(canonical); got != answers[entry.Seq] {
+						t.Errorf("%s: %s, want %s", entry.Journey, got, answers[entry.Seq])
+					}
+					selects := selection == target.SelectsAll || protocol == target.GraphQL && selection != target.SelectsNothing
+					if beyond := row.Beyond; (beyond.FieldsBeyond == 0) != selects || (beyond.BytesBeyond == 0) != selects || beyond.Fields == 0 {
+						t.Errorf("%s: beyond the need is %+v", entry.Journey, beyond)
+					}
+				}
+			})
 		}
 	}
 }

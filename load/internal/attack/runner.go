@@ -30,6 +30,7 @@ type Runner struct {
 	Steps     *steps.Plan                        // of a target that is not the shop; nil for the shop
 	Scale     shopdata.Scale
 	Timeout   time.Duration // of one journey, from its start
+	Compares  bool          // whether rows say what answers have beyond what screens need
 
 	urgent  bool         // whether requests of what is under way go before new ones
 	apart   journey.Name // kind that has components to itself; empty for none
@@ -59,7 +60,7 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts, Steps: plan}, at.URL}
+			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts, Selects: t.Selection, Steps: plan}, at.URL}
 			r.drivers[entry.Channel] = channel
 			if t.Cache {
 				r.Cache[entry.Channel] = exchange.NewCache()
@@ -135,6 +136,9 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	client, leave, err := r.enter(limited, e.Channel, trace)
 	x := exchange.New(client.At(driver.url), trace)
 	x.Keep(r.Cache[e.Channel])
+	if r.Compares {
+		x.Need(e.Journey.Shows())
+	}
 	if r.urgent {
 		x.Urgent(e.Journey == journey.Checkout)
 	}
@@ -177,6 +181,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 		TraceID:           trace.TraceID(),
 		OrderID:           orderID,
 		Status:            x.Status(),
+		Beyond:            x.Beyond(),
 	}
 	if err != nil {
 		row.Error = err.Error()

@@ -12,6 +12,7 @@ import (
 
 	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/need"
 	"hopwise/load/internal/progress"
 	"hopwise/load/internal/record"
 )
@@ -23,6 +24,7 @@ type sampleLine struct {
 	Answer  json.RawMessage `json:"answer"`   // canonical; null for a failure
 	WireIn  int64           `json:"wire_in"`  // every byte received on the connections, headers and framing included
 	WireOut int64           `json:"wire_out"` // every byte sent
+	*need.Beyond
 }
 
 // What follows an answer on its connection (window updates, pings and their acknowledgements) comes within a round trip,
@@ -89,6 +91,7 @@ func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
 }
 
 func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
+	s.runner.Compares = true
 	line := progress.Start(stderr, "sample", len(s.tape.Entries), 0)
 	summary := sampleSummary{Path: out, Outcomes: map[string]int{}}
 	failed := int64(0)
@@ -115,7 +118,7 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 			wire := after.Since(before)
 			before = after
 			row.Mode = record.Alone
-			if err := add(sampleLine{row, entry.Params, canonical, wire.In, wire.Out}); err != nil {
+			if err := add(sampleLine{row, entry.Params, canonical, wire.In, wire.Out, row.Beyond}); err != nil {
 				return err
 			}
 			summary.Journeys++

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hopwise/load/internal/need"
 	"hopwise/load/internal/telemetry"
 )
 
@@ -19,6 +20,7 @@ type Exchange struct {
 	urgent bool   // whether requests say how urgent they are, by Urgent
 	buys   bool   // whether those before the first answer begin a checkout
 	cache  *Cache // nil if no answers are kept
+	needs  need.Fields
 
 	mu       sync.Mutex
 	requests int64
@@ -28,6 +30,7 @@ type Exchange struct {
 	thought  time.Duration
 	crossed  []crossed // requests that have ended; none where no network is emulated
 
+	beyond need.Beyond
 	sizes  sizeCounter
 	status atomic.Int64
 }
@@ -107,6 +110,28 @@ func (x *Exchange) Thought() time.Duration {
 
 // Keep has answers kept, and asks for those that are whether they have changed; nil for neither.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }
+
+// Need has answers compared with the fields that the journey's screen shows; without fields, nothing is.
+func (x *Exchange) Need(fields []string) { x.needs = fields }
+
+// Beyond returns what the answers so far have beyond the need; nil without a need.
+func (x *Exchange) Beyond() *need.Beyond {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.needs) == 0 {
+		return nil
+	}
+	return &x.beyond
+}
+
+// packed says whether answers came compressed.
+func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
+
+func (x *Exchange) compare(b need.Beyond) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.beyond.Add(b)
+}
 
 // Untraced returns traffic that belongs to no journey.
 func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }

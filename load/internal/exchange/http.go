@@ -109,6 +109,9 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		return response, outcome.Wrong("%s %s: the answer cannot be decompressed: %w", r.Method, r.Route, err)
 	}
 	x.sizes.inRaw.Add(int64(len(response.Body)))
+	if len(x.needs) > 0 {
+		x.compare(x.needs.OfJSON(response.Body, x.packed()))
+	}
 	if asks && response.Status == http.StatusNotModified {
 		x.cache.notModified.Add(1)
 		known.answer.unchanged = true

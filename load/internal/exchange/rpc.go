@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // channels accept it; services compress where a setting says so
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
 
 	"hopwise/load/internal/telemetry"
 )
@@ -104,6 +105,9 @@ func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer 
 	channel, err := r.channel(ctx)
 	if err == nil {
 		err = channel.Invoke(ctx, method, request, answer, options...)
+		if message, ok := answer.(proto.Message); ok && err == nil && len(c.x.needs) > 0 {
+			c.x.compare(c.x.needs.OfMessage(message, c.x.packed()))
+		}
 	}
 	return r.finish(err)
 }

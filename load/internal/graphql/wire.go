@@ -49,27 +49,42 @@ type envelope[T any] struct {
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
-	texts    bool   // whether documents go as texts, none persisted
+	sends    Sends
 }
 
-// NewClient returns a client in the session of the token, which sends documents by their hashes or as texts.
-func NewClient(x *exchange.Exchange, token string, texts bool) Client { return Client{x, token, texts} }
+// Sends is which documents a client sends, and how.
+type Sends struct {
+	Texts bool // whether documents go as texts, none persisted
+	Whole bool // whether documents ask for whole resources where there are such documents, NAME_whole
+}
+
+// document returns the document of a name.
+func (s Sends) document(name string) (d document, known bool) {
+	if d, known = documents[name+"_whole"]; s.Whole && known {
+		return d, true
+	}
+	d, known = documents[name]
+	return d, known
+}
+
+// NewClient returns a client in the session of the token.
+func NewClient(x *exchange.Exchange, token string, s Sends) Client { return Client{x, token, s} }
 
 // In returns a client of the same journey in the session of the token.
-func (c Client) In(token string) Client { return Client{c.exchange, token, c.texts} }
+func (c Client) In(token string) Client { return Client{c.exchange, token, c.sends} }
 
 // Prepare registers documents, so that only hashes travel during the load; where documents go as texts, it has the gateway parse
 // them, which keeps what it has parsed either way.
 //
 // A document is registered with its text and without variables or a token: those that need either are refused before
 // anything runs, so registering changes nothing.
-func Prepare(ctx context.Context, names []string, texts bool, open func() *exchange.Exchange) error {
+func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange.Exchange) error {
 	for _, name := range names {
-		document, known := documents[name]
+		document, known := s.document(name)
 		if !known {
 			return fmt.Errorf("there is no document %s.graphql", name)
 		}
-		response, err := NewClient(open(), "", texts).post(ctx, document, nil, true)
+		response, err := NewClient(open(), "", s).post(ctx, document, nil, true)
 		if err != nil {
 			return fmt.Errorf("registering the query %s: %w", name, err)
 		}
@@ -85,9 +100,10 @@ func Prepare(ctx context.Context, names []string, texts bool, open func() *excha
 // If the gateway does not know the hash (another process of it, or one that was restarted), the text is sent once more, as
 // the protocol of persisted queries has it; the extra request counts.
 func Ask[T any](ctx context.Context, c Client, name string, variables Variables) (T, error) {
-	data, code, err := ask[T](ctx, c, documents[name], variables, c.texts)
+	document, _ := c.sends.document(name)
+	data, code, err := ask[T](ctx, c, document, variables, c.sends.Texts)
 	if code == notRegistered {
-		data, _, err = ask[T](ctx, c, documents[name], variables, true)
+		data, _, err = ask[T](ctx, c, document, variables, true)
 	}
 	return data, err
 }
@@ -103,7 +119,7 @@ func ask[T any](ctx context.Context, c Client, d document, variables Variables, 
 // post sends a request that names the document by its hash, if any is persisted; with text it carries the document too.
 func (c Client) post(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
 	p := payload{Variables: variables}
-	if !c.texts {
+	if !c.sends.Texts {
 		p.Extensions = &extensions{persistedQuery{persistVersion, d.hash}}
 	}
 	if withText {

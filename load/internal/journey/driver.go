@@ -24,6 +24,7 @@ type Driver struct {
 	Plan     target.Plan
 	Steps    *steps.Plan // of a target that is not the shop
 	Texts    bool        // whether GraphQL documents go as texts, none persisted
+	Selects  target.Selection
 }
 
 // Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
@@ -69,7 +70,7 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 		if documents == nil {
 			documents = []string{string(name)}
 		}
-		if err := graphql.Prepare(ctx, documents, d.Texts, open); err != nil {
+		if err := graphql.Prepare(ctx, documents, d.sends(), open); err != nil {
 			return err
 		}
 	}
@@ -84,27 +85,36 @@ func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exch
 	}
 	j := byName[e.Journey]
 	if d.Protocol == target.GraphQL {
-		return j.graphQL(ctx, graphql.NewClient(x, token, d.Texts), e)
+		return j.graphQL(ctx, graphql.NewClient(x, token, d.sends()), e)
 	}
 	run := j.composed
 	if d.Protocol == target.REST && j.joined != nil {
 		run = j.joined
 	}
-	return run(ctx, d.services(x, token), e.Params)
+	var fields []string
+	if d.Selects == target.SelectsAll {
+		fields = j.shows
+	}
+	return run(ctx, d.services(x, token, fields), e.Params)
 }
 
-func (d Driver) services(x *exchange.Exchange, token string) (s shop.Services) {
+func (d Driver) sends() graphql.Sends {
+	return graphql.Sends{Texts: d.Texts, Whole: d.Selects == target.SelectsNothing}
+}
+
+// services returns the shop in the session of the token, whose reads ask for the fields; for all if there are none.
+func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s shop.Services) {
 	switch d.Protocol {
 	case target.REST:
-		return rest.NewGateway(x, token)
+		return rest.NewGateway(x, token, fields...)
 	case target.RESTTranscoded:
 		return transcoded.NewServices(x, token)
 	case target.GRPC:
-		s = rpc.NewServices(x, token, d.Plan == target.Streaming)
+		s = rpc.NewServices(x, token, d.Plan == target.Streaming, fields...)
 	case target.Thrift, target.ThriftJSON:
 		s = thriftrpc.NewServices(x, token, d.Protocol)
 	default:
-		s = rest.NewServices(x, token)
+		s = rest.NewServices(x, token, fields...)
 	}
 	if d.Plan == target.Naive { // it is up to the client here how an answer is composed
 		return naive{s}

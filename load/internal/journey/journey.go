@@ -26,13 +26,14 @@ type Entry struct {
 }
 
 // all holds the journeys of the shop, in the order of messages.
-var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document, &notifications}
+var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document, &notifications, &productCard, &orderList, &productFeed}
 
 // definition is one journey.
 type definition struct {
 	name    Name
 	senders []target.Channel
 	needs   []string // parameters, by their names on the tape
+	shows   []string // fields of the resource that its screen shows, by their names in REST; nil for all
 	draw    func(dice) Params
 
 	graphQL    graphQLPlan
@@ -86,6 +87,15 @@ func Names() []Name {
 
 // Known says whether the journey exists.
 func (n Name) Known() bool { return byName[n] != nil }
+
+// Shows returns the fields of its resource that the journey's screen shows, by their names in REST; nil for all, and for journeys
+// that are not the shop's.
+func (n Name) Shows() []string {
+	if !n.Known() {
+		return nil
+	}
+	return byName[n].shows
+}
 
 // CheckSender returns an error that lists the valid values if there is no such journey or channel, or if the channel cannot
 // send the journey.

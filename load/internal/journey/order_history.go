@@ -29,12 +29,12 @@ var orderHistory = definition{
 		},
 	),
 	joined: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		orders, err := listOrders(ctx, s, p.UserID)
+		orders, err := listOrders(ctx, s.(shop.Joining).ListJoinedOrders, p.UserID)
 		return newOrderHistoryAnswer(orders), err
 	},
 	// The orders, then the products of all their lines and all their payments side by side.
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		orders, err := listOrders(ctx, s, p.UserID)
+		orders, err := listOrders(ctx, s.ListOrders, p.UserID)
 		if err != nil {
 			return nil, err
 		}
@@ -64,8 +64,10 @@ var orderHistory = definition{
 }
 
 // listOrders returns the user's orders; they are known to be the user's and to have lines.
-func listOrders(ctx context.Context, s shop.Services, user int64) ([]shop.Order, error) {
-	orders, err := s.ListOrders(ctx, user)
+func listOrders(
+	ctx context.Context, list func(context.Context, int64) ([]shop.Order, error), user int64,
+) ([]shop.Order, error) {
+	orders, err := list(ctx, user)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/need"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/target"
 )
@@ -51,6 +52,7 @@ type Row struct {
 	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
 	OrderID           int64          `json:"order_id,omitempty"`
 	Status            int            `json:"status"` // latest HTTP status
+	Beyond            *need.Beyond   `json:"-"`      // nil if it is not compared, or the screen shows everything
 }
 
 // AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.

@@ -11,8 +11,12 @@ import (
 // Gateway is the shop over the REST gateway: the services' API, whose orders come joined with what belongs to them.
 type Gateway struct{ Services }
 
-// NewGateway returns the shop in the session of the token.
-func NewGateway(x *exchange.Exchange, token string) Gateway { return Gateway{NewServices(x, token)} }
+// NewGateway returns the shop as NewServices does.
+func NewGateway(x *exchange.Exchange, token string, fields ...string) Gateway {
+	return Gateway{NewServices(x, token, fields...)}
+}
+
+var _ shop.Joining = Gateway{}
 
 type joinedOrder struct {
 	shop.Order
@@ -30,8 +34,8 @@ func (j joinedOrder) order() shop.Order {
 	return j.Order
 }
 
-// ListOrders: the orders are joined with their products and payments.
-func (g Gateway) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
+// ListJoinedOrders: the gateway joins the orders with their products and payments.
+func (g Gateway) ListJoinedOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	query := latestOrders()
 	query.Set("include", "payment,products")
 	page, err := Get[struct {

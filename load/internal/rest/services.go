@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/shop"
@@ -13,7 +14,10 @@ import (
 )
 
 // Services is the shop over its services' own REST APIs.
-type Services struct{ Client }
+type Services struct {
+	Client
+	fields []string // of products and orders to ask for; none for all
+}
 
 var _ shop.Services = Services{}
 
@@ -27,9 +31,17 @@ type page struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// NewServices returns the shop in the session of the token.
-func NewServices(x *exchange.Exchange, token string) Services {
-	return Services{NewClient(x, token, shopProblem)}
+// NewServices returns the shop in the session of the token, whose reads ask for the fields; for all if there are none.
+func NewServices(x *exchange.Exchange, token string, fields ...string) Services {
+	return Services{NewClient(x, token, shopProblem), fields}
+}
+
+// selecting adds the fields to ask for to a query.
+func (s Services) selecting(query url.Values) url.Values {
+	if len(s.fields) > 0 {
+		query.Set("fields", strings.Join(s.fields, ","))
+	}
+	return query
 }
 
 func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
@@ -48,7 +60,7 @@ func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Pro
 }
 
 func (s Services) listProducts(ctx context.Context, query url.Values) ([]shop.Product, error) {
-	page, err := Get[page](ctx, s.Client, "/v1/products", 0, query)
+	page, err := Get[page](ctx, s.Client, "/v1/products", 0, s.selecting(query))
 	return page.Products, err
 }
 
@@ -57,7 +69,7 @@ func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Pro
 }
 
 func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
-	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", id, nil)
+	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", id, s.selecting(url.Values{}))
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
@@ -95,7 +107,7 @@ func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Addr
 }
 
 func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
-	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/orders", user, latestOrders())
+	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/orders", user, s.selecting(latestOrders()))
 	for i, o := range page.Orders {
 		page.Orders[i].PlacedAt = shop.Instant(o.PlacedAt)
 	}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/need"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
 	"hopwise/proto/stubs/notificationv1"
@@ -27,14 +28,20 @@ type Services struct {
 	users    userv1.UserServiceClient
 	payments paymentv1.PaymentServiceClient
 	told     notificationv1.NotificationServiceClient
-	streams  bool // whether a document comes in chunks
+	streams  bool                   // whether a document comes in chunks
+	mask     *fieldmaskpb.FieldMask // of products and orders to ask for; nil for all
 }
 
 var _ shop.Services = Services{}
 
-// NewServices returns the shop in the session of the token; with streams a document comes in chunks, not as one message.
-func NewServices(x *exchange.Exchange, token string, streams bool) Services {
+// NewServices returns the shop in the session of the token, whose reads ask for the fields, by their names in REST; for all if there
+// are none. With streams a document comes in chunks, not as one message.
+func NewServices(x *exchange.Exchange, token string, streams bool, fields ...string) Services {
 	channel := x.Channel(token)
+	var mask *fieldmaskpb.FieldMask
+	if len(fields) > 0 {
+		mask = &fieldmaskpb.FieldMask{Paths: need.InContract(fields)}
+	}
 	return Services{
 		exchange: x,
 		products: productv1.NewProductServiceClient(channel),
@@ -43,12 +50,13 @@ func NewServices(x *exchange.Exchange, token string, streams bool) Services {
 		payments: paymentv1.NewPaymentServiceClient(channel),
 		told:     notificationv1.NewNotificationServiceClient(channel),
 		streams:  streams,
+		mask:     mask,
 	}
 }
 
 func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	page, err := s.products.ListProducts(ctx, &productv1.ListProductsRequest{
-		PageSize: shopdata.BrowsePage, Category: category,
+		PageSize: shopdata.BrowsePage, Category: category, ReadMask: s.mask,
 	})
 	return mapped(page.GetProducts(), product), err
 }
@@ -69,7 +77,7 @@ func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Pro
 }
 
 func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
-	p, err := s.products.GetProduct(ctx, &productv1.GetProductRequest{Id: id})
+	p, err := s.products.GetProduct(ctx, &productv1.GetProductRequest{Id: id, ReadMask: s.mask})
 	return product(p), err
 }
 
@@ -111,7 +119,7 @@ func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Addr
 
 func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	page, err := s.orders.ListOrdersByUser(ctx, &orderv1.ListOrdersByUserRequest{
-		UserId: user, PageSize: shopdata.OrdersPerRegular,
+		UserId: user, PageSize: shopdata.OrdersPerRegular, ReadMask: s.mask,
 	})
 	return mapped(page.GetOrders(), order), err
 }

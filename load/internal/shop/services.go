@@ -41,5 +41,12 @@ type Services interface {
 	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
 }
 
+// Joining is a shop that joins what its services have.
+type Joining interface {
+	Services
+	// ListJoinedOrders returns the latest orders of the user, newest first, with their products and payments.
+	ListJoinedOrders(ctx context.Context, user int64) ([]Order, error)
+}
+
 // Distinct returns the identifiers in ascending order, each once.
 func Distinct(ids []int64) []int64 { return slices.Compact(slices.Sorted(slices.Values(ids))) }

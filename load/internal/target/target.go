@@ -65,6 +65,18 @@ const (
 
 var plans = []Plan{Best, Naive, Streaming}
 
+// Selection is which clients ask for the fields that their screens show, and not for whole resources.
+type Selection string
+
+// The selections.
+const (
+	SelectsNothing Selection = "off"
+	SelectsGraphQL Selection = "graphql" // documents do; REST and gRPC return whole resources
+	SelectsAll     Selection = "all"     // REST's sparse fieldsets and gRPC's field masks too
+)
+
+var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
+
 // MaxConnections is the most client connections.
 const MaxConnections = 1024
 
@@ -86,6 +98,7 @@ type Target struct {
 	Fresh         bool                `json:"fresh,omitempty"`          // whether each request has a connection of its own; else they share Connections
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers keep answers, and ask whether they have changed
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
+	Selection     Selection           `json:"selection,omitempty"`      // graphql if it is empty
 	Uncompressed  bool                `json:"uncompressed,omitempty"`   // whether answers over HTTP come without gzip
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
@@ -170,6 +183,9 @@ func (t Target) check() error {
 		return fmt.Errorf("jwt_private_key is missing")
 	}
 	if err := choice.Check(cmp.Or(t.Plan, Best), plans, "plan", "plans"); err != nil {
+		return err
+	}
+	if err := choice.Check(cmp.Or(t.Selection, SelectsGraphQL), selections, "selection", "selections"); err != nil {
 		return err
 	}
 	if t.Connections < 0 || t.Connections > MaxConnections {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,23 @@ func productsOf(category string, count int64) []int64 {
 		ids = append(ids, id)
 	}
 	return ids
+}
+
+// keepNamed returns a value whose objects have only members with these names.
+func keepNamed(value any, names []string) any {
+	switch v := value.(type) {
+	case object:
+		kept := object{}
+		for name, member := range v {
+			if slices.Contains(names, name) {
+				kept[name] = keepNamed(member, names)
+			}
+		}
+		return kept
+	case []object:
+		return mapped(v, func(each object) object { return keepNamed(each, names).(object) })
+	}
+	return value
 }
 
 func userOf(email string) int64 {

@@ -13,8 +13,13 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// rootField finds what a document asks for; it comes whole, whichever fields of it are asked for.
+// rootField finds what a document asks for.
 var rootField = regexp.MustCompile(`^(?:query|mutation|subscription) [^{]*\{\s*(\w+)`)
+
+var (
+	word      = regexp.MustCompile(`\w+`)
+	arguments = regexp.MustCompile(`\([^)]*\)`)
+)
 
 // GraphQLError returns an answer with one error.
 func GraphQLError(code, message string) map[string]any {
@@ -45,7 +50,9 @@ func (s *Shop) graphQL(seen Seen) object {
 	if strings.Contains(text, "!)") && body.Variables == nil {
 		return GraphQLError("INVALID_ARGUMENT", "a variable is missing")
 	}
-	return s.resolve(field[1], body.Variables, subject(seen.Header))
+	answer := s.resolve(field[1], body.Variables, subject(seen.Header))
+	answer["data"] = keepNamed(answer["data"], word.FindAllString(arguments.ReplaceAllString(text, ""), -1))
+	return answer
 }
 
 func (s *Shop) document(text, hash string) (string, object) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"hopwise/load/internal/shopdata"
@@ -33,6 +36,9 @@ func (s *Shop) newRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 			answer, err := handle(ctx, request)
+			if asks, ok := request.(interface{ GetReadMask() *fieldmaskpb.FieldMask }); ok && asks.GetReadMask() != nil && err == nil {
+				keepFields(answer.(proto.Message).ProtoReflect(), asks.GetReadMask().GetPaths())
+			}
 			if message, ok := answer.(proto.Message); ok && err == nil && s.BendRPC != nil {
 				s.BendRPC(message)
 			}
@@ -50,6 +56,20 @@ func (s *Shop) newRPC() *grpc.Server {
 		s.services[each.desc.ServiceName] = each
 	}
 	return server
+}
+
+// keepFields leaves only some fields of a resource, or of all resources that an answer lists.
+func keepFields(answer protoreflect.Message, names []string) {
+	answer.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		if list := string(field.Name()); list == "products" || list == "orders" {
+			for i := range value.List().Len() {
+				keepFields(value.List().Get(i).Message(), names)
+			}
+		} else if !slices.Contains(names, list) {
+			answer.Clear(field)
+		}
+		return true
+	})
 }
 
 // service is one of the gRPC services.

@@ -261,6 +261,9 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status, answer := s.rest(r, request)
+	if fields := r.URL.Query().Get("fields"); fields != "" {
+		answer = keepNamed(answer, strings.Split(fields+",amount_minor,currency,products,orders", ",")).(object)
+	}
 	s.send(w, r, status, answer)
 }
 

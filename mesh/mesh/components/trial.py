@@ -25,6 +25,9 @@ from mesh.description.topology import (
 from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
+WITHOUT_MASKS = {"thrift", "thrift-json", "rest-transcoded"}
+"""What clients speak that cannot ask for some fields of a resource."""
+
 
 def require_fit(topology: Topology, switches: Switches) -> None:
     """Checks that a topology can run with these switches.
@@ -45,6 +48,12 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         require_kong(topology)
     if switches.updates == "on" and not topology.has_updates:
         raise SwitchError(f"updates=on: {topology.name} has no notification service; valid with it: off.")
+    unable = sorted({topology.client_speaks(channel) for channel in topology.entry} & WITHOUT_MASKS)
+    if switches.selection == "all" and unable:
+        raise SwitchError(
+            f"selection=all: clients of {topology.name} speak {' and '.join(unable)}, which has neither sparse "
+            "fieldsets nor field masks; valid with it: graphql, off."
+        )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
             f"http=3: the clients of {topology.name} speak gRPC only, which always has HTTP/2; valid with it: 1, 2."
@@ -153,6 +162,7 @@ def target_document(
         "connections": switches.connections,
         **({} if switches.reuse == "on" else {"fresh": True}),
         **({"cache": True} if switches.client_cache == "on" else {}),
+        "selection": switches.selection,
         **({} if switches.persisted == "on" else {"texts": True}),
         **({"uncompressed": True} if switches.compression == "off" else {}),
         "plan": topology.plan.value,

@@ -239,6 +239,11 @@ class Switches:
         choice("Whether clients keep answers, and ask whether they have changed", "off", "on"),
         layer="clients",
     )
+    selection: str = entry(
+        "graphql",
+        choice("Which clients ask for no more than screens show, GraphQL's, none, or all", "graphql", "off", "all"),
+        layer="clients",
+    )
     delay_ms: Mapping[str, float] = entry(
         {},
         Values("Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", delays),

@@ -32,6 +32,7 @@ DEFAULTS: Switches = {
     "persisted": "on",
     "compression": "json",
     "client_cache": "off",
+    "selection": "graphql",
     "payload": "1KB",
 }
 """What a run had that knows no such switch."""

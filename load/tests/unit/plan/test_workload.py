@@ -23,7 +23,7 @@ def test_every_shipped_workload_has_a_mix() -> None:
 MIX = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
 JOURNEYS = (
     "valid: browse, product, order_history, order_status, checkout, login, update_profile, bulk_lines, document, "
-    "notifications"
+    "notifications, product_card, order_list, product_feed"
 )
 
 

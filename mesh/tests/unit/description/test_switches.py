@@ -99,6 +99,7 @@ def test_empty_stands_for_the_default() -> None:
         ("persisted", "0", "persisted=0 is unknown; valid: on, off"),
         ("compression", "on", "compression=on is unknown; valid: json, off, all"),
         ("client_cache", "yes", "client_cache=yes is unknown; valid: off, on"),
+        ("selection", "on", "selection=on is unknown; valid: graphql, off, all"),
         ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, notification, "),
         ("delay", "edge:2ms", "edge is an unknown component"),
         ("delay", "payment", "payment is not a delay; give comma-separated COMPONENT:TIME"),
@@ -372,3 +373,14 @@ def test_framed_thrift_runs_without_an_edge_and_says_so() -> None:
     over_http = load_topology("thrift-json")
     assert as_it_runs(over_http, parse_switches()) == parse_switches()
     require_fit(over_http, parse_switches(mesh="envoy"))
+
+
+@pytest.mark.parametrize(
+    ("name", "spoken"), [("thrift", "thrift"), ("thrift-json", "thrift-json"), ("hybrid-transcoded", "rest-transcoded")]
+)
+def test_clients_without_masks_cannot_select(name: str, spoken: str) -> None:
+    topology = load_topology(name)
+    with pytest.raises(SwitchError, match=f"speak {spoken}, which has neither .* valid with it: graphql, off"):
+        require_fit(topology, as_it_runs(topology, parse_switches(selection="all")))
+    require_fit(topology, as_it_runs(topology, parse_switches(selection="off")))
+    require_fit(load_topology("hybrid"), parse_switches(selection="all"))

@@ -1,4 +1,4 @@
-"""Customers are told the same over REST and GraphQL, through the edge and all services, by this workload.
+"""Customers get the same news and the same screens over REST and GraphQL, through the edge and all services.
 
 The suite of updates has each protocol, and `test_watchers.py` gRPC and both gateways.
 """
@@ -23,13 +23,19 @@ pytestmark = [
 ]
 
 
-def test_customers_are_told_the_same_over_each_protocol(shop_ports: Ports) -> None:
+def test_workloads_get_the_same_over_each_protocol(shop_ports: Ports, tmp_path: Path) -> None:
     shopload = Shopload(BINARY)
+    screens = (WORKLOADS / "screens.yaml").read_text()
+    shares = [line for line in (WORKLOADS / "updates.yaml").read_text().splitlines() if line.startswith("  - {")]
+    both = tmp_path / "both.yaml"
+    both.write_text(screens + "\n".join(shares) + "\n")
 
     def tape(out: Path) -> Tape:
-        return parity_tape(shopload, out, 2, seed=1, scale=1, workload=WORKLOADS / "updates.yaml")
+        return parity_tape(shopload, out, 2, seed=1, scale=1, workload=both)
 
     topologies = [load_topology(name, updates="on") for name in ("rest", "graphql")]
-    switches = parse_switches(trace=0, updates="on")
+    switches = parse_switches(trace=0, updates="on", selection="all")
     compared = check_topologies(topologies, switches, shop_ports, shopload, tape, say=print)
-    assert [one.compared["notifications"] for one in compared] == [4] * len(topologies)
+    for one in compared:
+        assert one.compared["notifications"] == 4
+        assert [one.compared[screen] for screen in ("product_card", "order_list", "product_feed")] == [2] * 3

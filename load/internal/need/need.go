@@ -1,0 +1,199 @@
+// Package need compares what an answer has with what a screen needs of it: what comes beyond that is over-fetching.
+package need
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// minPacked is from how many bytes on the shop compresses answers.
+const minPacked = 1024
+
+// Fields are those of a resource that a screen shows, by their names in REST.
+type Fields []string
+
+// Beyond is what answers have: in all, and beyond a need.
+type Beyond struct {
+	Fields       int64 `json:"fields"`        // single values in all resources
+	FieldsBeyond int64 `json:"fields_beyond"` // of them, values that the screen does not show
+	BytesBeyond  int64 `json:"bytes_beyond"`  // of bodies, in their encoding, decompressed
+	PackedBeyond int64 `json:"packed_beyond"` // of bodies as they came, compressed if they were
+}
+
+// Add adds what another answer of the same journey has.
+func (b *Beyond) Add(other Beyond) {
+	b.Fields += other.Fields
+	b.FieldsBeyond += other.FieldsBeyond
+	b.BytesBeyond += other.BytesBeyond
+	b.PackedBeyond += other.PackedBeyond
+}
+
+// InContract returns the names that fields of REST have in the contract.
+func InContract(fields []string) []string {
+	names := slices.Clone(fields)
+	if at := slices.Index(names, "placed_at"); at >= 0 {
+		names[at] = "create_time"
+	}
+	return names
+}
+
+// OfJSON compares a body of JSON, REST's or GraphQL's. Its resources are the outermost objects that have all needed fields.
+func (f Fields) OfJSON(body []byte, packed bool) (b Beyond) {
+	var whole any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&whole) != nil {
+		return b
+	}
+	before := encode(whole)
+	f.prune(whole, &b)
+	b.weigh(before, encode(whole), packed)
+	return b
+}
+
+func encode(value any) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // what JSON was decoded to can be encoded
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// prune removes what is beyond the need from all resources.
+func (f Fields) prune(value any, b *Beyond) {
+	switch v := value.(type) {
+	case []any:
+		for _, each := range v {
+			f.prune(each, b)
+		}
+	case map[string]any:
+		names := map[string]string{}
+		for name := range v {
+			names[snake(name)] = name
+		}
+		if slices.ContainsFunc(f, func(field string) bool { return names[field] == "" }) {
+			for _, each := range v {
+				f.prune(each, b)
+			}
+			return
+		}
+		for field, name := range names {
+			count := countJSON(v[name])
+			b.Fields += count
+			if !slices.Contains(f, field) {
+				b.FieldsBeyond += count
+				delete(v, name)
+			}
+		}
+	}
+}
+
+func countJSON(value any) (count int64) {
+	switch v := value.(type) {
+	case []any:
+		for _, each := range v {
+			count += countJSON(each)
+		}
+	case map[string]any:
+		for _, each := range v {
+			count += countJSON(each)
+		}
+	default:
+		return 1
+	}
+	return count
+}
+
+// snake returns REST's name of a field of GraphQL.
+func snake(name string) string {
+	var text strings.Builder
+	for _, letter := range name {
+		if unicode.IsUpper(letter) {
+			text.WriteByte('_')
+		}
+		text.WriteRune(unicode.ToLower(letter))
+	}
+	return text.String()
+}
+
+// OfMessage compares a message, whose resources are the outermost messages that could have all needed fields.
+func (f Fields) OfMessage(message proto.Message, packed bool) (b Beyond) {
+	pruned := proto.Clone(message)
+	names := InContract(f)
+	pruneMessage(pruned.ProtoReflect(), names, &b)
+	before, _ := proto.Marshal(message)
+	after, _ := proto.Marshal(pruned)
+	b.weigh(before, after, packed)
+	return b
+}
+
+func pruneMessage(m protoreflect.Message, names []string, b *Beyond) {
+	isResource := !slices.ContainsFunc(names, func(name string) bool { return m.Descriptor().Fields().ByName(protoreflect.Name(name)) == nil })
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case !isResource && field.IsList() && field.Message() != nil:
+			for i := range value.List().Len() {
+				pruneMessage(value.List().Get(i).Message(), names, b)
+			}
+		case isResource:
+			count := countField(field, value)
+			b.Fields += count
+			if !slices.Contains(names, string(field.Name())) {
+				b.FieldsBeyond += count
+				m.Clear(field)
+			}
+		}
+		return true
+	})
+}
+
+func countField(field protoreflect.FieldDescriptor, value protoreflect.Value) (count int64) {
+	switch {
+	case field.Message() == nil && field.IsList():
+		return int64(value.List().Len())
+	case field.Message() == nil || field.Message().ParentFile().Package() == "google.protobuf":
+		return 1
+	case field.IsList():
+		for i := range value.List().Len() {
+			count += countMessage(value.List().Get(i).Message())
+		}
+		return count
+	}
+	return countMessage(value.Message())
+}
+
+func countMessage(m protoreflect.Message) (count int64) {
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		count += countField(field, value)
+		return true
+	})
+	return count
+}
+
+// weigh notes by how many bytes the whole answer is larger than the needed one.
+func (b *Beyond) weigh(whole, needed []byte, packed bool) {
+	b.BytesBeyond = int64(len(whole) - len(needed))
+	b.PackedBeyond = b.BytesBeyond
+	if packed {
+		b.PackedBeyond = sent(whole) - sent(needed)
+	}
+}
+
+// sent is how many bytes of a body the shop sends to a client that accepts gzip.
+func sent(body []byte) int64 {
+	if len(body) < minPacked {
+		return int64(len(body))
+	}
+	var text bytes.Buffer
+	packer, _ := gzip.NewWriterLevel(&text, gzip.BestSpeed)
+	_, _ = packer.Write(body)
+	_ = packer.Close()
+	return int64(text.Len())
+}
