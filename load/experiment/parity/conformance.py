@@ -95,8 +95,6 @@ def run_suites(
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}"]
-        # No suite uses Schemathesis, whose plugin takes half a second to import.
-        arguments += ["-p", "no:schemathesis"]
         # What our clients log has the code that a call ended with, where their errors keep it to themselves.
         arguments += ["-o", "junit_family=xunit1", "-o", "junit_logging=log"]
         subprocess.run(  # noqa: S603 - our own tests
