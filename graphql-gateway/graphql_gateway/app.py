@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graphql_gateway.context import Context
-from graphql_gateway.cost import CostModel
+from graphql_gateway.cost import measure
 from graphql_gateway.loaders import BatchedReads, SingleReads
 from graphql_gateway.objects.entities import Reads
 from graphql_gateway.schema import PUBLIC, build_schema
@@ -44,4 +44,4 @@ def build_app(
             None if address is None else address.decode("latin-1"),
         )
 
-    return Endpoint(schema, context, incoming, CostModel, compresses=True, public=PUBLIC)
+    return Endpoint(schema, context, incoming, measure, compresses=True, public=PUBLIC)

@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 
 from graphql import OperationDefinitionNode
 
-from graphql_gateway.cost import MAX_COST, max_cost
+from graphql_gateway.cost import TARIFF
 from shop.contract.calls import Access, call_of
 from shop.contract.ports import Clients
-from shop.errors import NotFound, ResourceExhausted, Unauthenticated
+from shop.errors import NotFound, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
@@ -121,11 +121,7 @@ class Context(RequestContext, Generic[R]):
         begin(work_s(DEFAULT_S))
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        limit = max_cost(operation, is_partner=cost > MAX_COST and self._is_partner())
-        if cost > limit:
-            raise ResourceExhausted(
-                f"the operation has a cost of {cost}; the limit is {limit}; ask for fewer items (`first`) or fields"
-            )
+        TARIFF.require_affordable(cost, operation, self._is_partner)
 
     def _is_partner(self) -> bool:
         try:

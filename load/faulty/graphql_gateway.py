@@ -8,8 +8,8 @@ from strawberry.dataloader import DataLoader
 
 from faulty.access import CALLED, forget_owner, note
 from faulty.seeds import Fault, change_arguments, replace, seed_all
-from graphql_gateway.cost import max_cost
 from shop.platform.access.rules import Caller
+from shop.platform.graphql.cost import max_cost
 from shop.platform.graphql.documents import Documents, Prepared
 from shop.platform.telemetry.trace_context import trace_headers
 

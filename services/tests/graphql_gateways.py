@@ -18,7 +18,7 @@ from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
-from shop.platform.graphql.service import graphql_app
+from shop.platform.graphql.service import client_path, graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
@@ -140,16 +140,24 @@ async def gateway(
         yield GatewayClient(http, signer, shop, is_program=program is not None)
 
 
-@pytest.fixture(params=["gateway", pytest.param("service", marks=pytest.mark.ours)])
+@pytest.fixture(
+    params=["gateway", *(pytest.param(name, marks=pytest.mark.ours) for name in ("service", "service for clients"))]
+)
 async def server(
     request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
 ) -> AsyncIterator[GatewayClient]:
-    """What answers GraphQL over HTTP: the gateway, and a service, whose caller is another component."""
+    """What answers GraphQL over HTTP: the gateway, and a service, which other components and clients ask."""
     if request.param == "gateway":
         yield gateway
         return
     incoming = Incoming(Authenticator(None, trusts_inside=True), runtime)
-    async with serving(graphql_app(PRODUCT, gateway.shop.use_cases("product"), incoming)) as http:
+    app = graphql_app(PRODUCT, gateway.shop.use_cases("product"), incoming)
+
+    async def for_clients(scope: Any, receive: Any, send: Any) -> None:
+        path = client_path(PRODUCT.name) if scope["path"] == "/graphql" else scope["path"]
+        await app({**scope, "path": path}, receive, send)
+
+    async with serving(app if request.param == "service" else for_clients) as http:
         yield GatewayClient(http, gateway.signer, gateway.shop)
 
 

@@ -21,12 +21,11 @@ from shop.values.order import Order as ShopOrder
 from shop.values.order import OrderLine as ShopOrderLine
 from shop.values.payment import Payment as ShopPayment
 from shop.values.payment import PaymentStatus
+from shop.values.product import MAX_REVIEWS, ReviewedProduct
 from shop.values.product import Product as ShopProduct
 from shop.values.product import Review as ShopReview
-from shop.values.product import ReviewedProduct
 from shop.values.user import User as ShopUser
 
-MOST_REVIEWS = 20
 DEFAULT_REVIEWS = 3
 MOST_ORDERS = 50
 MOST_ORDERS_PER_PAGE = 100
@@ -132,9 +131,9 @@ class Product(Node):
             reviews_read=0 if first_reviews is None else reviews,
         )
 
-    @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
+    @field(description=f"The first reviews, by ascending id; `first` is 1 to {MAX_REVIEWS}.")
     def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
-        if checked_first(first, MOST_REVIEWS) <= self.reviews_read:
+        if checked_first(first, MAX_REVIEWS) <= self.reviews_read:
             return [Review.of(review) for review in self.first_reviews[:first]]
         return later(info.context.reads.reviews(self.number, first))
 
@@ -309,7 +308,7 @@ def reviews_asked(info: GatewayInfo, *path: str) -> int:
         path: GraphQL names of the fields from that one to the products.
     """
     lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, *path, "reviews")]
-    return max((first for first in lengths if isinstance(first, int) and 1 <= first <= MOST_REVIEWS), default=0)
+    return max((first for first in lengths if isinstance(first, int) and 1 <= first <= MAX_REVIEWS), default=0)
 
 
 def order_of(info: GatewayInfo, number: int) -> Order | None:

@@ -15,10 +15,11 @@ from test_costly_documents import HONEST, REPEATED, documents
 from test_limits import REFUSED
 
 from conforming import Conforming
-from graphql_gateway.cost import CostModel, max_cost
+from graphql_gateway.cost import measure
 from graphql_gateway.schema import build_schema
 from provision import golang
 from shop.errors import ResourceExhausted, ShopError
+from shop.platform.graphql.cost import max_cost
 from shop.platform.graphql.documents import parsed, validated
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.limits import MOST_TOKENS
@@ -52,7 +53,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 def verdict(text: str) -> str:
     """What the gateway in Python says of a document whose variables have no values."""
     try:
-        prepared = validated(SCHEMA, parsed(text), CostModel)
+        prepared = validated(SCHEMA, parsed(text), measure)
         assert prepared.cost is not None
         operation = prepared.operation(None)
         cost = prepared.cost.of(operation, {})

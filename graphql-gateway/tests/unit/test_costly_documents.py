@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 from hypothesis_graphql import from_schema, nodes
 
-from graphql_gateway.cost import CostModel
+from graphql_gateway.cost import measure
 from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
 from shop.platform.graphql.documents import parsed, validated
@@ -116,7 +116,7 @@ def end_of_part(pieces: list[str], begin: int) -> int:
 def refusal(text: str) -> str:
     """Does what the gateway does with a document before it runs; returns why it refuses it, empty if it does not."""
     try:
-        validated(SCHEMA, parsed(text), CostModel)
+        validated(SCHEMA, parsed(text), measure)
     except (ShopError, RequestError) as error:
         return str(error)
     return ""

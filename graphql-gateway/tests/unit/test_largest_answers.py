@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from graphql import GraphQLField, GraphQLObjectType, GraphQLSchema, get_introspection_query, get_named_type
 
-from graphql_gateway.cost import ITEMS, CostModel, max_cost
+from graphql_gateway.cost import TARIFF, measure
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from memory_shop import Data
 from shop.errors import ShopError
+from shop.platform.graphql.cost import max_cost
 from shop.platform.graphql.documents import parsed, validated
 from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.schema import core_schema
@@ -108,7 +109,7 @@ def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
 
 def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
     """Returns what a document costs, and how much it may cost."""
-    prepared = validated(schema, parsed(text), CostModel)
+    prepared = validated(schema, parsed(text), measure)
     assert prepared.cost is not None
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)
@@ -181,4 +182,4 @@ def test_every_list_without_first_has_a_length() -> None:
         for name, field in named.fields.items()
         if returns_list(field) and "first" not in field.args and not named.name.endswith("Connection")
     }
-    assert lists == set(ITEMS)
+    assert lists == set(TARIFF.items)

@@ -10,9 +10,9 @@ import pytest
 from graphql import get_introspection_query, parse
 
 from conforming import says
-from graphql_gateway import cost as cost_model
-from graphql_gateway.cost import CostModel
+from graphql_gateway.cost import measure
 from graphql_gateway.schema import build_schema
+from shop.platform.graphql import cost as cost_model
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.limits import MOST_CHARACTERS, MOST_PAIRS, MOST_TOKENS, Shape, check_shape, operations_of
 from shop.platform.graphql.schema import core_schema
@@ -23,7 +23,7 @@ DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql
 
 def cost(query: str, **variables: object) -> int:
     document = parse(query)
-    return CostModel(SCHEMA, document).of(operations_of(document)[0], variables)
+    return measure(SCHEMA, document).of(operations_of(document)[0], variables)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_variable_that_execution_refuses_has_no_cost(value: object) -> None:
 
 def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
     document = parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
-    model, (operation,) = CostModel(SCHEMA, document), operations_of(document)
+    model, (operation,) = measure(SCHEMA, document), operations_of(document)
 
     assert [model.of(operation, {"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
         50 + number * 2 for number in [*range(1, 101), 1]
@@ -133,7 +133,7 @@ def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time
 
     assert check_shape(document).depth == 2
     # On paper; execution resolves one.
-    assert CostModel(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
+    assert measure(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
 
 
 DEEP = """{ products { edges { node { reviews { author {

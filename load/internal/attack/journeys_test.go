@@ -24,6 +24,8 @@ import (
 // ways are all ways in which the journeys can be run.
 var ways = []way{
 	{target.GraphQL, target.Best},
+	{target.GraphQLServices, target.Best},
+	{target.GraphQLServices, target.Naive},
 	{target.REST, target.Best},
 	{target.REST, target.Naive},
 	{target.RESTServices, target.Best},
@@ -262,8 +264,14 @@ func TestShapeOfPlans(t *testing.T) {
 	single, pair := shape{1, 1, 1}, shape{2, 2, 1}
 	want := map[way]map[journey.Name]shape{
 		{target.GraphQL, target.Best}: {journey.Login: pair},
-		{target.REST, target.Best}:    {journey.Login: pair},
-		{target.REST, target.Naive}:   {journey.Login: pair}, // the gateway composes, whatever the plan
+		{target.GraphQLServices, target.Best}: {
+			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
+		},
+		{target.GraphQLServices, target.Naive}: {
+			journey.Login: pair, journey.Browse: {21, 21, 1}, journey.OrderHistory: {31, 31, 1}, journey.OrderStatus: pair,
+		},
+		{target.REST, target.Best}:  {journey.Login: pair},
+		{target.REST, target.Naive}: {journey.Login: pair}, // the gateway composes, whatever the plan
 		{target.RESTServices, target.Best}: {
 			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
 		},

@@ -5,34 +5,51 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
+	"path"
+	"slices"
 	"strings"
 )
 
 const folder = "documents"
 
-//go:embed documents/*.graphql
+//go:embed documents
 var files embed.FS
 
 // document is one persisted query: its text is registered before the load, then only its hash is sent.
 type document struct {
 	text string
 	hash string // SHA-256 of the text, hexadecimal
+	path string // of the endpoint that it goes to: the gateway's, or a service's
 }
 
-// documents holds the documents by their names.
+// documents holds the documents by their names; those of a service are in a folder that is called like it: "product/get_product".
 var documents = func() map[string]document {
-	entries, err := files.ReadDir(folder)
 	all := map[string]document{}
-	for _, entry := range entries {
-		var text []byte
-		if text, err = files.ReadFile(folder + "/" + entry.Name()); err != nil {
-			break
+	err := fs.WalkDir(files, folder, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
+		text, err := files.ReadFile(file)
 		sum := sha256.Sum256(text)
-		all[strings.TrimSuffix(entry.Name(), ".graphql")] = document{string(text), hex.EncodeToString(sum[:])}
-	}
+		name := strings.TrimSuffix(strings.TrimPrefix(file, folder+"/"), ".graphql")
+		all[name] = document{string(text), hex.EncodeToString(sum[:]), path.Join(endpoint, strings.TrimSuffix(path.Dir(name), "."))}
+		return err
+	})
 	if err != nil {
 		panic(fmt.Sprintf("graphql: %v", err)) // the files are part of the program
 	}
 	return all
 }()
+
+// OfServices returns the names of the documents that go to services, in order.
+func OfServices() []string {
+	var names []string
+	for name := range documents {
+		if strings.Contains(name, "/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,4 +1,4 @@
-// Package graphql is a client of the GraphQL gateway, which knows its documents by their hashes.
+// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL, which know its documents by their hashes.
 package graphql
 
 import (
@@ -89,7 +89,7 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 			return fmt.Errorf("registering the query %s: %w", name, err)
 		}
 		if response.Status >= 500 || response.Status == http.StatusNotFound {
-			return fmt.Errorf("registering the query %s: status %d from %s", name, response.Status, endpoint)
+			return fmt.Errorf("registering the query %s: status %d from %s", name, response.Status, document.path)
 		}
 	}
 	return nil
@@ -113,7 +113,7 @@ func ask[T any](ctx context.Context, c Client, d document, variables Variables, 
 	if err != nil {
 		return data, "", err
 	}
-	return decode[T](response)
+	return decode[T](d.path, response)
 }
 
 // post sends a request that names the document by its hash, if any is persisted; with text it carries the document too.
@@ -129,11 +129,11 @@ func (c Client) post(ctx context.Context, d document, variables Variables, withT
 	if err != nil {
 		return exchange.Response{}, outcome.Failed(outcome.Client, "variables: %w", err)
 	}
-	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodPost, Route: endpoint, Path: endpoint, Token: c.token, Body: body})
+	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodPost, Route: d.path, Path: d.path, Token: c.token, Body: body})
 }
 
 // decode reads an answer: errors come by their code also with status 200, and what cannot be read is a wrong answer.
-func decode[T any](response exchange.Response) (data T, code string, err error) {
+func decode[T any](path string, response exchange.Response) (data T, code string, err error) {
 	var e envelope[T]
 	unreadable := json.Unmarshal(response.Body, &e)
 	if unreadable == nil && len(e.Errors) > 0 {
@@ -144,16 +144,16 @@ func decode[T any](response exchange.Response) (data T, code string, err error) 
 		return data, code, outcome.Failed(outcome.OfCode(code), "GraphQL error %s: %s", code, first.Message)
 	}
 	if class := outcome.OfStatus(response.Status); class != outcome.OK {
-		return data, "", outcome.Failed(class, "POST %s: status %d", endpoint, response.Status)
+		return data, "", outcome.Failed(class, "POST %s: status %d", path, response.Status)
 	}
 	if unreadable != nil {
-		return data, "", outcome.Wrong("POST %s: the answer is not the JSON asked for: %w", endpoint, unreadable)
+		return data, "", outcome.Wrong("POST %s: the answer is not the JSON asked for: %w", path, unreadable)
 	}
 	if !response.JSON() {
-		return data, "", outcome.Wrong("POST %s: the answer is %q instead of JSON", endpoint, response.Type)
+		return data, "", outcome.Wrong("POST %s: the answer is %q instead of JSON", path, response.Type)
 	}
 	if e.Data == nil {
-		return data, "", outcome.Wrong("POST %s: the answer has neither data nor errors", endpoint)
+		return data, "", outcome.Wrong("POST %s: the answer has neither data nor errors", path)
 	}
 	return *e.Data, "", nil
 }

@@ -46,7 +46,7 @@ func (d Driver) serves(name Name) bool {
 		return d.Steps.Has(string(name))
 	case target.RESTTranscoded:
 		return byName[name].transcoded
-	case target.Thrift, target.ThriftJSON:
+	case target.Thrift, target.ThriftJSON, target.GraphQLServices:
 		return !byName[name].told
 	}
 	return true
@@ -61,6 +61,8 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 			names[i] = string(name)
 		}
 		return d.Steps.Prepare(ctx, names, open)
+	case target.GraphQLServices:
+		return graphql.Prepare(ctx, graphql.OfServices(), d.sends(), open)
 	case target.GraphQL:
 	default:
 		return nil
@@ -111,6 +113,8 @@ func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s
 		return transcoded.NewServices(x, token)
 	case target.GRPC:
 		s = rpc.NewServices(x, token, d.Plan == target.Streaming, fields...)
+	case target.GraphQLServices:
+		s = graphql.NewServices(x, token, d.sends())
 	case target.Thrift, target.ThriftJSON:
 		s = thriftrpc.NewServices(x, token, d.Protocol)
 	default:

@@ -22,17 +22,18 @@ type Protocol string
 
 // The protocols that there is a driver for.
 const (
-	GraphQL        Protocol = "graphql"         // documents to the GraphQL gateway
-	REST           Protocol = "rest"            // the REST gateway, which composes
-	RESTServices   Protocol = "rest-services"   // the services' own REST APIs; the client composes
-	RESTTranscoded Protocol = "rest-transcoded" // the services' gRPC APIs as JSON, by the edge
-	GRPC           Protocol = "grpc"            // the services' gRPC APIs; the client composes
-	Thrift         Protocol = "thrift"          // framed Thrift straight to the services; the client composes
-	ThriftJSON     Protocol = "thrift-json"     // Thrift's TJSON over HTTP; the client composes
-	Steps          Protocol = "steps"           // what a file of steps says, to endpoints of their own
+	GraphQL         Protocol = "graphql"          // documents to the GraphQL gateway
+	GraphQLServices Protocol = "graphql-services" // the services' own GraphQL APIs; the client composes
+	REST            Protocol = "rest"             // the REST gateway, which composes
+	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes
+	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs as JSON, by the edge
+	GRPC            Protocol = "grpc"             // the services' gRPC APIs; the client composes
+	Thrift          Protocol = "thrift"           // framed Thrift straight to the services; the client composes
+	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes
+	Steps           Protocol = "steps"            // what a file of steps says, to endpoints of their own
 )
 
-var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC, Thrift, ThriftJSON}
+var protocols = []Protocol{GraphQL, GraphQLServices, REST, RESTServices, RESTTranscoded, GRPC, Thrift, ThriftJSON}
 
 // Channel is who sends a journey.
 type Channel string

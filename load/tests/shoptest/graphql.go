@@ -14,7 +14,7 @@ import (
 )
 
 // rootField finds what a document asks for.
-var rootField = regexp.MustCompile(`^(?:query|mutation|subscription) [^{]*\{\s*(\w+)`)
+var rootField = regexp.MustCompile(`^(?:query|mutation|subscription) [^{]*\{\s*(?:answer: )?(\w+)`)
 
 var (
 	word      = regexp.MustCompile(`\w+`)
@@ -27,6 +27,10 @@ func GraphQLError(code, message string) map[string]any {
 }
 
 func (s *Shop) graphQL(seen Seen) object {
+	return s.resolved(seen, func(field string, variables object) object { return s.resolve(field, variables, subject(seen.Header)) })
+}
+
+func (s *Shop) resolved(seen Seen, resolve func(field string, variables object) object) object {
 	var body struct {
 		Query      string `json:"query"`
 		Variables  map[string]any
@@ -50,9 +54,82 @@ func (s *Shop) graphQL(seen Seen) object {
 	if strings.Contains(text, "!)") && body.Variables == nil {
 		return GraphQLError("INVALID_ARGUMENT", "a variable is missing")
 	}
-	answer := s.resolve(field[1], body.Variables, subject(seen.Header))
+	answer := resolve(field[1], body.Variables)
 	answer["data"] = keepNamed(answer["data"], word.FindAllString(arguments.ReplaceAllString(text, ""), -1))
 	return answer
+}
+
+// serviceGraphQL answers a document that goes to a service itself, by the names that it gives the fields: those of REST.
+func (s *Shop) serviceGraphQL(service string, seen Seen) object {
+	return s.resolved(seen, func(field string, variables object) object {
+		answer := s.answerOf(service+"."+field, variables)
+		if answer == nil {
+			return GraphQLError("INVALID_ARGUMENT", "unknown field "+field+" of "+service)
+		}
+		return object{"data": object{"answer": answer}}
+	})
+}
+
+func (s *Shop) answerOf(field string, variables object) any {
+	number := func(name string) int64 {
+		value, _ := variables[name].(float64)
+		return int64(value)
+	}
+	numbers := func(name string) (all []int64) {
+		for _, value := range variables[name].([]any) {
+			all = append(all, int64(value.(float64)))
+		}
+		return all
+	}
+	products := func(reviews bool) object {
+		ids := productsOf(fmt.Sprint(variables["category"]), shopdata.BrowsePage)
+		return object{"products": mapped(ids, func(id int64) object { return restProduct(id, reviews) })}
+	}
+	switch field {
+	case "product.productPage":
+		return products(false)
+	case "product.productPageWithReviews":
+		return products(true)
+	case "product.reviews":
+		return []object{{"reviews": restProduct(number("id"), true)["reviews"]}}
+	case "product.product":
+		return restProduct(number("id"), false)
+	case "product.products":
+		return mapped(numbers("ids"), func(id int64) object { return restProduct(id, false) })
+	case "product.document":
+		return asObject(documentOf(number("id")))
+	case "user.login":
+		user := userOf(fmt.Sprint(variables["email"]))
+		return object{"token": "fake-token-" + strconv.FormatInt(user, 10), "user": restUser(user)}
+	case "user.user":
+		return restUser(number("id"))
+	case "user.updateUser":
+		sent := variables["address"].(object)
+		user := restUser(number("id"))
+		user["address"] = object{
+			"recipient": sent["recipient"], "street": sent["street"], "city": sent["city"], "postal_code": sent["postalCode"],
+			"country_code": sent["countryCode"],
+		}
+		return user
+	case "order.ordersByUser":
+		ids := scale.OrdersOfRegular(number("userId"))
+		return object{"items": mapped(ids[:], func(order int64) object { return restOrder(order, number("userId"), linesOf(order), "") })}
+	case "order.order":
+		return restOrder(number("id"), 1, linesOf(number("id")), "")
+	case "order.checkout":
+		var lines [][2]int64
+		for _, line := range variables["lines"].([]any) {
+			lines = append(lines, [2]int64{int64(line.(object)["productId"].(float64)), int64(line.(object)["quantity"].(float64))})
+		}
+		order := restOrder(10000+s.orders.Add(1), number("userId"), lines, "")
+		order["status"] = "CONFIRMED"
+		return order
+	case "order.orderLines":
+		return mapped(page(number("afterLineId")), restBulkLine)
+	case "payment.paymentsByOrder":
+		return mapped(numbers("orderIds"), restPayment)
+	}
+	return nil
 }
 
 func (s *Shop) document(text, hash string) (string, object) {

@@ -248,6 +248,10 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveSubscription(w, r, request)
 		return
 	}
+	if service, ok := strings.CutPrefix(r.URL.Path, "/graphql/"); ok {
+		s.send(w, r, http.StatusOK, s.serviceGraphQL(service, request))
+		return
+	}
 	if isRPC(r) {
 		s.serveRPC(w, r, request.Body)
 		return

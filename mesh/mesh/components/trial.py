@@ -54,6 +54,12 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             f"selection=all: clients of {topology.name} speak {' and '.join(unable)}, which has neither sparse "
             "fieldsets nor field masks; valid with it: graphql, off."
         )
+    speaks = {topology.client_speaks(channel) for channel in topology.entry}
+    if switches.selection != "graphql" and "graphql-services" in speaks:
+        raise SwitchError(
+            f"selection={switches.selection}: clients of {topology.name} send services documents that ask for what the journeys show; "
+            "valid with it: graphql."
+        )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
             f"http=3: the clients of {topology.name} speak gRPC only, which always has HTTP/2; valid with it: 1, 2."

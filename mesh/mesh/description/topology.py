@@ -91,6 +91,7 @@ CALLS: Mapping[str, frozenset[str]] = {
 CLIENT_SPEAKS: Mapping[Protocol, str] = {
     Protocol.GRPC: "grpc",
     Protocol.REST: "rest-services",
+    Protocol.GRAPHQL: "graphql-services",
     Protocol.THRIFT: "thrift",
     Protocol.THRIFT_JSON: "thrift-json",
 }
@@ -469,6 +470,9 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
             elif callee == NOTIFICATION and caller in GATEWAYS and protocol is Protocol.REST:
                 valid = f"{Protocol.GRPC}, {Protocol.GRAPHQL}"
                 yield place, f"no gateway follows the streams of {callee} over {protocol}; valid: {valid}"
+            elif callee == NOTIFICATION and caller == CLIENT and protocol is Protocol.GRAPHQL:
+                valid = f"{Protocol.GRPC}, {Protocol.REST}"
+                yield place, f"{callee} has no subscriptions for clients over its own {protocol}; valid: {valid}"
             elif protocol not in SPEAKS.get(caller, frozenset(Protocol)):
                 valid = ", ".join(sorted(SPEAKS[caller]))
                 yield place, f"{caller} does not speak {protocol}; valid: {valid}"
@@ -491,3 +495,9 @@ def _mixture_problems(topology: Topology) -> Iterator[Problem]:
                 ["entry"],
                 f"{one} and {other} cannot both be entries: the edge could not tell requests below /v1 apart",
             )
+    if {"graphql-gateway", SERVICES_ENTRY} <= set(topology.entry.values()) and Protocol.GRAPHQL in spoken:
+        yield (
+            ["entry"],
+            f"graphql-gateway and {SERVICES_ENTRY} over {Protocol.GRAPHQL} cannot both be entries: the edge could not "
+            "tell requests below /graphql apart",
+        )

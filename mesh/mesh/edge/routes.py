@@ -87,6 +87,8 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/", CALLS)
         for service in SERVICES
     ],
+    # Where they take clients; at /graphql they take each other.
+    Protocol.GRAPHQL: [Route(service, Match.EXACTLY, f"/graphql/{service}", QUERIES) for service in SERVICES],
     Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}", CALLS) for service in SERVICES],
 }
 

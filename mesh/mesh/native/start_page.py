@@ -23,6 +23,7 @@ _KEEP_OF_THRIFT = r"""sed -n 's/.*"0":{"rec":{"1":{"str":"\([^"]*\)".*/\1/p'"""
 _PRODUCTS = (
     "{ products(first: 3) { edges { node { title price { amountMinor currency } reviews { rating title } } } } }"
 )
+_PRODUCTS_OF_SERVICE = "{ productPageWithReviews(pageSize: 3) { products { title stock reviews { rating title } } } }"
 _ORDERS = "{ me { name orders(first: 3) { edges { node { status total { amountMinor } lines { quantity } } } } } }"
 _LOGS_IN = f'mutation {{ login(input: {{email: "{DEMO_EMAIL}", password: "{DEMO_PASSWORD}"}}) {{ token }} }}'
 MAX_PARTS = 12
@@ -123,6 +124,8 @@ def _protocols(topology: Topology, url: str, trusted: Path | None) -> Iterator[t
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if "graphql" in speaks:
         yield "GraphQL", list(_over_graphql(f"{curl} {url}"))
+    if "graphql-services" in speaks:
+        yield "GraphQL of each service", list(_over_services_graphql(f"{curl} {url}"))
     if speaks & {"rest", "rest-services"}:
         yield "REST", list(_over_rest(f"{curl} {url}"))
     if "rest-transcoded" in speaks:
@@ -142,6 +145,19 @@ def _over_graphql(curl: str) -> Iterator[Request]:
     yield Request("Products with reviews", ask(_PRODUCTS))
     yield Request("Log in, and keep the token", f"TOKEN=$({ask(_LOGS_IN)} | {_KEEP})")
     yield Request("The customer's orders", ask(_ORDERS, _AS_CUSTOMER))
+
+
+def _over_services_graphql(curl: str) -> Iterator[Request]:
+    def ask(service: str, document: str, header: str = "") -> str:
+        body = shlex.quote(json.dumps({"query": document}))
+        return f"{curl}/graphql/{service} -H 'content-type: application/json'{header} -d {body}"
+
+    credentials = ", ".join(f"{name}: {json.dumps(value)}" for name, value in _LOGIN.items())
+    login = ask("user", f"mutation {{ login({credentials}) {{ token }} }}")
+    orders = "{ ordersByUser(userId: 1, pageSize: 3) { items { id status lines { productId quantity } } } }"
+    yield Request("Products with reviews", ask("product", _PRODUCTS_OF_SERVICE))
+    yield Request("Log in, and keep the token", f"TOKEN=$({login} | {_KEEP})")
+    yield Request("The customer's orders", ask("order", orders, _AS_CUSTOMER))
 
 
 def _over_rest(curl: str) -> Iterator[Request]:

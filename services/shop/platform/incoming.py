@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractContextManager, aclosing
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry.trace import Span, StatusCode
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
+"""What surrounds the work of a call; it is made of the call's headers."""
 
 
 class Request(ABC, Generic[T]):

@@ -6,7 +6,6 @@ import importlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
@@ -14,13 +13,9 @@ from shop.contract.calls import Service
 from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.rules import service_authenticator
 from shop.platform.config import ConfigError, ServiceConfig
-from shop.platform.incoming import Incoming
+from shop.platform.incoming import Around, Incoming
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
-
-if TYPE_CHECKING:
-    from shop.platform.grpc.handlers import Around
-
 
 _ADAPTERS = {
     "grpc": "shop.platform.grpc.server",
@@ -38,7 +33,8 @@ class Offer:
     Attributes:
         use_cases: Its use cases, without the owner rules of its calls.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
-        around: What surrounds the work of some calls over gRPC, by their names; None for nothing.
+        around: What surrounds the work of some calls over gRPC, and of clients over GraphQL, by their names; None for
+            nothing.
     """
 
     service: Service[object]
@@ -120,7 +116,7 @@ def _server(
         from shop.platform.graphql.graphiql import GraphiQL
         from shop.platform.graphql.service import graphql_app
 
-        app = GraphiQL(graphql_app(service, use_cases, incoming), config.graphiql)
+        app = GraphiQL(graphql_app(service, use_cases, incoming, offer.around), config.graphiql)
     return http_server(app, listen, config.drain_s)
 
 

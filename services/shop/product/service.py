@@ -36,6 +36,7 @@ from shop.values.order import MAX_LINES
 from shop.values.page import MAX_ROWS
 from shop.values.product import (
     LARGEST_PRICE_MINOR,
+    MAX_REVIEWS,
     Document,
     DocumentSection,
     Product,
@@ -53,7 +54,6 @@ P = TypeVar("P", bound=Product)
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
 REVIEWS = 3
-MOST_REVIEWS = 20
 MOST_PIECES = 1_000
 MOST_STOCK = 1_000_000_000
 """What can be set; the column holds far more, so that reserved pieces always fit in again."""
@@ -88,7 +88,7 @@ class ProductService:
         self, ids: Sequence[int], *, review_limit: int = 0
     ) -> list[ReviewedProduct]:
         wanted = identifiers(ids, "ids")
-        each = size(review_limit, "review_limit", default=REVIEWS, most=MOST_REVIEWS)
+        each = size(review_limit, "review_limit", default=REVIEWS, most=MAX_REVIEWS)
         return _in_order(wanted, await self._store.batch_get_with_reviews(wanted, each))
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
@@ -97,7 +97,7 @@ class ProductService:
     async def list_products_with_reviews(
         self, *, page_size: int = 0, page_token: str = "", category: str = "", review_limit: int = 0
     ) -> Page[ReviewedProduct]:
-        each = size(review_limit, "review_limit", default=REVIEWS, most=MOST_REVIEWS)
+        each = size(review_limit, "review_limit", default=REVIEWS, most=MAX_REVIEWS)
         read = partial(self._store.page_with_reviews, review_limit=each)
         return await self._page(read, page_size, page_token, category)
 
@@ -158,7 +158,7 @@ class ProductService:
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, list[Review]]:
         wanted = identifiers(product_ids, "product_ids")
-        each = size(limit, "limit", default=REVIEWS, most=MOST_REVIEWS)
+        each = size(limit, "limit", default=REVIEWS, most=MAX_REVIEWS)
         reviews: dict[int, list[Review]] = {product_id: [] for product_id in wanted}
         for review in await self._store.reviews(wanted, each):
             reviews[review.product_id].append(review)

@@ -12,6 +12,8 @@ from shop.money import Money
 
 LARGEST_PRICE_MINOR = 10**12
 """Most that one piece may cost: the largest checkout at such prices still has a total that fits 64 bits."""
+MAX_REVIEWS = 20
+"""Most reviews of a product in one answer."""
 MAX_SECTIONS, MAX_RECORDS = 260, 25
 """Sections of one technical document, and records of one section."""
 Title = Annotated[str, documented("Name shown to customers.")]

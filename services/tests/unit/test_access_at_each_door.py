@@ -24,6 +24,7 @@ from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.admission import PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK, split_address
 from shop.platform.error_codes import ERROR_TABLE
+from shop.platform.graphql.service import client_path
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.thrift.encoding import CALL, COMPACT, JSON, encoded, opened
 from shop.platform.thrift.over_http import path_of
@@ -75,12 +76,12 @@ def problem_of(answer: httpx.Response) -> Answer:
     return Answer(problem["code"], problem["detail"], int(answer.headers.get("retry-after", 0)))
 
 
-def over_graphql(address: str, product: str = f'"{TEA}"') -> Door:
+def over_graphql(address: str, product: str = f'"{TEA}"', path: str = "/graphql") -> Door:
     async def ask(what: str, headers: Headers) -> Answer:
         release = f'mutation {{ releaseReservation(reservationId: "{RESERVATION}") {{ id }} }}'
         query = f"{{ product(id: {product}) {{ id }} }}" if what == "read" else release
         async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False) as http:
-            answer = await http.post("/graphql", json={"query": query}, headers=headers)
+            answer = await http.post(path, json={"query": query}, headers=headers)
         (error,) = answer.json().get("errors", [None])
         if error is None:
             return Answer()
@@ -151,6 +152,7 @@ async def serving(keys: Any, runtime: Runtime = BARE, **settings: Any) -> AsyncI
         at = await stack.enter_async_context(gateways) | await stack.enter_async_context(of_service)
         doors = {
             "graphql": over_graphql(at["graphql"], "1"),
+            "graphql_clients": over_graphql(at["graphql"], "1", client_path("product")),
             "graphql-gateway": over_graphql(at["graphql-gateway"]),
             "grpc": over_grpc(at["grpc"]),
             "rest": over_rest(at["rest"]),
@@ -199,7 +201,7 @@ class TestWhereCallersHaveIdentities:
 
     async def test_the_edge_is_outside(self, of_service: Door, name: str) -> None:
         assert (await of_service("release", [FROM_EDGE])).code == "PERMISSION_DENIED"
-        # GraphQL of a service is for its callers inside only.
+        # This GraphQL of a service is for its callers inside only.
         assert (await of_service("read", [FROM_EDGE])).code == ("PERMISSION_DENIED" if name == "graphql" else "")
 
     @pytest.mark.parametrize("what", ["read", "release"])
@@ -257,7 +259,7 @@ async def overloaded(keys: Any) -> AsyncIterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize("name", [*GATEWAYS, "grpc", "rest", "thrift_json"])
+@pytest.mark.parametrize("name", [*GATEWAYS, "graphql_clients", "grpc", "rest", "thrift_json"])
 async def test_a_process_that_does_not_keep_up_refuses_what_is_new(overloaded: Served, name: str) -> None:
     ask, outside = overloaded[0][name], (EDGE_MARK, "1")
     refused = await ask("read", [outside])

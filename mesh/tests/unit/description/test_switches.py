@@ -384,3 +384,8 @@ def test_clients_without_masks_cannot_select(name: str, spoken: str) -> None:
         require_fit(topology, as_it_runs(topology, parse_switches(selection="all")))
     require_fit(topology, as_it_runs(topology, parse_switches(selection="off")))
     require_fit(load_topology("hybrid"), parse_switches(selection="all"))
+
+
+def test_documents_for_services_ask_for_what_is_shown() -> None:
+    with pytest.raises(SwitchError, match=r"selection=off: clients of graphql-direct .*; valid with it: graphql\."):
+        require_fit(load_topology("graphql-direct"), parse_switches(selection="off"))

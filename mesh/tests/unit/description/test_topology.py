@@ -177,7 +177,12 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         (
             replaced("partner: graphql-gateway", "partner: services")
             + "  client: {product: graphql, order: graphql, user: graphql, payment: graphql}\n",
-            "client does not speak graphql; valid: grpc, rest",
+            "graphql-gateway and services over graphql cannot both be entries",
+        ),
+        (
+            replaced("partner: graphql-gateway", "partner: services")
+            + "  client: {product: grpc, order: grpc, user: grpc, payment: grpc, notification: graphql}\n",
+            "notification has no subscriptions for clients over its own graphql; valid: grpc, rest",
         ),
         (
             replaced("partner: graphql-gateway", "partner: services")

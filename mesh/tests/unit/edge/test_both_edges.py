@@ -172,6 +172,7 @@ KNOWN = (
     *("/v1/users", "/v1/users/7/orders", "/v1/sessions", "/v1/orders", "/v1/orders/17:cancel", "/v1/order-lines"),
     *("/v1/payments", "/shop.user.v1.UserService/Login", "/shop.order.v1.OrderService/", "/shop.order.v1.OrderService"),
     *("/shop.product.v1.ProductService/GetProduct", "/shop.payment.v1.PaymentService/Void"),
+    *("/graphql/product", "/graphql/order", "/graphql/user", "/graphql/payment"),
     *("/thrift/product", "/thrift/order", "/thrift/user", "/thrift/payment"),
 )
 PIECES = st.sampled_from(

@@ -8,7 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// The cost of an operation is how many fields its answer can have: graphql_gateway/cost.py, of the gateway in Python, has the
+// The cost of an operation is how many fields its answer can have: shop/platform/graphql/cost.py, of the shop in Python, has the
 // rules and the reasons.
 const (
 	maxCost             = 12_000

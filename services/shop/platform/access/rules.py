@@ -193,7 +193,11 @@ class Authenticator:
         """
         if not self.is_outside(origin) and self._trusts_inside:
             _CALLER.set(_INTERNAL)
-            return
+        else:
+            self.admit_client(access, authorization)
+
+    def admit_client(self, access: Access, authorization: str | None) -> None:
+        """Admits a call as one from outside, wherever it comes from; otherwise as `admit`."""
         _CALLER.set(_ANONYMOUS)
         if access is Access.EVERYBODY:
             return

@@ -1,5 +1,7 @@
 """A GraphQL schema over HTTP, as an ASGI application: `/graphql`, and `/graphql/stream` for subscriptions.
 
+A service has a second endpoint, `/graphql/<service>`, for clients (`shop.platform.graphql.service`).
+
 Strawberry's own view has no place for persisted queries, nor for the statuses of application/graphql-response+json,
 so that nearly all of it would be overridden; what is done here ends where Strawberry's `Schema.execute` begins.
 """
@@ -54,6 +56,7 @@ class Endpoint:
         measure: Works out the cost of a document; None where costs are not limited.
         compresses: Whether large answers are compressed for clients that accept gzip.
         public: What everyone may see, as in `shop.platform.graphql.documents.is_public`.
+        route: Path of queries and mutations.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Endpoint:
         *,
         compresses: bool = False,
         public: Set[str] = frozenset(),
+        route: str = ROUTE,
     ) -> None:
         self._schema = schema
         self._context = context
@@ -72,7 +76,7 @@ class Endpoint:
         self._documents = Documents(core_schema(schema), measure, public=public)
         self._compresses = compresses
         self._sockets = streams.Sockets(schema, context, self._prepare, incoming)
-        self._works = {ROUTE: self._graphql, streams.ROUTE: self._stream}
+        self._works = {route: self._graphql, streams.ROUTE: self._stream}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
@@ -164,13 +168,14 @@ class _GraphQLHttpRequest(HttpRequest):
         is_read: Whether all of it has arrived, so that what is late is its execution.
     """
 
-    __slots__ = ("_media_type", "_work", "is_read")
+    __slots__ = ("_media_type", "_queries", "_work", "is_read")
 
     def __init__(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
         super().__init__(scope, receive, send, dict(scope["headers"]))
         self._work = work
         self.is_read = False
-        is_new = scope["path"] == ROUTE and _RESPONSE_JSON in self.headers.get(b"accept", b"")
+        self._queries = work is not _nothing and scope["path"] != streams.ROUTE
+        is_new = self._queries and _RESPONSE_JSON in self.headers.get(b"accept", b"")
         self._media_type = _RESPONSE_JSON if is_new else _JSON
 
     @property
@@ -180,7 +185,7 @@ class _GraphQLHttpRequest(HttpRequest):
     @property
     def caching(self) -> Headers:
         """What caches may do with an answer that is not the same for everyone."""
-        return PERSONAL_QUERY if self.method == "GET" and self.scope["path"] == ROUTE else (NO_STORE,)
+        return PERSONAL_QUERY if self.method == "GET" and self._queries else (NO_STORE,)
 
     async def work(self) -> None:
         try:
@@ -198,7 +203,7 @@ class _GraphQLHttpRequest(HttpRequest):
     async def respond(self, status: int, body: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)) -> None:
         """Sends an answer."""
         # Of application/json, clients expect 200 for any GraphQL request.
-        if self._media_type == _JSON and self.scope["path"] == ROUTE:
+        if self._media_type == _JSON and self._queries:
             status = 200
         await respond(self.send, status, body, self._media_type, headers, caching)
 

@@ -8,8 +8,8 @@
 - aliases: in the document, fragments once.
 - digits: of one number in the document; Python itself refuses to read numbers of thousands of digits.
 
-The GraphQL gateway, which anybody can reach, counts the cost of a document too: see `graphql_gateway.cost`. What an
-execution may do is in `shop.platform.graphql.execution`.
+Where clients come in, the cost of a document counts too: see `shop.platform.graphql.cost`. What an execution may do is
+in `shop.platform.graphql.execution`.
 
 Fragments are measured once however often they are spread, so measuring takes time linear in the document.
 """

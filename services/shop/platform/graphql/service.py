@@ -1,4 +1,9 @@
-"""A service's use cases over GraphQL, by the table of calls: for gateways and other services, never from outside.
+"""A service's use cases over GraphQL, by the table of calls, at two endpoints.
+
+- `/graphql` is for gateways and other services. Calls from outside are refused.
+- `/graphql/<service>` is for clients, and for routers that pass on their tokens. Every call counts as one from outside,
+  wherever it comes from: the table of calls says whom it admits, and documents have the cost limits of the GraphQL
+  gateway. There are no subscriptions.
 
 A read is a field of `Query`, a change one of `Mutation`, and what lasts one of `Subscription`. Names are those of
 `shop.contract.graphql`; types follow from the port and its value types.
@@ -7,7 +12,7 @@ A read is a field of `Query`, a change one of `Mutation`, and what lasts one of 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from datetime import datetime
 from enum import EnumType
 from functools import cache
@@ -18,50 +23,166 @@ from typing import Annotated, Generic, TypeAlias, TypeVar, cast, get_args, get_o
 
 import msgspec
 import strawberry
+from graphql import DocumentNode, GraphQLSchema, OperationDefinitionNode
+from starlette.types import ASGIApp, Receive, Scope, Send
 from strawberry.tools import create_type
 from strawberry.types.field import StrawberryField
 
-from shop.contract.calls import Access, Service
+from shop.contract.calls import Access, Call, Service
 from shop.contract.graphql import ROWS_A_PAGE, group_name, operation_of, root_field
 from shop.contract.methods import EXPECTED, Kind, PortMethod, bare, is_optional, is_struct, list_of, methods_of
 from shop.contract.methods import Parameter as ParameterOfCall
+from shop.errors import Unauthenticated
 from shop.fields import Instant as WholeSeconds
-from shop.platform.graphql.endpoint import Endpoint
+from shop.platform.access.rules import Authenticator
+from shop.platform.config import EDGE_MARK
+from shop.platform.graphql.cost import CostModel, Tariff
+from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.scalars import Instant, Long, Moment
 from shop.platform.graphql.schema import RequestContext, Schema
-from shop.platform.incoming import Incoming
+from shop.platform.incoming import Around, Incoming
+from shop.values.notification import KEPT
+from shop.values.order import MAX_LINES
 from shop.values.page import MAX_ROWS, Page
+from shop.values.product import MAX_RECORDS, MAX_REVIEWS, MAX_SECTIONS
 
 Given: TypeAlias = Mapping[str, object]
 """The arguments of a field, by name."""
 P = TypeVar("P")
+DEFAULT_ITEMS, DEFAULT_ORDERS, DEFAULT_ROWS = 20, 10, 1_000
+"""Items of a page, orders of one, and rows of a listing without pages, whose length is not given."""
+
+_MARK = EDGE_MARK.encode()
+
+_ADMITTED = nullcontext()
 
 
 class ServiceContext(RequestContext, Generic[P]):
-    """One request to a service."""
+    """One request of another part of the shop, which is admitted as a whole."""
 
     __slots__ = ("service",)
 
     def __init__(self, service: P) -> None:
         self.service = service
 
+    def admit(self, _row: Call[..., object], /) -> AbstractContextManager[None]:
+        """Admits the caller to a call, and returns what surrounds its work.
+
+        Raises:
+            Unauthenticated: There is no token, or it is not valid.
+            PermissionDenied: The call admits other callers.
+        """
+        return _ADMITTED
+
+
+class ClientContext(ServiceContext[P]):
+    """One request of a client, each of whose calls is admitted by its row.
+
+    Args:
+        around: What surrounds the work of some calls, by their names.
+        authorization: The Authorization header; None if there is none.
+        address: The client's address, as the edge gives it; None without an edge.
+    """
+
+    __slots__ = ("_address", "_around", "_authenticator", "_authorization")
+
+    def __init__(
+        self,
+        service: P,
+        authenticator: Authenticator,
+        around: Mapping[str, Around],
+        authorization: str | None,
+        address: str | None,
+    ) -> None:
+        super().__init__(service)
+        self._authenticator = authenticator
+        self._around = around
+        self._authorization = authorization
+        self._address = address
+
+    def admit(self, row: Call[..., object], /) -> AbstractContextManager[None]:
+        self._authenticator.admit_client(row.access, self._authorization)
+        around = self._around.get(row.name)
+        if around is None:
+            return _ADMITTED
+        return around({} if self._address is None else {EDGE_MARK: self._address})
+
+    def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
+        TARIFF.require_affordable(cost, operation, self._is_partner)
+
+    def _is_partner(self) -> bool:
+        try:
+            return self._authenticator.authenticate(self._authorization).is_privileged
+        except Unauthenticated:
+            return False
+
 
 ServiceInfo: TypeAlias = "strawberry.Info[ServiceContext[object], None]"
 
 
-def graphql_app(service: Service[P], use_cases: P, incoming: Incoming) -> Endpoint:
+TARIFF = Tariff(
+    bounds=("ids", "orderIds", "productIds", "pageSize", "limit"),
+    pages="Page",
+    items={
+        ("Document", "sections"): MAX_SECTIONS,
+        ("DocumentSection", "records"): MAX_RECORDS,
+        ("Order", "lines"): MAX_LINES,
+        ("ProductReviews", "reviews"): MAX_REVIEWS,
+        ("Query", "notifications"): KEPT,
+        ("Query", "orderLines"): DEFAULT_ROWS,
+        ("Query", "ordersByUser"): DEFAULT_ORDERS,
+        ("Query", "productPage"): DEFAULT_ITEMS,
+        ("Query", "productPageWithReviews"): DEFAULT_ITEMS,
+        ("Query", "productRows"): DEFAULT_ROWS,
+        ("Query", "userPage"): DEFAULT_ITEMS,
+        ("Reservation", "lines"): MAX_LINES,
+        ("ReviewedProduct", "reviews"): MAX_REVIEWS,
+    },
+)
+
+
+def client_path(service: str) -> str:
+    """Returns the path at which a service takes clients' documents."""
+    return f"{ROUTE}/{service}"
+
+
+def graphql_app(
+    service: Service[P], use_cases: P, incoming: Incoming, around: Mapping[str, Around] | None = None
+) -> ASGIApp:
     """Returns a service's GraphQL application.
 
     Args:
-        incoming: Answers requests, and refuses what comes through the edge, which leads clients to the gateway only.
+        use_cases: The use cases, with the owner rules of their calls.
+        around: What surrounds the work of some of the clients' calls, by their names.
     """
-    authenticator = incoming.authenticator
+    authenticator, schema, path = incoming.authenticator, schema_of(service), client_path(service.name)
 
-    def context(headers: dict[bytes, bytes]) -> ServiceContext[P]:
+    def of_part(headers: dict[bytes, bytes]) -> ServiceContext[P]:
         authenticator.admit(Access.INTERNAL, None, authenticator.origin_of(headers))
         return ServiceContext(use_cases)
 
-    return Endpoint(schema_of(service), context, incoming)
+    def of_client(headers: dict[bytes, bytes]) -> ClientContext[P]:
+        authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers who must have an identity
+        token, address = headers.get(b"authorization"), headers.get(_MARK)
+        return ClientContext(use_cases, authenticator, around or {}, _text(token), _text(address))
+
+    # Each has its own store of documents, so that clients cannot drive out those of gateways.
+    parts = Endpoint(schema, of_part, incoming)
+    clients = Endpoint(schema, of_client, incoming, _measure, compresses=True, route=path)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        is_client = scope["type"] == "http" and scope["path"] == path
+        await (clients if is_client else parts)(scope, receive, send)
+
+    return app
+
+
+def _text(header: bytes | None) -> str | None:
+    return None if header is None else header.decode("latin-1")
+
+
+def _measure(schema: GraphQLSchema, document: DocumentNode) -> CostModel:
+    return CostModel(schema, document, TARIFF)
 
 
 @cache
@@ -137,7 +258,8 @@ class _Resolver:
         return method(*[read(given) for read in self._placed], **named)
 
     async def run(self, info: ServiceInfo, given: Given) -> object:
-        value = await cast("Awaitable[object]", self._begin(info, given))
+        with info.context.admit(self._method.contract):
+            value = await cast("Awaitable[object]", self._begin(info, given))
         return True if self._method.answer is type(None) else self._method.answer_of(value)
 
     async def rows(self, info: ServiceInfo, given: Given) -> list[object]:
@@ -145,9 +267,10 @@ class _Resolver:
         limit = cast(int, given["limit"])
         if limit <= MAX_ROWS:
             given = {**given, "limit": min(limit, ROWS_A_PAGE)}
-        # Closed even when the caller's time runs out in the middle: it holds a database connection.
-        async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
-            return [row async for chunk in chunks for row in chunk]
+        with info.context.admit(self._method.contract):
+            # Closed even when the caller's time runs out in the middle: it holds a database connection.
+            async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
+                return [row async for chunk in chunks for row in chunk]
 
     async def follow(self, info: ServiceInfo, given: Given) -> AsyncGenerator[object]:
         async with aclosing(cast("AsyncGenerator[object]", self._begin(info, given))) as events:

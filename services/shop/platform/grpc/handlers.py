@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, aclosing
+from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import grpc
@@ -22,7 +22,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.deadline import lift
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.grpc.status import STATUS, code_of, status_of, traced_method
-from shop.platform.incoming import Incoming, Request
+from shop.platform.incoming import Around, Incoming, Request
 from shop.platform.read_mask import answering
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
@@ -37,8 +37,6 @@ Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
 Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"]
 """Makes the methods of a service by their names; the argument answers calls."""
-Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""What surrounds the work of a call; it is made of the call's metadata."""
 
 READ_LIMIT_S = 20.0
 """How long a client may take to make room for the next message of a stream, in seconds."""

@@ -31,7 +31,7 @@ from shop.platform import page_token
 from shop.platform.access.jwt import Principal, TokenSigner
 
 from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, normalized, resource_of
-from .over_graphql import graphql_attempts, hidden_fields, post
+from .over_graphql import graphql_attempts, hidden_fields, post, service_attempts
 from .over_grpc import grpc_attempts, transcoder_attempts
 from .over_rest import gateway_documents, rest_attempts, service_documents
 from .over_thrift import framed_attempts, http_attempts
@@ -149,6 +149,8 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
         yield from rest_attempts(http, service_documents())
     if Protocol.GRPC in exposed:
         yield from grpc_attempts(channel)
+    if Protocol.GRAPHQL in exposed:
+        yield from service_attempts(http)
     if Protocol.THRIFT in exposed:
         yield from framed_attempts(lambda service: ports.reached(entrance_name(service))[0])
     if Protocol.THRIFT_JSON in exposed:

@@ -1,0 +1,261 @@
+"""The cost of a document: how many fields its answer can have.
+
+A field costs 1. A field of Query, Mutation or Subscription makes a call and costs more. The tariff may price others.
+A list multiplies the cost of its items' selection by the most items that it can have: what an argument such as
+`first` says, or the schema's tariff. So `{ products(first: 20) { edges { node { title } } } }` costs
+50 + 20 * 3 = 110. Introspection is counted by the same rule, with as many items as the schema has.
+
+Such an argument may be a variable, so the cost is known per document and values of the variables that it depends on.
+These are coerced by graphql-core, as execution does, so that both see the same number.
+
+No answer has more fields than its document costs; `shop.platform.graphql.execution` stops an answer that would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    GraphQLField,
+    GraphQLInterfaceType,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLSchema,
+    InlineFragmentNode,
+    ListValueNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    Undefined,
+    ValueNode,
+    VariableDefinitionNode,
+    VariableNode,
+    VariableValues,
+    get_argument_values,
+    get_named_type,
+    get_variable_values,
+    type_from_ast,
+)
+
+from shop.errors import ResourceExhausted
+from shop.platform.graphql.error_format import RequestError
+from shop.platform.graphql.execution import returns_list
+from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
+
+MAX_COST = 12_000
+"""A field takes about 10 µs of CPU. The journey `order_history` asks for 10 orders, which costs 11,211 as each may have
+100 lines; the query by which GraphiQL asks for the whole schema costs 8,319."""
+MAX_COST_OF_PARTNERS = 16_000
+"""The journey `bulk_lines` asks for 1,000 order lines, which costs 15,050."""
+MAX_COST_OF_DOCUMENT = 53_000
+"""For requests that ask for one technical document and nothing else: the journey `document` costs 52,572."""
+COST_OF_CALL = 50
+FIELDS_OF_TYPE = 2
+"""On average; a type has less than one of everything else that introspection lists."""
+FIELDS_OF_LARGEST_TYPE = 11
+MAX_WRAPS = 3
+"""A type that is written `[X!]!` wraps X three times; GraphiQL asks for nine."""
+
+_MAX_KNOWN = 64
+_NAMING_A_TYPE = (
+    ("Query", "__type"),
+    ("__Schema", "queryType"),
+    ("__Schema", "mutationType"),
+    ("__Schema", "subscriptionType"),
+)
+Place = tuple[str, str]
+"""A type and one of its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tariff:
+    """What the fields of a schema cost.
+
+    Attributes:
+        bounds: Arguments that say how many items a list has: a number, or a list with a value for each item.
+        pages: What the names of types end in whose lists their own field has bounded already.
+        items: The most items of each list without such an argument, or without a value of it.
+        dear: What fields cost where it is more than 1, or other than what a call costs.
+    """
+
+    bounds: tuple[str, ...]
+    pages: str
+    items: Mapping[Place, int]
+    dear: Mapping[Place, int] = field(default_factory=dict)
+
+    def require_affordable(self, cost: int, operation: OperationDefinitionNode, is_partner: Callable[[], bool]) -> None:
+        """Checks the cost of an operation.
+
+        Args:
+            is_partner: Whether a partner asks; called only where it matters.
+
+        Raises:
+            ResourceExhausted: The cost is above the caller's limit.
+        """
+        limit = max_cost(operation, is_partner=cost > MAX_COST and is_partner())
+        if cost > limit:
+            bounds = ", ".join(f"`{name}`" for name in self.bounds)
+            raise ResourceExhausted(
+                f"the operation has a cost of {cost}; the limit is {limit}; ask for fewer items ({bounds}) or fields"
+            )
+
+
+def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
+    """Returns the most that an operation may cost."""
+    if all(isinstance(one, FieldNode) and one.name.value == "document" for one in operation.selection_set.selections):
+        return MAX_COST_OF_DOCUMENT
+    return MAX_COST_OF_PARTNERS if is_partner else MAX_COST
+
+
+class CostModel:
+    """The cost of one validated document, as far as its variables leave it open."""
+
+    __slots__ = ("_document", "_known", "_schema", "_tariff", "_variables")
+
+    def __init__(self, schema: GraphQLSchema, document: DocumentNode, tariff: Tariff) -> None:
+        self._schema = schema
+        self._tariff = tariff
+        self._document = document
+        self._known: dict[tuple[object, ...], int] = {}
+        names: set[str] = set()
+        for definition in (*operations_of(document), *fragments_of(document).values()):
+            _find_variables(definition.selection_set, tariff.bounds, names)
+        self._variables = {
+            name_of(operation): {
+                variable.variable.name.value: variable
+                for variable in operation.variable_definitions or ()
+                if variable.variable.name.value in names
+            }
+            for operation in operations_of(document)
+        }
+
+    def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
+        """Returns the cost of an operation with these values of the variables.
+
+        Raises:
+            RequestError: A variable that the cost depends on is missing, or of the wrong type.
+        """
+        name = name_of(operation)
+        variables = self._variables[name]
+        key = (name, *[_size(values.get(variable, Undefined)) for variable in variables])
+        try:
+            cost = self._known.get(key)
+        except TypeError:  # an object, which bounds no list
+            cost = None
+        if cost is None:
+            cost = self._measure(operation, self._coerce(variables, values))
+            if len(self._known) < _MAX_KNOWN:
+                self._known[key] = cost
+        return cost
+
+    def _coerce(self, variables: Mapping[str, VariableDefinitionNode], values: Mapping[str, object]) -> VariableValues:
+        coerced = get_variable_values(self._schema, variables.values(), dict(values), hide_suggestions=True)
+        if isinstance(coerced, list):
+            raise RequestError(coerced)
+        return coerced
+
+    def _measure(self, operation: OperationDefinitionNode, values: VariableValues) -> int:
+        walk = _CostCounter(self._schema, self._document, values, self._tariff)
+        return walk.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
+
+
+class _CostCounter:
+    def __init__(self, schema: GraphQLSchema, document: DocumentNode, values: VariableValues, tariff: Tariff) -> None:
+        self._schema = schema
+        self._tariff = tariff
+        self._fragments = fragments_of(document)
+        self._values = values
+        self._costs: dict[tuple[str, int], int] = {}
+        self._wraps = 0
+        self._roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
+        self._introspected = {
+            ("__Schema", "types"): len(schema.type_map),
+            ("__Type", "fields"): FIELDS_OF_TYPE,
+            # These name one type, which may be the largest.
+            **dict.fromkeys(_NAMING_A_TYPE, FIELDS_OF_LARGEST_TYPE // FIELDS_OF_TYPE + 1),
+        }
+
+    def cost(self, selection_set: SelectionSetNode, parent: GraphQLNamedType | None) -> int:
+        total = 0
+        for selection in selection_set.selections:
+            if isinstance(selection, FieldNode):
+                total += self._field(selection, parent)
+            elif isinstance(selection, FragmentSpreadNode):
+                total += self._fragment(selection.name.value)
+            elif isinstance(selection, InlineFragmentNode):
+                condition = selection.type_condition
+                total += self.cost(
+                    selection.selection_set, type_from_ast(self._schema, condition) if condition else parent
+                )
+        return total
+
+    def _fragment(self, name: str) -> int:
+        key = (name, self._wraps)
+        if key not in self._costs:
+            fragment = self._fragments[name]
+            self._costs[key] = self.cost(fragment.selection_set, type_from_ast(self._schema, fragment.type_condition))
+        return self._costs[key]
+
+    def _field(self, node: FieldNode, parent: GraphQLNamedType | None) -> int:
+        if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
+            return 1
+        name = node.name.value
+        definition = self._schema.get_field(parent, name)
+        if definition is None:
+            return 1
+        is_call = parent in self._roots and not name.startswith("__")
+        own = self._tariff.dear.get((parent.name, name), COST_OF_CALL if is_call else 1)
+        if node.selection_set is None:
+            return own
+        items, wraps = self._items(node, parent, definition), self._wraps
+        self._wraps = min(wraps + 1, MAX_WRAPS) if name == "ofType" else 0
+        inside = self.cost(node.selection_set, get_named_type(definition.type))
+        self._wraps = wraps
+        return own + items * inside
+
+    def _items(self, node: FieldNode, parent: GraphQLNamedType, definition: GraphQLField) -> int:
+        place = (parent.name, node.name.value)
+        bound = next((name for name in self._tariff.bounds if name in definition.args), None)
+        if bound is None:
+            if place == ("__Type", "ofType"):
+                return int(self._wraps < MAX_WRAPS)
+            if "__" in (parent.name[:2], node.name.value[:2]):
+                return self._introspected.get(place, 1)
+            # The items of a page were multiplied by the argument of the page already.
+            is_bounded = parent.name.endswith(self._tariff.pages) or not returns_list(definition)
+            return 1 if is_bounded else self._tariff.items[place]
+        only_bound = GraphQLField(definition.type, args={bound: definition.args[bound]})
+        try:
+            items = get_argument_values(only_bound, node, self._values)[bound]
+        except GraphQLError:  # null, which execution refuses too, before it resolves the field
+            return 1
+        count = len(items) if isinstance(items, list) else items
+        return max(count or self._tariff.items.get(place, 1), 1)
+
+
+def _size(value: object) -> object:
+    """Returns what of a variable's value the cost depends on."""
+    return ("items", len(value)) if isinstance(value, list) else value
+
+
+def _find_variables(selection_set: SelectionSetNode, bounds: tuple[str, ...], names: set[str]) -> None:
+    for selection in selection_set.selections:
+        if isinstance(selection, FieldNode):
+            for argument in selection.arguments or ():
+                if argument.name.value in bounds:
+                    names.update(_variables_in(argument.value))
+        inner = inner_of(selection)
+        if inner is not None:
+            _find_variables(inner, bounds, names)
+
+
+def _variables_in(value: ValueNode) -> Iterator[str]:
+    if isinstance(value, VariableNode):
+        yield value.name.value
+    elif isinstance(value, ListValueNode):
+        for each in value.values:
+            yield from _variables_in(each)
