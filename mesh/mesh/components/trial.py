@@ -57,8 +57,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if switches.selection != "graphql" and "graphql-services" in speaks:
         raise SwitchError(
-            f"selection={switches.selection}: clients of {topology.name} send services documents that ask for what the journeys show; "
-            "valid with it: graphql."
+            f"selection={switches.selection}: clients of {topology.name} send services documents that ask for what the "
+            "journeys show; valid with it: graphql."
         )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
