@@ -17,6 +17,7 @@ from hops.analysis.in_use import in_use_of
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.meetings import meetings_of, queues_of
 from hops.analysis.observer import observer_effect_of
+from hops.analysis.over_fetching import over_fetching_of
 from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
 from hops.elements.compared import EDGE, TARGET
@@ -146,11 +147,17 @@ def summarise(
         comparisons=comparisons,
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
-    return cast("Summary", {**summary, **_where_known(run, rows, comparisons, failing_gates(gates)), **figures})
+    return cast(
+        "Summary", {**summary, **_where_known(run, rows, topologies, comparisons, failing_gates(gates)), **figures}
+    )
 
 
 def _where_known(
-    run: RunFiles, rows: Mapping[str, pl.DataFrame], comparisons: list[Comparison], failing: Sequence[str]
+    run: RunFiles,
+    rows: Mapping[str, pl.DataFrame],
+    topologies: Mapping[str, TopologySummary],
+    comparisons: list[Comparison],
+    failing: Sequence[str],
 ) -> dict[str, Any]:
     """What a summary has of some runs only; the same names as in `Summary`."""
     every = {
@@ -164,6 +171,7 @@ def _where_known(
         **_at_the_same_time(run, rows),
         "precision": precision_of(run, comparisons),
         "network": _network(run.manifest),
+        "over_fetching": over_fetching_of(run, topologies),
         "resources_from": run.resources_from,
     }
     return {name: value for name, value in every.items() if value or name == "meetings"}

@@ -16,6 +16,7 @@ from hops.conclusions.notes import (
     load_sentences,
     validity_sentences,
 )
+from hops.conclusions.over_fetching import over_fetching_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, mark_lines, plural, sentence, shown, turned
 from hops.elements.compared import compared_in
@@ -60,7 +61,7 @@ class Conclusions:
         beside: What an architect must know beside it: distance, the slow end, what ran at the same time, the load.
         mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
-        cost: Sentences about CPU time.
+        cost: Sentences about CPU time and over-fetching.
         doubts: Sentences about what was not shown, and what could not be tested.
         validity: What to know of the run: failing gates, what drove the load, what tracing adds.
     """
@@ -94,7 +95,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
         beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary), *cache_sentences(summary)],
         mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
-        cost=cost_sentences(summary, pairs),
+        cost=[*cost_sentences(summary, pairs), *over_fetching_sentences(summary.get("over_fetching", []))],
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )

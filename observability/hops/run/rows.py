@@ -45,7 +45,17 @@ JOURNEYS = pl.Schema(
 """A row per journey of a replay, as the generator writes it."""
 AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
 """What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge."""
-SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
+_BEYOND = ("fields", "fields_beyond", "bytes_beyond", "packed_beyond")
+"""What an answer has beyond what its screen shows; null for journeys that show all, and in older runs."""
+SAMPLE = pl.Schema(
+    {
+        "journey": pl.String,
+        "channel": pl.String,
+        "wire_in": pl.Int64,
+        "wire_out": pl.Int64,
+        **dict.fromkeys(_BEYOND, pl.Int64),
+    }
+)
 """A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own."""
 UPDATES = pl.Schema(
     {
@@ -60,7 +70,7 @@ UPDATES = pl.Schema(
     }
 )
 """A row per update as it reached a customer, as the generator's watch writes it."""
-OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
+OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id", *_BEYOND})
 
 HOPS = pl.Schema(
     {

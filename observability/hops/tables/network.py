@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hops.elements.table import Column, Table, number, whole, words
+from hops.elements.table import Column, Table, estimate, number, whole, words
+from hops.run.network import LOOPBACK, NAMED
 from hops.tables.view import SummaryView
 
 
@@ -30,6 +31,32 @@ def has_wire(view: SummaryView) -> bool:
     """Whether journeys were sent alone, whose bytes on the wire are then known."""
     every = [cell for journey in view.journeys_and_all for _, cell in view.cells(journey)]
     return any(cell["wire_in_mean"] is not None for cell in every)
+
+
+def over_fetching_table(view: SummaryView) -> Table | None:
+    """What answers have beyond what screens show; None if every screen shows all."""
+    rows = view.summary.get("over_fetching")
+    if not rows:
+        return None
+    shown = [name for name in NAMED if name != LOOPBACK]
+    columns = [Column("journey", numeric=False), view.topology_column, Column("fields"), Column("beyond")]
+    columns += [Column("raw beyond", "bytes"), Column("sent beyond", "bytes"), Column("of the body", "%")]
+    columns += [Column(name, "ms", spare=int(name != "4g")) for name in shown]
+    columns.append(Column("5 % of p50 below", "Mbit/s"))
+    lines = [
+        [
+            words(row["journey"]),
+            view.name(row["topology"]),
+            *map(number, (row["fields"], row["fields_beyond"])),
+            *(estimate(of["value"], of["ci95"]) for of in (row["bytes_beyond"], row["sent_beyond"])),
+            number(100 * row["sent_share"]),
+            *(number(row["ms"][name]) for name in shown),
+            number(row["matters_below_mbit"]),
+        ]
+        for row in sorted(rows, key=lambda row: row["journey"])
+    ]
+    title = view.titled("Over-fetching: what an answer has beyond what its screen shows, and what that takes")
+    return Table("over_fetching", title, columns, lines, heads=2)
 
 
 def wire_table(view: SummaryView) -> Table:

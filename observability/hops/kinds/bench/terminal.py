@@ -15,7 +15,7 @@ from hops.run.switches import mesh_text, replicas_text
 from hops.tables.budget import budget_elements, journey_groups_table
 from hops.tables.latency import latency_table, latency_text
 from hops.tables.net_budget import net_text
-from hops.tables.network import bytes_table, wire_table
+from hops.tables.network import bytes_table, over_fetching_table, wire_table
 from hops.tables.observer import observer_text
 from hops.tables.sidecars import sidecar_elements
 from hops.tables.validity import validity_elements
@@ -40,6 +40,7 @@ def bench(summary: Summary) -> Group:
     elements += [Text(f"Mesh: {mesh}.")] if mesh else []
     elements += [Text(f"Replicas: {replicas}.")] if (replicas := replicas_text(summary["switches"])) else []
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
+    elements += [over_fetching] if (over_fetching := over_fetching_table(view)) else []
     sidecars = sidecar_elements(view)
     if sidecars:  # with twice as many parts, the whole is easier to see first
         elements.append(journey_groups_table(view, ALL))

@@ -24,6 +24,7 @@ from hops.run.documents import SCHEMA
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import Verdict
 from hops.run.documents.network import ChannelNetwork
+from hops.run.documents.over_fetching import OverFetching
 from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
@@ -100,6 +101,7 @@ class Decision(TypedDict):
     mix: list[MixShare]
     answers: list[Answer]
     cheapest: Ranking
+    over_fetching: list[OverFetching]
     unanswered: list[str]
 
 
@@ -155,6 +157,9 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
             for scope, mix in scopes.items()
         ],
         cheapest=_cheapest(summary),
+        over_fetching=[
+            row for row in summary.get("over_fetching", []) if row["journey"] in {journey for journey, _ in wanted}
+        ],
         unanswered=_unanswered(run, customers, channels, fewest[next(reversed(scopes))]),
     )
 

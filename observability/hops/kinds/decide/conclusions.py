@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hops.budget.parts import NETWORK_PART
+from hops.conclusions.over_fetching import over_fetching_sentences
 from hops.conclusions.wording import clause, in_ms, mark_lines, not_tested, plural, shown
 from hops.elements.numbers import excess, figure, p_value
 from hops.kinds.decide.analysis import Answer, Decision
@@ -36,6 +37,8 @@ def decision_lines(decision: Decision) -> list[tuple[str, str]]:
     lines = [(_scope(answer), _fastest(answer, numbers)) for answer in decision["answers"]]
     lines.append(("cheapest", _cheapest(decision["cheapest"], numbers)))
     lines.append(("fewest bytes", _fewest(decision["answers"], numbers)))
+    sampled = _marks(decision["answers"][0]["fewest_bytes"]["source"], numbers)
+    lines += [("over-fetching", f"{text} {sampled}") for text in over_fetching_sentences(decision["over_fetching"])]
     if level := _not_shown(decision):
         lines.append(("not shown", "; ".join(level)))
     if unanswered := _unanswered(decision):

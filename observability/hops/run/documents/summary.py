@@ -11,6 +11,7 @@ from hops.run.documents.gate import LeftOut, SummaryGate, TrialVerdict, Verdict
 from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
+from hops.run.documents.over_fetching import OverFetching
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
@@ -38,6 +39,7 @@ class Summary(OfCluster):
     for all topologies. `compared` says what its topologies are where that is something else: `target`, or `edge` for
     one topology behind several edges. `failures` and `differing` are there only where journeys failed or were answered
     differently, `programs` only where others used the processors: the busiest, each in its worst trial.
+    `over_fetching` is there only if screens show a part of what journeys read.
     `traces_unrequested` counts, by target, the traces that it recorded and nobody asked for.
     """
 
@@ -69,3 +71,4 @@ class Summary(OfCluster):
     precision: NotRequired[Precision]
     distance: NotRequired[Distance]
     network: NotRequired[NetworkSummary]
+    over_fetching: NotRequired[list[OverFetching]]

@@ -1,0 +1,103 @@
+"""What over-fetching costs: what answers have beyond what screens show, and from which network on it matters.
+
+The generator compares the answers of journeys that it sends alone with the fields that their screens show. The model of
+`hops.analysis.travel` says what those bytes are of p50 at other networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.distance import at_networks
+from hops.analysis.travel import costs_of, means_of, travel_of
+from hops.run.documents.distance import AtNetwork
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.over_fetching import OverFetching
+from hops.run.documents.topology import TopologySummary
+from hops.run.files import RunFiles
+from hops.run.network import LOOPBACK, NAMED, Network, networks_of
+from hops.run.switches import switches_of
+from hops.statistics.contrast import independent
+
+MATTERS = 0.05
+"""Share of p50 from which on over-fetching matters."""
+
+
+def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> list[OverFetching]:
+    """Returns a row for each topology and each journey whose screen shows a part of what it reads.
+
+    Args:
+        run: Files of the run.
+        topologies: Figures of each topology.
+    """
+    samples = {topology: run.sample(topology).drop_nulls("fields") for topology in topologies}
+    travel = {topology: travel_of(run, topology) for topology, sample in samples.items() if sample.height}
+    if not travel:
+        return []
+    networks = networks_of(switches_of(run.manifest, next(iter(travel))))
+    near = {
+        channel: Network(rtt_ms=networks.get(channel, NAMED[LOOPBACK]).rtt_ms)
+        for channel in next(iter(samples.values()))["channel"].unique()
+    }
+    places = at_networks(travel, {**NAMED, **near})
+    return [
+        row
+        for topology, frame in travel.items()
+        for row in _rows(topology, samples[topology], topologies[topology], places, means_of(frame))
+    ]
+
+
+def _rows(
+    topology: str,
+    sample: pl.DataFrame,
+    figures: TopologySummary,
+    places: Mapping[str, AtNetwork],
+    means: Mapping[str, tuple[float, float, float]],
+) -> Iterator[OverFetching]:
+    for (journey, channel), part in sample.partition_by(
+        "journey", "channel", as_dict=True, maintain_order=True
+    ).items():
+        # The sample has journeys that the load does not have.
+        if journey not in means:
+            continue
+        sent = _estimate(part["packed_beyond"])
+        ms = {name: sent["value"] * costs_of(network)[1] for name, network in NAMED.items() if name != LOOPBACK}
+        p50 = {name: place["p50_ms"][journey][topology]["value"] for name, place in places.items()}
+        yield OverFetching(
+            topology=topology,
+            journey=journey,
+            fields=_mean(part["fields"]),
+            fields_beyond=_mean(part["fields_beyond"]),
+            bytes_beyond=_estimate(part["bytes_beyond"]),
+            sent_beyond=sent,
+            sent_share=sent["value"] / figures["journeys"][journey]["bytes_in_mean"],
+            ms=ms,
+            p50_share={name: taken / p50[name] for name, taken in ms.items()},
+            matters_below_mbit=_matters_below(sent["value"], means[journey][1], p50[channel]),
+        )
+
+
+def _matters_below(beyond: float, down: float, p50_ms: float) -> float | None:
+    """Returns the bandwidth, Mbit/s, at which some bytes take `MATTERS` of p50.
+
+    Args:
+        beyond: The bytes.
+        down: All bytes that a journey takes down.
+        p50_ms: Latency at unlimited bandwidth.
+    """
+    bits = 8 * (beyond - MATTERS * down)
+    return bits / (MATTERS * p50_ms) / 1e3 if bits > 0 else None
+
+
+def _mean(values: pl.Series) -> float:
+    return float(values.to_numpy().mean())
+
+
+def _estimate(values: pl.Series) -> Estimate:
+    each = values.to_numpy().astype(np.float64)
+    mean = float(each.mean())
+    ends = independent(each - mean).around(mean) if each.size > 1 else (None, None)
+    return Estimate(value=mean, ci95=list(ends))

@@ -1,0 +1,46 @@
+"""What over-fetching costs, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hops.analysis.over_fetching import MATTERS
+from hops.conclusions.wording import listed
+from hops.elements.numbers import figure, plain, share
+from hops.run.documents.over_fetching import OverFetching
+
+SLOW = "4g"
+"""The named network for which sentences say what over-fetching takes."""
+
+
+def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
+    """What each topology sends of each journey beyond its screen, and below which bandwidth it matters.
+
+    Args:
+        rows: Rows of a summary, empty if no screen shows a part.
+    """
+    return [
+        sentence
+        for journey in dict.fromkeys(row["journey"] for row in rows)
+        for sentence in _of_journey(journey, [row for row in rows if row["journey"] == journey])
+    ]
+
+
+def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
+    lean = [row["topology"] for row in rows if not row["fields_beyond"]]
+    sentences = [f"For {journey}, {listed(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."] if lean else []
+    for row in rows:
+        if not row["fields_beyond"]:
+            continue
+        sent = figure(row["sent_beyond"]["value"], row["sent_beyond"]["ci95"], "bytes")
+        matters = row["matters_below_mbit"]
+        sentences.append(
+            f"For {journey}, {row['topology']} over-fetches {sent} of an answer, {share(row['sent_share'], 0)} of it: "
+            f"{figure(row['ms'][SLOW], unit='ms')} on {SLOW}. "
+            + (
+                f"They take {share(MATTERS, 0)} of p50 below {plain(matters)} Mbit/s."
+                if matters
+                else f"They take less than {share(MATTERS, 0)} of p50 at any bandwidth."
+            )
+        )
+    return sentences

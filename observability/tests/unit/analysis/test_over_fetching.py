@@ -1,0 +1,103 @@
+"""What over-fetching costs: bytes, time at named networks, and from which bandwidth on it matters."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hops.analysis.over_fetching import MATTERS
+from hops.conclusions.over_fetching import over_fetching_sentences
+from hops.kinds import analyse
+from hops.kinds.decide.analysis import Customers, decide
+from hops.kinds.decide.conclusions import decision_lines
+from hops.run.files import SAMPLE_FILE, read_run
+from hops.tables.network import over_fetching_table
+from hops.tables.view import SummaryView
+from synthetic.run import write_generated_run
+
+BEYOND = {"rest": 6400, "hybrid": 0, "twin": 10}
+"""Mean bytes beyond the need of `product`, by topology."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    write_generated_run(folder, topologies=list(BEYOND), blocks=3, journeys_per_trial=300)
+    for topology, beyond in BEYOND.items():
+        file = folder / "trials" / f"1-{topology}" / SAMPLE_FILE
+        rows = [json.loads(line) for line in file.read_text().splitlines()]
+        (product,) = (row for row in rows if row["journey"] == "product")
+        for off in (-1, 1):
+            sent = beyond + off * (beyond > 0)
+            counts = {"fields": 7, "fields_beyond": 3 * (beyond > 0), "bytes_beyond": 2 * sent, "packed_beyond": sent}
+            rows.append({**product, **counts})
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return read_run(folder)
+
+
+@pytest.fixture(scope="module")
+def summary(run):
+    return analyse(run, name="night")
+
+
+@pytest.fixture(scope="module")
+def rows(summary):
+    return {row["topology"]: row for row in summary["over_fetching"]}
+
+
+def test_bytes_are_those_of_the_sample_with_intervals(rows):
+    assert {name: (row["fields"], row["fields_beyond"]) for name, row in rows.items()} == {
+        "rest": (7, 3),
+        "hybrid": (7, 0),
+        "twin": (7, 3),
+    }
+    assert {name: row["sent_beyond"]["value"] for name, row in rows.items()} == BEYOND
+    low, high = rows["rest"]["sent_beyond"]["ci95"]
+    assert low < BEYOND["rest"] < high
+    assert rows["rest"]["bytes_beyond"]["value"] == 2 * BEYOND["rest"]
+    assert {row["journey"] for row in rows.values()} == {"product"}
+
+
+def test_time_is_that_of_the_bytes_at_the_bandwidth(rows, summary):
+    rest = rows["rest"]
+    assert rest["ms"]["3g"] == pytest.approx(BEYOND["rest"] * 8 / 1.6e6 * 1e3)
+    p50 = summary["distance"]["named"]["3g"]["p50_ms"]["product"]["rest"]["value"]
+    assert rest["p50_share"]["3g"] == pytest.approx(rest["ms"]["3g"] / p50)
+
+
+def test_it_matters_from_the_bandwidth_on_at_which_it_takes_the_share_of_p50(rows, summary):
+    mbit = rows["rest"]["matters_below_mbit"]
+    distance = summary["distance"]["journeys"]["product"]
+    near = distance["own_ms"]["rest"]["value"]
+    bits_ms = 8 * distance["bytes"]["rest"]["down"] / mbit / 1e3
+    assert 8 * BEYOND["rest"] / mbit / 1e3 == pytest.approx(MATTERS * (near + bits_ms))
+    assert rows["hybrid"]["matters_below_mbit"] is None
+    assert rows["twin"]["matters_below_mbit"] is None
+
+
+def test_sentences_say_who_over_fetches_what_it_takes_and_where_it_matters(summary):
+    said = over_fetching_sentences(summary["over_fetching"])
+    assert said[0] == "For product, hybrid over-fetches nothing."
+    assert said[1].startswith("For product, rest over-fetches 6,400 bytes (6,387 to 6,413) of an answer, ")
+    assert "4.3 ms on 4g. They take 5 % of p50 below " in said[1]
+    assert said[2].endswith("They take less than 5 % of p50 at any bandwidth.")
+
+
+def test_decide_and_the_report_say_it(run, summary):
+    lines = [
+        text
+        for about, text in decision_lines(decide(run, summary, Customers("default", None, {})))
+        if about == "over-fetching"
+    ]
+    assert [text.rpartition(" [")[0] for text in lines] == over_fetching_sentences(summary["over_fetching"])
+    table = over_fetching_table(SummaryView(summary))
+    assert table is not None
+    assert len(table.rows) == len(BEYOND)
+
+
+def test_a_run_without_such_screens_says_nothing_of_it(tmp_path):
+    write_generated_run(tmp_path / "run", topologies=["rest"], blocks=1, journeys_per_trial=60)
+    usual = analyse(read_run(tmp_path / "run"), name="night")
+    assert "over_fetching" not in usual
+    assert over_fetching_table(SummaryView(usual)) is None
