@@ -72,9 +72,8 @@ def test_p_values_are_no_smaller_than_with_a_fixed_number_of_blocks(summaries):
     assert all(mine >= other for mine, other in zip(decided, fixed, strict=True))
 
 
-def test_a_decision_and_two_runs_know_it_too(runs):
+def test_a_decision_and_two_runs_know_it_too(runs, summaries):
     customers = Customers("default", None, {})
-    summaries = [analyse(run, name="night") for run in runs]
     ends = [
         decide_for(run, summary, customers)["answers"][-1]["quickest"]["values"]["rest"]["ci95"]
         for run, summary in zip(runs, summaries, strict=True)

@@ -148,7 +148,9 @@ def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
 
 
 def test_one_bad_block_of_twelve_trips_a_gate_of_its_own(tmp_path):
-    twelve = read_run(write_generated_run(tmp_path, blocks=12, journeys_per_trial=300, seed=5))
+    twelve = read_run(
+        write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=12, journeys_per_trial=300, seed=5)
+    )
     assert failing_gates(experiment_gates(twelve)) == []
     bad = (pl.col("block") == 3) & (pl.col("topology") == "grpc")
     latency = pl.when(bad).then(pl.col("latency_ns") * 1.4).otherwise(pl.col("latency_ns"))

@@ -93,6 +93,6 @@ def test_random_p_values_show_something_in_no_more_than_five_percent():
     """Independent tests are what Bonferroni's bound is nearly exact for."""
     rng = np.random.default_rng(1)
     keys = [(journey, *pair) for journey in JOURNEYS for pair in FOUR]
-    drawn = [dict(zip(keys, rng.random(len(keys)), strict=True)) for _ in range(1500)]
+    drawn = [dict(zip(keys, rng.random(len(keys)), strict=True)) for _ in range(600)]
     wrong = [min(result.p for result in corrected(tests).values()) < SIGNIFICANCE for tests in drawn]
     assert 0.03 < np.mean(wrong) < 0.065

@@ -16,7 +16,7 @@ from synthetic.run import write_generated_run
 
 ADDED_MS = 0.8
 KINDS = {"browse": 10.0, "checkout": 25.0}
-EXPERIMENTS = 100
+EXPERIMENTS = 50
 
 
 def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300, traced: float = 0.3):
@@ -73,7 +73,7 @@ def test_intervals_hold_the_truth_and_the_measurements_agree():
 
 def test_time_that_no_part_of_the_step_has_is_a_disagreement_and_shows_elsewhere():
     rng = np.random.default_rng(4)
-    rows = [experiment(rng, hidden_ms=2.0)["all"] for _ in range(60)]
+    rows = [experiment(rng, hidden_ms=2.0)["all"] for _ in range(30)]
     assert np.mean([inside(row["remainder"], 2.0) for row in rows]) > 0.88
     assert np.mean([row["verdict"] == "differ" for row in rows]) > 0.95
     assert np.mean([row["elsewhere"]["value"] for row in rows]) == pytest.approx(2.0, abs=0.1)

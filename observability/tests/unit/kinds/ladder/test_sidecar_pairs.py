@@ -53,12 +53,12 @@ def test_sidecars_in_a_cluster_are_compared_with_the_cluster_without_them():
 def test_intervals_hold_the_truth():
     rng = np.random.default_rng(2)
     held = {"mean": 0, "p99": 0}
-    for _ in range(100):
+    for _ in range(50):
         row = compared({"edge": calls(rng, 0.0), "mtls": calls(rng, ADDED_MS)})["mtls", "all"]
         for name in held:
             low, high = row[name]["ci95"]
             held[name] += low <= ADDED_MS <= high
-    assert all(count >= 90 for count in held.values()), held
+    assert all(count >= 45 for count in held.values()), held
 
 
 def test_a_link_that_only_one_arm_has_is_left_out():

@@ -25,7 +25,7 @@ RTTS_MS = (0.0, 20.0, 50.0, 100.0)
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
 """Own time, ms, and round trips: two asks twice and is faster nearby, one asks once. They break even at 12 ms."""
 BREAK_EVEN_MS = 12.0
-EXPERIMENTS = 100
+EXPERIMENTS = 50
 
 
 def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) -> DistanceCheck:
@@ -72,7 +72,7 @@ def test_intervals_hold_the_truth_and_model_and_measurement_agree() -> None:
     checks = [experiment(rng) for _ in range(EXPERIMENTS)]
     slopes = [row for check in checks for row in check["slopes"]]
     assert {(row["topology"], row["round_trips"]) for row in slopes} == {("two", 2.0), ("one", 1.0)}
-    assert 0.92 < np.mean([inside(row["ratio"], 1.0) for row in slopes]) < 0.98
+    assert 0.9 < np.mean([inside(row["ratio"], 1.0) for row in slopes]) < 0.995
     assert np.mean([row["ratio"]["value"] for row in slopes]) == pytest.approx(1.0, abs=0.002)
     points = [row for check in checks for row in check["points"]]
     assert {row["rtt_ms"] for row in points} == set(RTTS_MS[1:])
@@ -86,7 +86,7 @@ def test_intervals_hold_the_truth_and_model_and_measurement_agree() -> None:
 
 def test_a_distance_that_takes_more_than_its_round_trips_is_found_out() -> None:
     rng = np.random.default_rng(4)
-    checks = [experiment(rng, stretch=1.2) for _ in range(40)]
+    checks = [experiment(rng, stretch=1.2) for _ in range(20)]
     assert np.mean([row["ratio"]["value"] for check in checks for row in check["slopes"]]) == pytest.approx(
         1.2, abs=0.01
     )
