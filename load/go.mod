@@ -1,11 +1,12 @@
 module hopwise/load
 
-go 1.25.0
+go 1.26.0
 
 // The contract's stubs.
 replace hopwise/proto => ../proto/go
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/apache/thrift v0.24.0
 	github.com/coder/websocket v1.8.14
 	github.com/goccy/go-yaml v1.19.2

@@ -127,7 +127,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         FOLDER / HBA.name: HBA_RULES,
         FOLDER / ENVOY_FILE: HEADER + envoy_text(plan),
     }
-    if not topology.transcodes:
+    if not topology.needs_envoy:
         files[FOLDER / KONG_FILE] = HEADER + config_text(kong.render(plan))
     root = os.path.relpath(ROOT, folder)
     services = _services(topology, data, plan, places, root)
@@ -158,7 +158,7 @@ def _services(topology: Topology, data: Data, plan: EdgePlan, places: ClusterPla
         **{name: _shop(name, plan, places) for name in topology.components},
         EDGE: _envoy(plan, root),
     }
-    if not topology.transcodes:
+    if not topology.needs_envoy:
         services[KONG] = _kong(plan)
     return services
 
@@ -351,7 +351,7 @@ def _networks(topology: Topology, *, metrics: bool) -> dict[str, set[str]]:
     """The services of each network. A caller has a network with its callees; the database is in a separate one, so that
     neither an edge nor a gateway reaches it."""
     called = {caller: set(callees) for caller, callees in links(topology, Switches()).items() if caller != LOAD}
-    if not topology.transcodes:
+    if not topology.needs_envoy:
         called[KONG] = called[EDGE]
     networks = {caller: {caller, *callees} for caller, callees in called.items()}
     networks[POSTGRES] = {POSTGRES, JOB, *topology.services}

@@ -48,6 +48,9 @@ func TestJourneysOverANetwork(t *testing.T) {
 					continue
 				}
 			}
+			if w.protocol == target.GRPCConnectClient && version != 2 {
+				continue // its target is refused
+			}
 			t.Run(fmt.Sprint(w, version), func(t *testing.T) {
 				t.Parallel()
 				shop, certificate := spoken(t, version)

@@ -34,6 +34,11 @@ var ways = []way{
 	{target.GRPC, target.Best},
 	{target.GRPC, target.Naive},
 	{target.GRPC, target.Streaming},
+	{target.GRPCConnectClient, target.Best},
+	{target.GRPCWeb, target.Best},
+	{target.GRPCWeb, target.Streaming},
+	{target.Connect, target.Best},
+	{target.Connect, target.Streaming},
 }
 
 type way struct {
@@ -42,6 +47,10 @@ type way struct {
 }
 
 func (w way) String() string { return string(w.protocol) + ", " + string(w.plan) }
+
+func (w way) speaksGRPC() bool {
+	return w.protocol == target.GRPC || w.protocol == target.GRPCConnectClient
+}
 
 // at returns a target at which every channel goes this way.
 func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
@@ -137,6 +146,9 @@ func TestJourneysAgree(t *testing.T) {
 	for _, way := range ways {
 		for _, version := range []int{1, 2} {
 			for _, packed := range []bool{false, true} {
+				if way.protocol == target.GRPCConnectClient && version != 2 {
+					continue // its target is refused
+				}
 				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", way, version, packed), func(t *testing.T) {
 					shop := shoptest.Start(t)
 					shop.Gzip = packed
@@ -162,7 +174,7 @@ func TestJourneysAgree(t *testing.T) {
 					}
 					for _, seen := range shop.Seen() {
 						want := fmt.Sprintf("HTTP/%d", version)
-						if way.protocol == target.GRPC {
+						if way.speaksGRPC() {
 							want = "HTTP/2" // the only one there is for gRPC
 						}
 						if !strings.HasPrefix(seen.Proto, want) {
@@ -170,6 +182,30 @@ func TestJourneysAgree(t *testing.T) {
 						}
 					}
 				})
+			}
+		}
+	}
+}
+
+// Connect reads by GET, without a body, and changes by POST; gRPC-Web has POST only. Both say what they speak.
+func TestBrowsersProtocolsReadAsTheyShould(t *testing.T) {
+	changes := map[string]bool{"Checkout": true, "Login": true, "UpdateUser": true, "StreamOrderLines": true}
+	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
+		shop := shoptest.Start(t)
+		entries := one(t)
+		runner := prepared(t, shop.Target(t, protocol, 1), entries)
+		for _, e := range entries {
+			if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
+				t.Fatalf("%s: %s", e.Journey, row.Error)
+			}
+		}
+		for _, seen := range shop.Seen() {
+			method := seen.Path[strings.LastIndex(seen.Path, "/")+1:]
+			if gets := protocol == target.Connect && !changes[method]; gets != (seen.Method == http.MethodGet) || gets && len(seen.Body) > 0 {
+				t.Errorf("%s: %s came by %s with %d bytes", protocol, method, seen.Method, len(seen.Body))
+			}
+			if got := seen.Header.Get("Content-Type"); seen.Method == http.MethodPost && got != kind && got != "application/connect+proto" {
+				t.Errorf("%s: %s came as %s", protocol, method, got)
 			}
 		}
 	}
@@ -288,6 +324,11 @@ func TestShapeOfPlans(t *testing.T) {
 		{target.GRPC, target.Naive}: {
 			journey.Login: pair, journey.Browse: {21, 21, 1}, journey.OrderHistory: {31, 31, 1}, journey.OrderStatus: pair,
 		},
+	}
+	for _, protocol := range []target.Protocol{target.GRPCConnectClient, target.GRPCWeb, target.Connect} {
+		for _, plan := range []target.Plan{target.Best, target.Streaming} {
+			want[way{protocol, plan}] = want[way{target.GRPC, plan}]
+		}
 	}
 	for _, way := range ways {
 		for _, fresh := range []bool{false, true} {

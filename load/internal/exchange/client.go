@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,7 @@ type Client struct {
 	entrances     map[string]*Entrance
 	sockets       map[string]string // path of the Unix socket that is dialled for host and port
 	next          atomic.Uint64
+	procedures    sync.Map // client of connect-go by procedure
 
 	acceptEncoding []string // of HTTP's answers
 }

@@ -84,11 +84,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	}
 	answer, err := transport.RoundTrip(request)
 	if err != nil {
-		class := outcome.Server
-		if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" || isCertificate(err) || isUnanswered(err) {
-			class = outcome.Client
-		}
-		return Response{}, outcome.Failed(class, "%s %s: %w", r.Method, r.Route, err)
+		return Response{}, outcome.Failed(classUnanswered(err), "%s %s: %w", r.Method, r.Route, err)
 	}
 	defer answer.Body.Close()
 	way.answered()
@@ -119,6 +115,14 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	}
 	x.cache.keep(request, response)
 	return response, nil
+}
+
+// classUnanswered classes the error of a request without an answer: client if there was no connection to send it on, else server.
+func classUnanswered(err error) outcome.Class {
+	if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" || isCertificate(err) || isUnanswered(err) {
+		return outcome.Client
+	}
+	return outcome.Server
 }
 
 // sendOnce keeps net/http from sending a request again, unseen, whose connection is dropped before it brings an answer. It does that with

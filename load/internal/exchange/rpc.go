@@ -130,7 +130,7 @@ func (c *rpcChannel) NewStream(
 
 func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Context) {
 	c.x.begin()
-	call := c.x.trace.RPC(method)
+	call := c.x.trace.RPC(telemetry.GRPC, method)
 	pairs := []string{traceparent, call.Traceparent()}
 	if c.token != "" {
 		pairs = append(pairs, "authorization", "Bearer "+c.token)

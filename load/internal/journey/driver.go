@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc"
+
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/graphql"
@@ -112,7 +114,10 @@ func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s
 	case target.RESTTranscoded:
 		return transcoded.NewServices(x, token)
 	case target.GRPC:
-		s = rpc.NewServices(x, token, d.Plan == target.Streaming, fields...)
+		s = rpc.NewServices(x.Channel, token, d.Plan == target.Streaming, fields...)
+	case target.GRPCWeb, target.Connect, target.GRPCConnectClient:
+		byConnect := func(token string) grpc.ClientConnInterface { return x.ByConnect(token, d.Protocol) }
+		s = rpc.NewServices(byConnect, token, d.Plan == target.Streaming, fields...)
 	case target.GraphQLServices:
 		s = graphql.NewServices(x, token, d.sends())
 	case target.Thrift, target.ThriftJSON:

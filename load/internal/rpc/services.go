@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/need"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
@@ -22,7 +21,7 @@ import (
 
 // Services is the shop over gRPC.
 type Services struct {
-	exchange *exchange.Exchange
+	open     Opener
 	products productv1.ProductServiceClient
 	orders   orderv1.OrderServiceClient
 	users    userv1.UserServiceClient
@@ -34,16 +33,19 @@ type Services struct {
 
 var _ shop.Services = Services{}
 
+// Opener returns what sends calls in the session of a token.
+type Opener func(token string) grpc.ClientConnInterface
+
 // NewServices returns the shop in the session of the token, whose reads ask for the fields, by their names in REST; for all if there
 // are none. With streams a document comes in chunks, not as one message.
-func NewServices(x *exchange.Exchange, token string, streams bool, fields ...string) Services {
-	channel := x.Channel(token)
+func NewServices(open Opener, token string, streams bool, fields ...string) Services {
+	channel := open(token)
 	var mask *fieldmaskpb.FieldMask
 	if len(fields) > 0 {
 		mask = &fieldmaskpb.FieldMask{Paths: need.InContract(fields)}
 	}
 	return Services{
-		exchange: x,
+		open:     open,
 		products: productv1.NewProductServiceClient(channel),
 		orders:   orderv1.NewOrderServiceClient(channel),
 		users:    userv1.NewUserServiceClient(channel),
@@ -105,7 +107,7 @@ func (s Services) Login(ctx context.Context, email, password string) (shop.Sessi
 }
 
 func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
-	u, err := userv1.NewUserServiceClient(s.exchange.Channel(token)).GetUser(ctx, &userv1.GetUserRequest{Id: id})
+	u, err := userv1.NewUserServiceClient(s.open(token)).GetUser(ctx, &userv1.GetUserRequest{Id: id})
 	return user(u), err
 }
 

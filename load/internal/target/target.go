@@ -28,12 +28,16 @@ const (
 	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes
 	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs as JSON, by the edge
 	GRPC            Protocol = "grpc"             // the services' gRPC APIs; the client composes
+	GRPCWeb         Protocol = "grpc-web"         // the same in gRPC-Web, which the edge translates; as browsers speak it
+	Connect         Protocol = "connect"          // the services' Connect APIs, reads by GET; the client composes
 	Thrift          Protocol = "thrift"           // framed Thrift straight to the services; the client composes
 	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes
-	Steps           Protocol = "steps"            // what a file of steps says, to endpoints of their own
+	// GRPCConnectClient is GRPC by connect-go, the library of GRPCWeb and Connect, so that these can be compared with it.
+	GRPCConnectClient Protocol = "grpc-connect-client"
+	Steps             Protocol = "steps" // what a file of steps says, to endpoints of their own
 )
 
-var protocols = []Protocol{GraphQL, GraphQLServices, REST, RESTServices, RESTTranscoded, GRPC, Thrift, ThriftJSON}
+var protocols = []Protocol{GraphQL, GraphQLServices, REST, RESTServices, RESTTranscoded, GRPC, GRPCWeb, Connect, GRPCConnectClient, Thrift, ThriftJSON}
 
 // Channel is who sends a journey.
 type Channel string
@@ -207,6 +211,9 @@ func (t Target) check() error {
 	scheme, why := "http", "without"
 	if t.CACertificate != "" {
 		scheme, why = "https", "with"
+	}
+	if t.Speaks(GRPCConnectClient) && t.HTTP != 2 {
+		return fmt.Errorf("http is %d; versions with %s: 2", t.HTTP, GRPCConnectClient)
 	}
 	for channel, entry := range t.Entry {
 		if err := channel.Check(); err != nil {

@@ -95,13 +95,19 @@ func (j *Journey) Call(method, route, path string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
+// The systems of RPCs, as OpenTelemetry names them; gRPC-Web is gRPC in other frames.
+const (
+	GRPC    = "grpc"
+	Connect = "connect_rpc"
+)
+
 // RPC opens the CLIENT span of an RPC; method is its full name: "/shop.order.v1.OrderService/GetOrder".
-func (j *Journey) RPC(method string) Call {
+func (j *Journey) RPC(system, method string) Call {
 	if j.root == nil {
 		return Call{traceID: j.traceID}
 	}
 	call := j.root.below(strings.TrimPrefix(method, "/"), trace.SpanKindClient, time.Now())
-	call.describe = ofRPC
+	call.describe, call.texts = ofRPC, [3]string{system}
 	return Call{span: call, traceID: j.traceID}
 }
 

@@ -132,11 +132,11 @@ func ofRequest(s *span) []attribute.KeyValue {
 	return append(attributes, s.errorType()...)
 }
 
-// ofRPC describes an RPC by its name; the number is its status.
+// ofRPC describes an RPC by its system and its name; the number is its status.
 func ofRPC(s *span) []attribute.KeyValue {
 	service, method, _ := strings.Cut(s.name, "/")
 	return append([]attribute.KeyValue{
-		attribute.String("rpc.system", "grpc"),
+		attribute.String("rpc.system", s.texts[0]),
 		attribute.String("rpc.service", service),
 		attribute.String("rpc.method", method),
 		attribute.Int64("rpc.grpc.status_code", s.number),

@@ -112,9 +112,9 @@ func TestRPC(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing := openWith(keepOnShutdown{memory}, target.Target{})
 	j := tracing.Start(entry, intended, intended, true)
-	j.RPC("/shop.order.v1.OrderService/GetOrder").EndRPC(nil, nil)
+	j.RPC(GRPC, "/shop.order.v1.OrderService/GetOrder").EndRPC(nil, nil)
 	away := status.Error(codes.Unavailable, "away")
-	j.RPC("/shop.order.v1.OrderService/Checkout").EndRPC(away, outcome.Failed(outcome.Server, "%w", away))
+	j.RPC(GRPC, "/shop.order.v1.OrderService/Checkout").EndRPC(away, outcome.Failed(outcome.Server, "%w", away))
 	j.End(intended.Add(time.Second), outcome.Server)
 	if err := tracing.Close(context.Background()); err != nil {
 		t.Fatal(err)

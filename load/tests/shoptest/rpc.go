@@ -33,18 +33,17 @@ const chunk = 250
 
 // newRPC returns the services over gRPC, to be served by net/http.
 func (s *Shop) newRPC() *grpc.Server {
-	server := grpc.NewServer(
-		grpc.UnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-			answer, err := handle(ctx, request)
-			if asks, ok := request.(interface{ GetReadMask() *fieldmaskpb.FieldMask }); ok && asks.GetReadMask() != nil && err == nil {
-				keepFields(answer.(proto.Message).ProtoReflect(), asks.GetReadMask().GetPaths())
-			}
-			if message, ok := answer.(proto.Message); ok && err == nil && s.BendRPC != nil {
-				s.BendRPC(message)
-			}
-			return answer, err
-		}),
-	)
+	bend := func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		answer, err := handle(ctx, request)
+		if asks, ok := request.(interface{ GetReadMask() *fieldmaskpb.FieldMask }); ok && asks.GetReadMask() != nil && err == nil {
+			keepFields(answer.(proto.Message).ProtoReflect(), asks.GetReadMask().GetPaths())
+		}
+		if message, ok := answer.(proto.Message); ok && err == nil && s.BendRPC != nil {
+			s.BendRPC(message)
+		}
+		return answer, err
+	}
+	server := grpc.NewServer(grpc.UnaryInterceptor(bend))
 	for _, each := range []service{
 		{productv1.ProductService_ServiceDesc, rpcProduct{}},
 		{orderv1.OrderService_ServiceDesc, rpcOrder{shop: s}},
@@ -55,6 +54,7 @@ func (s *Shop) newRPC() *grpc.Server {
 		server.RegisterService(&each.desc, each.server)
 		s.services[each.desc.ServiceName] = each
 	}
+	s.browsers = s.browserHandlers(bend)
 	return server
 }
 

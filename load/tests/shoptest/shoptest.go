@@ -3,6 +3,7 @@
 package shoptest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/ed25519"
@@ -73,7 +74,8 @@ type Shop struct {
 	open        atomic.Int64 // connections over TCP
 	rpc         *grpc.Server
 	services    map[string]service // by full name
-	rules       map[string]rule    // of the transcoder
+	browsers    map[string]http.Handler
+	rules       map[string]rule // of the transcoder
 }
 
 // Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
@@ -250,6 +252,11 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if service, ok := strings.CutPrefix(r.URL.Path, "/graphql/"); ok {
 		s.send(w, r, http.StatusOK, s.serviceGraphQL(service, request))
+		return
+	}
+	if handler, ok := s.browsers[r.URL.Path]; ok && isBrowserCall(r) {
+		r.Body = io.NopCloser(bytes.NewReader(request.Body))
+		handler.ServeHTTP(w, r)
 		return
 	}
 	if isRPC(r) {

@@ -8,7 +8,7 @@ from typing import Any
 
 from mesh.components.valkey import CACHED
 from mesh.description.places import Places
-from mesh.description.switches import HTTP3, Switches
+from mesh.description.switches import HTTP2, HTTP3, Switches
 from mesh.description.topology import (
     EDGE,
     GATEWAYS,
@@ -16,6 +16,7 @@ from mesh.description.topology import (
     SERVICES,
     SERVICES_ENTRY,
     Channel,
+    Library,
     Protocol,
     Topology,
     entrance_name,
@@ -42,7 +43,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         raise SwitchError(
             f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
             "must route and mark as coming from outside; valid with it: "
-            f"{'envoy' if topology.transcodes else 'envoy, kong'}."
+            f"{'envoy' if topology.needs_envoy else 'envoy, kong'}."
         )
     if switches.edge == "kong":
         require_kong(topology)
@@ -59,6 +60,11 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         raise SwitchError(
             f"selection={switches.selection}: clients of {topology.name} send services documents that ask for what the "
             "journeys show; valid with it: graphql."
+        )
+    if switches.http != HTTP2 and topology.library is Library.CONNECT:
+        raise SwitchError(
+            f"http={switches.http}: clients of {topology.name} speak gRPC by {topology.library}, which needs HTTP/2 "
+            "for its trailers; valid with it: 2."
         )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
@@ -106,9 +112,11 @@ def _has_updates(topology: Topology, component: str) -> bool:
 
 
 def as_it_runs(topology: Topology, switches: Switches) -> Switches:
-    """The switches that a topology runs with: without an edge where its clients speak what no edge here carries."""
+    """Returns the switches that a topology runs with: framed Thrift has no edge, connect-go needs HTTP/2 for gRPC."""
     if topology.passes_by_the_edge and switches.edge == Switches().edge:
         return replace(switches, edge="none", http=1)
+    if topology.library is Library.CONNECT and topology.speaks_grpc_only and switches.http < HTTP2:
+        return replace(switches, http=HTTP2)
     return switches
 
 

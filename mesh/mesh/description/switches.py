@@ -34,7 +34,7 @@ from mesh.errors import SwitchError
 
 MOST_CONNECTIONS = 1000
 MOST_LOAD_NODES = 32
-HTTP3 = 3
+HTTP2, HTTP3 = 2, 3
 SHORTEST_ISTIO_DELAY_MS = 1.0
 
 AN_EDGE = Need(lambda given: given.edge != "none", "an edge; give edge=envoy or edge=kong, or {name}={default}")

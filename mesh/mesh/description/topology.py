@@ -26,6 +26,14 @@ class Protocol(StrEnum):
     GRAPHQL = "graphql"
     THRIFT = "thrift"
     THRIFT_JSON = "thrift-json"
+    CONNECT = "connect"
+
+
+class Library(StrEnum):
+    """Library by which the load generator speaks gRPC."""
+
+    GRPC = "grpc-go"
+    CONNECT = "connect-go"
 
 
 class Channel(StrEnum):
@@ -63,8 +71,12 @@ the service, and either may start first."""
 GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
 """The components between the edge and the services, and what their clients speak."""
 
-CLIENT, TRANSCODER = "client", "transcoder"
-"""Callers that are no components of their own: the client itself, and the edge's gRPC-JSON transcoder."""
+CLIENT, TRANSCODER, GRPC_WEB = "client", "transcoder", "grpc-web"
+"""Callers that are no components of their own: the client itself, and the edge, which turns REST or gRPC-Web into
+gRPC."""
+
+OUTSIDE = (CLIENT, TRANSCODER, GRPC_WEB)
+"""Callers whose calls reach services by the edge."""
 
 SERVICES_ENTRY = "services"
 """Where a channel enters whose client composes its journeys from the services' own answers."""
@@ -72,7 +84,7 @@ SERVICES_ENTRY = "services"
 EDGE = "edge"
 """The proxy in front of the topology."""
 
-ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
+ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER, GRPC_WEB)
 """Where a channel may enter."""
 
 SERVES: Mapping[str, frozenset[Protocol]] = {
@@ -85,6 +97,8 @@ SERVES: Mapping[str, frozenset[Protocol]] = {
 CALLS: Mapping[str, frozenset[str]] = {
     **{service: called | DELIVERIES.get(service, frozenset()) for service, called in SERVICES.items()},
     **dict.fromkeys((*GATEWAYS, CLIENT, TRANSCODER), frozenset(SERVICES)),
+    # Nobody follows updates over gRPC-Web.
+    GRPC_WEB: frozenset(SERVICES) - {NOTIFICATION},
 }
 """Which components each caller needs a link to."""
 
@@ -94,14 +108,20 @@ CLIENT_SPEAKS: Mapping[Protocol, str] = {
     Protocol.GRAPHQL: "graphql-services",
     Protocol.THRIFT: "thrift",
     Protocol.THRIFT_JSON: "thrift-json",
+    Protocol.CONNECT: "connect",
 }
 """What a client that composes its journeys sends, by the protocol of its links."""
 
+BY_CONNECT = "grpc-connect-client"
+"""What a client sends that speaks gRPC by `Library.CONNECT`."""
+
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
+    # Connect is for clients; components have gRPC.
+    **dict.fromkeys((*SERVICES, *GATEWAYS), frozenset(Protocol) - {Protocol.CONNECT}),
     CLIENT: frozenset(CLIENT_SPEAKS),
-    TRANSCODER: frozenset({Protocol.GRPC}),
+    **dict.fromkeys((TRANSCODER, GRPC_WEB), frozenset({Protocol.GRPC})),
 }
-"""Callers that can speak only some of the protocols."""
+"""Which protocols each caller can speak."""
 
 PYTHON = "python"
 """The implementation that every component has."""
@@ -152,6 +172,8 @@ class Topology(BaseModel):
         links: Callees of each caller, with the protocol of the link.
         plan: `naive` sends a request for each item, and makes no use of a protocol's batches; `streaming` has gRPC's
             clients read a document as a stream. Neither is ever the default.
+        library: Library by which clients speak gRPC: `connect-go` also speaks gRPC-Web and Connect, and is for
+            comparing them with gRPC.
         programs: What runs in place of the components in Python, for those that it names.
         checkout: Folder of the checkout that supplies components and data, absolute or relative to this checkout; empty
             for this checkout. Topology files cannot set it.
@@ -164,6 +186,7 @@ class Topology(BaseModel):
     entry: dict[Channel, str]
     links: dict[str, dict[str, Protocol]]
     plan: Plan = Plan.BEST
+    library: Library = Field(default=Library.GRPC, exclude_if=lambda library: library is Library.GRPC)
     programs: dict[str, Program] = Field(default_factory=dict)
     checkout: str = Field(default="", exclude_if=lambda folder: not folder)
 
@@ -190,7 +213,7 @@ class Topology(BaseModel):
     @property
     def exposed(self) -> dict[str, Protocol]:
         """The services that the edge itself leads to, or clients without it, and the protocol that they speak."""
-        callers = [caller for caller in (CLIENT, TRANSCODER) if caller in self.links]
+        callers = [caller for caller in OUTSIDE if caller in self.links]
         return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
 
     @property
@@ -203,8 +226,24 @@ class Topology(BaseModel):
         """Whether the edge turns REST requests into gRPC calls."""
         return TRANSCODER in self.entry.values()
 
+    @property
+    def translates(self) -> bool:
+        """Whether the edge turns gRPC-Web into gRPC."""
+        return GRPC_WEB in self.entry.values()
+
+    @property
+    def needs_envoy(self) -> bool:
+        """Whether no other edge does here what this topology's edge must do."""
+        return self.transcodes or self.admits_browsers
+
+    @property
+    def admits_browsers(self) -> bool:
+        """Whether pages of other origins may call the services: in gRPC-Web or Connect, which need no cookies."""
+        return self.translates or Protocol.CONNECT in self.exposed.values()
+
     def client_speaks(self, channel: Channel) -> str:
-        """What the clients of a channel send: `graphql`, `rest`, `rest-transcoded`, or one of `CLIENT_SPEAKS`.
+        """What the clients of a channel send: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `BY_CONNECT`, or one of
+        `CLIENT_SPEAKS`.
 
         With `rest`, a journey is one request to the REST gateway; with `rest-services`, the client composes it from the
         services' own APIs.
@@ -214,13 +253,19 @@ class Topology(BaseModel):
             return GATEWAYS[entry].value
         if entry == TRANSCODER:
             return "rest-transcoded"
+        if entry == GRPC_WEB:
+            return GRPC_WEB
         (spoken,) = set(self.links[CLIENT].values())
-        return CLIENT_SPEAKS[spoken]
+        return BY_CONNECT if self.library is Library.CONNECT else CLIENT_SPEAKS[spoken]
+
+    def speaks_grpc(self, channel: Channel) -> bool:
+        """Whether the clients of a channel speak gRPC itself, which needs HTTP/2 and its trailers."""
+        return self.client_speaks(channel) in (CLIENT_SPEAKS[Protocol.GRPC], BY_CONNECT)
 
     @property
     def speaks_grpc_only(self) -> bool:
         """Whether the clients of every channel speak gRPC, which always has HTTP/2."""
-        return all(self.client_speaks(channel) == "grpc" for channel in self.entry)
+        return all(self.speaks_grpc(channel) for channel in self.entry)
 
     @property
     def services(self) -> list[str]:
@@ -473,7 +518,7 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
             elif callee == NOTIFICATION and caller == CLIENT and protocol is Protocol.GRAPHQL:
                 valid = f"{Protocol.GRPC}, {Protocol.REST}"
                 yield place, f"{callee} has no subscriptions for clients over its own {protocol}; valid: {valid}"
-            elif protocol not in SPEAKS.get(caller, frozenset(Protocol)):
+            elif protocol not in SPEAKS[caller]:
                 valid = ", ".join(sorted(SPEAKS[caller]))
                 yield place, f"{caller} does not speak {protocol}; valid: {valid}"
     for caller in sorted(running):
@@ -489,6 +534,10 @@ def _mixture_problems(topology: Topology) -> Iterator[Problem]:
     spoken = sorted(set(topology.links.get(CLIENT, {}).values()))
     if len(spoken) > 1:
         yield ["links", CLIENT], f"{CLIENT} speaks {' and '.join(spoken)}; it must speak one of them to every service"
+    if spoken and topology.translates and spoken != [Protocol.GRPC]:
+        yield ["links", CLIENT], f"{CLIENT} speaks {spoken[0]} where {GRPC_WEB} is an entry too; valid: {Protocol.GRPC}"
+    if topology.library is Library.CONNECT and spoken != [Protocol.GRPC]:
+        yield ["library"], f"{topology.library} is for a {CLIENT} that speaks {Protocol.GRPC} to the services"
     for one, other in combinations((TRANSCODER, SERVICES_ENTRY, "rest-gateway"), 2):
         if {one, other} <= set(topology.entry.values()):
             yield (

@@ -129,25 +129,29 @@ class Slow:
     method: str = ""
 
 
+def _calls(*paths: str) -> Mapping[Protocol, Sequence[str]]:
+    return dict.fromkeys((Protocol.GRPC, Protocol.CONNECT), paths)
+
+
 SLOW = (
     Slow(
         "user",
         HASHES,
         {
             Protocol.REST: ("/v1/sessions", "/v1/users"),
-            Protocol.GRPC: ("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),
+            **_calls("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),
         },
         "POST",
     ),
     Slow(
         "order",
         BULK,
-        {Protocol.REST: ("/v1/order-lines",), Protocol.GRPC: ("/shop.order.v1.OrderService/StreamOrderLines",)},
+        {Protocol.REST: ("/v1/order-lines",), **_calls("/shop.order.v1.OrderService/StreamOrderLines")},
     ),
     Slow(
         "product",
         BULK,
-        {Protocol.REST: ("/v1/product-rows",), Protocol.GRPC: ("/shop.product.v1.ProductService/StreamProductRows",)},
+        {Protocol.REST: ("/v1/product-rows",), **_calls("/shop.product.v1.ProductService/StreamProductRows")},
     ),
 )
 """Requests that hash a password or read thousands of rows. GraphQL has one path for everything: its gateway bounds

@@ -60,6 +60,7 @@ TOO_LARGE = {"start": limits.LARGEST_BODY + 1, "end": 2**63 - 1}
 BUFFER = "envoy.filters.http.buffer"
 OVERRIDE = "override_stream_error_on_invalid_http_message"
 COMPRESSOR = "envoy.filters.http.compressor"
+CORS = "envoy.filters.http.cors"
 
 
 def render(plan: EdgePlan) -> dict[str, Any]:
@@ -95,6 +96,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         *(_first_routes(action, plan) if plan.admission else ()),
         *(_route(route, action, upstream, plan) for route in table for upstream in plan.leads_to(route.component)),
     ]
+    if topology.admits_browsers:
+        _admit_browsers(host["routes"])
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
@@ -107,6 +110,11 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         filters = [*admission_filters(topology), *filters]
     if any(route.streams for route in table):
         filters = [openings_filter(), *filters]
+    if topology.translates:
+        filters = [_filter("grpc_web", "GrpcWeb"), *filters]
+    if topology.admits_browsers:
+        # The first one, so that pages can read refusals too.
+        filters = [_filter("cors", "Cors"), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
@@ -128,6 +136,27 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
     ]
     return config
+
+
+def _filter(name: str, kind: str) -> dict[str, Any]:
+    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
+    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type}}
+
+
+def _admit_browsers(routes: Sequence[dict[str, Any]]) -> None:
+    """Lets pages of every origin make calls. They get no customer's rights by it: browsers add no token themselves."""
+    policy = {
+        "@type": f"{TYPES}/envoy.extensions.filters.http.cors.v3.CorsPolicy",
+        "allow_origin_string_match": [{"safe_regex": {"regex": ".+"}}],
+        "allow_methods": ",".join(limits.CALL_METHODS),
+        "allow_headers": ",".join(limits.ALLOWED_HEADERS),
+        "expose_headers": ",".join(limits.EXPOSED_HEADERS),
+        "max_age": str(limits.PREFLIGHT_S),
+        "forward_not_matching_preflights": False,
+    }
+    for route in routes:
+        if any(isinstance(path, str) and path.startswith(limits.CALLS) for path in route["match"].values()):
+            route["typed_per_filter_config"] = {**route.get("typed_per_filter_config", {}), CORS: policy}
 
 
 def _tls(certificate: Certificate) -> dict[str, Any]:

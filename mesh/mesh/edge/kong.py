@@ -46,6 +46,12 @@ def require_kong(topology: Topology) -> None:
     Raises:
         SwitchError: It cannot; the message has the reason.
     """
+    if topology.admits_browsers:
+        needs = "turns gRPC-Web into gRPC and lets" if topology.translates else "lets"
+        raise SwitchError(
+            f"edge=kong: {topology.name} needs an edge that {needs} pages of other origins in; only Envoy is "
+            f"configured for that here; valid with {topology.name}: envoy."
+        )
     if topology.transcodes:
         raise SwitchError(
             f"edge=kong: {topology.name} needs an edge that turns gRPC into protobuf's JSON, and Kong's grpc-gateway "

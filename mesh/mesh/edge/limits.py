@@ -54,8 +54,27 @@ REMOVED_PATTERN = ".*[^0-9a-z_.:-].*"
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
 """The edge refuses the others, with the methods of the route in `Allow` (`mesh.edge.routes`)."""
+CALL_METHODS = ("GET", "POST")
+"""By which pages of other origins may make calls."""
 CALLS = "/shop."
 """What the paths of gRPC calls begin with."""
+PREFLIGHT_S = 7200
+"""How long a browser may remember what pages of other origins may send; Chromium forgets after this time anyway."""
+ALLOWED_HEADERS = (
+    "authorization",
+    "connect-protocol-version",
+    "connect-timeout-ms",
+    "content-type",
+    "grpc-timeout",
+    "priority",
+    "traceparent",
+    "tracestate",
+    "x-grpc-web",
+    "x-user-agent",
+)
+"""What pages of other origins may send with a call."""
+EXPOSED_HEADERS = ("grpc-status", "grpc-message", "grpc-status-details-bin", "retry-after")
+"""What they may read of its answer."""
 REFLECTIONS = "/grpc.reflection."
 """What the paths of gRPC reflection begin with."""
 
@@ -79,6 +98,8 @@ class Checked:
     below: str = "/"
 
 
+# gRPC answers another method by a reset, which would be UNAVAILABLE to the client.
+CALLED_BY_POST = Checked(":method", "POST", 405, "", CALLS)
 # gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that takes the header's
 # name from there. The edge shares connections, so this would hit all clients.
 CHECKED: Sequence[Checked] = (
@@ -93,8 +114,7 @@ CHECKED: Sequence[Checked] = (
         CALLS,
     ),
     Checked(":method", METHODS, 405, ""),
-    # gRPC answers another method by a reset, which would be UNAVAILABLE to the client.
-    Checked(":method", "POST", 405, "", CALLS),
+    CALLED_BY_POST,
     # Envoy joins two of a kind with a comma.
     Checked(":authority", r"[A-Za-z0-9._~%!$&'()*+;=:\[\]-]+", 462, "there must be one host, with a valid name"),
     Checked("authorization", "[^,]*", 463, "there must be one authorization header at most, without a comma"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mesh.description.places import Place, Places
 from mesh.description.topology import EDGE, Protocol, Topology, port_name
-from mesh.edge.limits import CHECKED, CHECKED_OF_REFLECTION, Checked
+from mesh.edge.limits import CALLED_BY_POST, CHECKED, CHECKED_OF_REFLECTION, Checked
 from mesh.edge.routes import Route, routes
 from mesh.sidecars.workloads import Workload
 
@@ -102,7 +102,10 @@ class EdgePlan:
     @property
     def checked(self) -> Sequence[Checked]:
         """The headers that it refuses unless they are valid."""
-        return [*CHECKED, *(CHECKED_OF_REFLECTION if self.describer else ())]
+        # Connect reads by GET, and its library refuses what is not for GET.
+        reads = Protocol.CONNECT in self.topology.exposed.values()
+        checked = [one for one in CHECKED if not (reads and one is CALLED_BY_POST)]
+        return [*checked, *(CHECKED_OF_REFLECTION if self.describer else ())]
 
     def leads_to(self, component: str) -> list[Upstream]:
         """Where requests for a component go: those of the kind of journey that has its own first."""

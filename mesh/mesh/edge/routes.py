@@ -60,6 +60,12 @@ QUERIES = ("GET", "POST")
 CALLS = ("POST",)
 EVERY = (*READS, "POST", "PATCH", "DELETE")
 
+
+def calls_of(service: str) -> str:
+    """Returns what the paths of a service's calls begin with, over gRPC and Connect."""
+    return f"/shop.{service}.v1.{service.capitalize()}Service/"
+
+
 OF_GATEWAYS: Sequence[Route] = (
     Route("graphql-gateway", Match.BELOW, "/graphql", QUERIES),
     Route("rest-gateway", Match.BELOW, "/v1", EVERY),
@@ -83,10 +89,8 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route("payment", Match.BELOW, "/v1/payments", (*READS, "POST", "PUT")),
     ),
     # The services refuse what only services may call: the edge marks its requests.
-    Protocol.GRPC: [
-        Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/", CALLS)
-        for service in SERVICES
-    ],
+    Protocol.GRPC: [Route(service, Match.PREFIX, calls_of(service), CALLS) for service in SERVICES],
+    Protocol.CONNECT: [Route(service, Match.PREFIX, calls_of(service), QUERIES) for service in SERVICES],
     # Where they take clients; at /graphql they take each other.
     Protocol.GRAPHQL: [Route(service, Match.EXACTLY, f"/graphql/{service}", QUERIES) for service in SERVICES],
     Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}", CALLS) for service in SERVICES],

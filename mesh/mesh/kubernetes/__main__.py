@@ -57,7 +57,7 @@ def variants() -> Iterator[tuple[str, list[Document]]]:
     options = ClusterOptions(tag="lint")
     for name, switches in product(names(), SYSTEMS):
         topology = load_topology(name)
-        if switches.edge == "kong" and topology.transcodes:
+        if switches.edge == "kong" and topology.needs_envoy:
             continue
         files = manifests(topology, switches, options)
         for overlay in (BENCH, PRODUCTION):

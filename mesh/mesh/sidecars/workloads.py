@@ -13,10 +13,9 @@ from mesh.description.places import Place
 from mesh.description.ports import Ports, replica_name
 from mesh.description.streams import LASTING
 from mesh.description.topology import (
-    CLIENT,
     EDGE,
     NOTIFICATION,
-    TRANSCODER,
+    OUTSIDE,
     Protocol,
     Topology,
     metrics_port,
@@ -185,7 +184,7 @@ def link_of(caller: str, callee: str, topology: Topology) -> str:
     """How a topology's file calls the link between two services: `client -> product` for what enters by the edge."""
     if caller != EDGE:
         return f"{caller} -> {callee}"
-    for outside in (CLIENT, TRANSCODER):
+    for outside in OUTSIDE:
         if callee in topology.links.get(outside, {}):
             return f"{outside} -> {callee}"
     channels = [channel for channel, entry in topology.entry.items() if entry == callee]

@@ -141,6 +141,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     listen_thrift: Listen = None  # framed.
     listen_thrift_entrance: Listen = None  # framed, for callers that all are clients: no edge marks their calls.
     listen_thrift_json: Listen = None  # TJSON over HTTP.
+    listen_connect: Listen = None
     listen_http: Listen = None  # a gateway.
     listen_metrics: Annotated[str | None, _port] = None
     database_url: Annotated[str | None, _url, "postgresql", "postgres"] = None

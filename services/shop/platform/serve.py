@@ -23,6 +23,7 @@ _ADAPTERS = {
     "thrift": "shop.platform.thrift.server",
     "thrift_entrance": "shop.platform.thrift.server",
     "thrift_json": "shop.platform.thrift.over_http",
+    "connect": "shop.platform.connect.server",
 }
 
 
@@ -33,8 +34,8 @@ class Offer:
     Attributes:
         use_cases: Its use cases, without the owner rules of its calls.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
-        around: What surrounds the work of some calls over gRPC, and of clients over GraphQL, by their names; None for
-            nothing.
+        around: What surrounds the work of some calls over gRPC and Connect, and of clients over GraphQL, by their
+            names; None for nothing.
     """
 
     service: Service[object]
@@ -56,6 +57,7 @@ def listening(config: ServiceConfig) -> dict[str, str]:
         "thrift": config.listen_thrift,
         "thrift_entrance": config.listen_thrift_entrance,
         "thrift_json": config.listen_thrift_json,
+        "connect": config.listen_connect,
     }
     addresses = {protocol: address for protocol, address in asked.items() if address is not None}
     if not addresses:
@@ -110,6 +112,10 @@ def _server(
         from shop.platform.thrift.processor import Processor
 
         app: ASGIApp = http_app(config.component, Processor(service, use_cases), incoming)
+    elif protocol == "connect":
+        from shop.platform.connect.server import connect_app
+
+        app = connect_app(service, use_cases, incoming, offer.around, compresses=config.grpc_compression)
     elif protocol == "rest":
         app = importlib.import_module(f"shop.{service.name}.rest").build_app(use_cases, incoming, *offer.of_rest)
     else:

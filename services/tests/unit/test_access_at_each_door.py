@@ -34,7 +34,7 @@ from shop.stubs.thrift import ProductService as Thrift
 from shop.stubs.thrift import ttypes
 
 GATEWAYS = ("graphql-gateway", "rest-gateway")
-SERVICE = (*SCHEMES, "thrift_entrance")
+SERVICE = (*SCHEMES, "connect", "thrift_entrance")
 CERTIFICATE = "x-forwarded-client-cert"
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 REFUSED = "the call comes without an identity; callers need a certificate of the mesh"
@@ -114,6 +114,26 @@ def over_grpc(address: str) -> Door:
     return ask
 
 
+def over_connect(address: str) -> Door:
+    async def ask(what: str, headers: Headers) -> Answer:
+        method, request = ("GetProduct", {"id": 1})
+        if what == "release":
+            method, request = "ReleaseReservation", {"reservation_id": RESERVATION}
+        async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False) as http:
+            answer = await http.post(f"/shop.product.v1.ProductService/{method}", json=request, headers=headers)
+        if answer.is_success:
+            return Answer()
+        error, info, retry = answer.json(), ErrorInfo(), RetryInfo()
+        for detail in error["details"]:
+            into = info if detail["type"] == info.DESCRIPTOR.full_name else retry
+            into.ParseFromString(base64.b64decode(detail["value"] + "=="))
+        assert error["code"] == ERROR_TABLE[ErrorCode(info.reason)].grpc.lower()
+        assert answer.headers["cache-control"] == "no-store"
+        return Answer(info.reason, error["message"], retry.retry_delay.seconds)
+
+    return ask
+
+
 def over_thrift(address: str, *, framed: bool) -> Door:
     async def ask(what: str, headers: Headers) -> Answer:
         method, request = "GetProduct", ttypes.GetProductRequest(id=1)
@@ -151,6 +171,7 @@ async def serving(keys: Any, runtime: Runtime = BARE, **settings: Any) -> AsyncI
         )
         at = await stack.enter_async_context(gateways) | await stack.enter_async_context(of_service)
         doors = {
+            "connect": over_connect(at["connect"]),
             "graphql": over_graphql(at["graphql"], "1"),
             "graphql_clients": over_graphql(at["graphql"], "1", client_path("product")),
             "graphql-gateway": over_graphql(at["graphql-gateway"]),
@@ -181,7 +202,7 @@ async def known(keys: Any) -> AsyncIterator[Served]:
 
 
 class TestWhereCallersHaveIdentities:
-    @pytest.fixture(params=["graphql", "grpc", "rest", "thrift_json"])
+    @pytest.fixture(params=["connect", "graphql", "grpc", "rest", "thrift_json"])
     def name(self, request: pytest.FixtureRequest) -> str:
         """A door of a service; framed Thrift has no sidecars, and no identities."""
         return str(request.param)
@@ -246,7 +267,7 @@ class TestWhereCallersHaveIdentities:
             answers = [answer async for answer in reflection.ServerReflectionInfo(iter([asked]), timeout=5)]
             assert answers[0].list_services_response.service
         async with httpx.AsyncClient(trust_env=False) as http:
-            for name in (*GATEWAYS, "rest", "graphql", "thrift_json"):
+            for name in (*GATEWAYS, "connect", "rest", "graphql", "thrift_json"):
                 assert (await http.get(f"http://{at[name]}/healthz")).status_code == 200, name
 
 
@@ -259,7 +280,7 @@ async def overloaded(keys: Any) -> AsyncIterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize("name", [*GATEWAYS, "graphql_clients", "grpc", "rest", "thrift_json"])
+@pytest.mark.parametrize("name", [*GATEWAYS, "connect", "graphql_clients", "grpc", "rest", "thrift_json"])
 async def test_a_process_that_does_not_keep_up_refuses_what_is_new(overloaded: Served, name: str) -> None:
     ask, outside = overloaded[0][name], (EDGE_MARK, "1")
     refused = await ask("read", [outside])

@@ -27,6 +27,7 @@ from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.trace_context import PROPAGATOR, current_context
 
 GATEWAYS = ("graphql-gateway", "rest-gateway")
+SERVICE = (*SCHEMES, "connect")
 CREDENTIALS = ("user3@example.com", "hopwise-demo")
 READ = "query named ($id: ID!) { product(id: $id) { title } }"
 LIST = "query ($category: String) { products(category: $category) { edges { cursor } } }"
@@ -61,6 +62,11 @@ GRPC, THRIFT = "shop.product.v1.ProductService", "ProductService"
 REST = "GET /v1/products/{product_id}"
 OF_THRIFT = {"rpc.system.name": "thrift", "rpc.service": THRIFT, "rpc.method": "GetProduct"}
 KINDS = {
+    "connect": Kind(
+        (f"SERVER {GRPC}/GetProduct",),
+        {"rpc.system": "connect_rpc", "rpc.service": GRPC, "rpc.method": "GetProduct"},
+        "INTERNAL",
+    ),
     "graphql": Kind(
         ("CLIENT GetProduct", "SERVER POST /graphql", "INTERNAL graphql.execute"),
         POST_GRAPHQL | {"graphql.operation.type": "query", "graphql.operation.name": "GetProduct"},
@@ -97,11 +103,19 @@ KINDS = {
 }
 
 
+CALLS, USERS = f"/{GRPC}/", "/shop.user.v1.UserService/"
+
+
 def graphql(query: str, **variables: Any) -> tuple[str, str, Any]:
     return "POST", "/graphql", {"query": query, "variables": variables}
 
 
 REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
+    "connect": {
+        "read": lambda product: ("POST", f"{CALLS}GetProduct", {"id": product}),
+        "list": lambda category: ("POST", f"{CALLS}ListProducts", {"category": category}),
+        "login": lambda email, password: ("POST", f"{USERS}Login", {"email": email, "password": password}),
+    },
     "rest-gateway": {
         "read": lambda product: ("GET", f"/v1/products/{product}", None),
         "list": lambda category: ("GET", f"/v1/products?category={category}", None),
@@ -113,7 +127,7 @@ REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
         "login": lambda email, password: graphql(LOGIN, input={"email": email, "password": password}),
     },
 }
-"""What a client sends to each gateway."""
+"""What a client sends to each gateway, and over Connect."""
 Door = Callable[..., Awaitable[object]]
 """Makes a request of a name in the current trace; an error is an answer too."""
 
@@ -128,7 +142,7 @@ async def addresses(shop: MemoryShop, keys: Any, runtime: Runtime) -> AsyncItera
     """Where each door is; of a service's protocols, the product service's."""
     async with (
         served_gateways(shop.clients, keys.public_file, runtime=runtime) as gateways,
-        served_service("product", shop.use_cases("product"), keys.public_file, runtime=runtime) as services,
+        served_service("product", shop.use_cases("product"), keys.public_file, SERVICE, runtime=runtime) as services,
     ):
         yield gateways | services
 
@@ -139,7 +153,7 @@ async def doors(
 ) -> AsyncIterator[dict[str, Door]]:
     """Each door, which has been used: what happens once only, as the check of a document, is apart."""
     async with AsyncExitStack() as stack:
-        serving = served_service("user", shop.use_cases("user"), keys.public_file, runtime=runtime)
+        serving = served_service("user", shop.use_cases("user"), keys.public_file, SERVICE, runtime=runtime)
         users, made = await stack.enter_async_context(serving), {}
         for protocol, scheme in SCHEMES.items():
             peers = {name: f"{scheme}://{at[protocol]}" for name, at in (("product", addresses), ("user", users))}
@@ -148,9 +162,22 @@ async def doors(
         for name in GATEWAYS:
             http = httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False)
             made[name] = over_http(await stack.enter_async_context(http), REQUESTS[name])
+        at = {"product": addresses["connect"], "user": users["connect"]}
+        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
+        made["connect"] = over_http(http, {name: _at(at, make) for name, make in REQUESTS["connect"].items()})
         for door in made.values():
             await door("read", 3)
         yield made
+
+
+def _at(services: dict[str, str], make: Callable[..., tuple[str, str, Any]]) -> Callable[..., tuple[str, str, Any]]:
+    """Makes requests to the service that each path names."""
+
+    def request(*arguments: Any) -> tuple[str, str, Any]:
+        method, path, body = make(*arguments)
+        return method, f"http://{services[path.split('.')[1]]}{path}", body
+
+    return request
 
 
 def over_clients(clients: Clients) -> Door:
@@ -276,7 +303,7 @@ async def test_what_a_client_sends_is_in_no_span(leaves: Any) -> None:
     assert len(spans) >= 3
 
 
-@pytest.mark.parametrize("name", [*GATEWAYS, "graphql", "grpc", "rest"])
+@pytest.mark.parametrize("name", [*GATEWAYS, "connect", "graphql", "grpc", "rest"])
 async def test_health_checks_leave_none(name: str, addresses: dict[str, str], traces: Any) -> None:
     headers: dict[str, str] = {}
     with traces.journey():

@@ -34,7 +34,7 @@ def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, optio
     port = places.ports[EDGE]
     if not switches.meshed:
         return [_ingress(topology, port, options)]
-    kinds = {"GRPCRoute" if topology.client_speaks(channel) == "grpc" else "HTTPRoute" for channel in topology.entry}
+    kinds = {"GRPCRoute" if topology.speaks_grpc(channel) else "HTTPRoute" for channel in topology.entry}
     hosts = {"hostnames": [options.host]} if options.host else {}
     route = {"parentRefs": [{"name": GATEWAY}], **hosts, "rules": [{"backendRefs": [{"name": EDGE, "port": port}]}]}
     # The edge's port is no part of the mesh: its clients have no certificates.

@@ -218,6 +218,13 @@ def test_clients_that_speak_grpc_only_have_no_http_3() -> None:
         require_fit(load_topology(name), parse_switches(http="3"))
 
 
+def test_grpc_by_connect_go_needs_http_2() -> None:
+    topology = load_topology("grpc-connect-client")
+    assert as_it_runs(topology, parse_switches(http="1")).http == 2
+    with pytest.raises(SwitchError, match=r"http=3: clients of grpc-connect-client speak gRPC by connect-go.*: 2\."):
+        require_fit(topology, as_it_runs(topology, parse_switches(http="3")))
+
+
 def test_a_mesh_s_switches() -> None:
     found = parse_switches(mesh="istio", mtls="on", canary="10", delay="payment:2ms", abort="payment:1%, user:0.5%")
     assert (found.meshed, found.encrypted, found.canary) == (True, True, 10)

@@ -157,7 +157,10 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
             replaced("name: mine", f"name: {'x' * 61}"),
             r"t\.yaml:1: name: is 'x{60}…'; it may have at most 60 characters",
         ),
-        (GOOD + "colour: red\n", r"t\.yaml:14: colour: is not a key here; valid: name, about, entry, links, plan, pro"),
+        (
+            GOOD + "colour: red\n",
+            r"t\.yaml:14: colour: is not a key here; valid: name, about, entry, links, plan, libr",
+        ),
         (GOOD + "plans: best\n", r"t\.yaml:14: plans: is not a key here; did you mean plan\? valid: name, about"),
         (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: web, mobile, partner"),
         (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is missing"),
@@ -196,6 +199,22 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
             + "  transcoder: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
             "transcoder does not speak rest; valid: grpc",
         ),
+        (
+            replaced("partner: graphql-gateway", "partner: grpc-web")
+            + "  grpc-web: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
+            "grpc-web does not speak rest; valid: grpc",
+        ),
+        (
+            replaced("mobile: graphql-gateway\n  partner: graphql-gateway", "mobile: services\n  partner: grpc-web")
+            + "  grpc-web: {product: grpc, order: grpc, user: grpc, payment: grpc}\n"
+            + "  client: {product: rest, order: rest, user: rest, payment: rest}\n",
+            "client speaks rest where grpc-web is an entry too; valid: grpc",
+        ),
+        (
+            replaced("order: {product: grpc", "order: {product: connect"),
+            "order does not speak connect; valid: graphql, grpc, rest",
+        ),
+        (GOOD + "library: connect-go\n", "library: connect-go is for a client that speaks grpc to the services"),
         (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: best, naive, streaming"),
         (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is missing"),
         (replaced("user: grpc, ", ""), r"t\.yaml:13: links\.order: the link order -> user is missing"),

@@ -37,7 +37,7 @@ links:
   order: {product: grpc, user: grpc, payment: grpc}
 """
 TOPOLOGIES = {
-    **{name: one for name in names() if not ((one := load_topology(name)).transcodes or one.passes_by_the_edge)},
+    **{name: one for name in names() if not ((one := load_topology(name)).needs_envoy or one.passes_by_the_edge)},
     "own": parse_topology(OWN, "own.yaml"),
 }
 HEALTH = "the edge itself"
@@ -377,6 +377,7 @@ def test_all_plugins_are_the_typical_ones_and_more() -> None:
     assert SWITCHES["plugins"].valid == " or ".join(sets)
 
 
-def test_kong_refuses_to_transcode_and_names_who_can() -> None:
-    with pytest.raises(SwitchError, match=r"edge=kong: hybrid-transcoded needs .* valid with hybrid-transcoded: envoy"):
-        kong.render(plan(load_topology("hybrid-transcoded")))
+@pytest.mark.parametrize("name", ["hybrid-transcoded", "grpc-web", "connect"])
+def test_kong_refuses_what_only_envoy_does_and_says_so(name: str) -> None:
+    with pytest.raises(SwitchError, match=rf"edge=kong: {name} needs .* valid with {name}: envoy"):
+        kong.render(plan(load_topology(name)))

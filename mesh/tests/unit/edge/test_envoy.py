@@ -6,8 +6,8 @@ from typing import Any
 
 from mesh.description.places import Place
 from mesh.description.ports import load_ports
-from mesh.description.topology import load_topology
-from mesh.edge.envoy import render
+from mesh.description.topology import SERVICES, load_topology
+from mesh.edge.envoy import CORS, render
 from mesh.edge.plan import edge_plan
 from mesh.sidecars.certificates import Certificate
 
@@ -18,8 +18,8 @@ def rendered() -> dict[str, Any]:
     return render(edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl")))
 
 
-def manager() -> dict[str, Any]:
-    (listener,) = rendered()["static_resources"]["listeners"]
+def manager(config: dict[str, Any] | None = None) -> dict[str, Any]:
+    (listener,) = (config or rendered())["static_resources"]["listeners"]
     found: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     return found
 
@@ -71,9 +71,20 @@ def test_access_log_goes_to_the_run_s_folder() -> None:
 
 def filters(topology: str) -> list[str]:
     config = render(edge_plan(load_topology(topology), PORTS, Path("/logs/edge.jsonl")))
-    (listener,) = config["static_resources"]["listeners"]
-    found = listener["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
-    return [one["name"].removeprefix("envoy.filters.http.") for one in found]
+    return [one["name"].removeprefix("envoy.filters.http.") for one in manager(config)["http_filters"]]
+
+
+def test_pages_of_other_origins_may_make_calls_and_nothing_else() -> None:
+    for name in ("grpc-web", "connect"):
+        config = render(edge_plan(load_topology(name), PORTS, Path("/logs/edge.jsonl")))
+        (host,) = manager(config)["route_config"]["virtual_hosts"]
+        admitted = [route["match"] for route in host["routes"] if CORS in route.get("typed_per_filter_config", {})]
+        calls = [one for one in admitted if str(one.get("prefix") or one.get("path")).startswith("/shop.")]
+        assert calls == admitted
+        assert len([one for one in calls if "headers" not in one]) == len(SERVICES) - 1
+    assert filters("grpc-web") == ["cors", "grpc_web", "buffer", "router"]
+    assert filters("connect") == ["cors", "buffer", "router"]
+    assert "cors" not in filters("grpc")
 
 
 def test_the_edge_compresses_what_it_transcodes_and_nothing_else() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hops.elements.element import Element, Figures, Fold, Heading, Section
+from hops.elements.element import Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Column, Table, words
-from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
+from hops.report.sections.topology_drawing import PROTOCOLS, browser_note, draw_topology, links_of, protocol_name
 from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, switches_of
 
 
@@ -54,6 +54,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
             + (" Behind the edge, a call passes the sidecars of its caller and its callee." if meshed else ""),
             wide=True,
         ),
+        *([Text(note)] if (note := browser_note(topologies)) else []),
         Fold(
             "The links as a table",
             [

@@ -9,14 +9,25 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from hops.conclusions.wording import listed
 from hops.elements.element import Chart
 from hops.units import SERVICES
 
 Document = Mapping[str, Any]
 
 CLIENTS, EDGE, DATABASE = "clients", "edge", "database"
-PROTOCOLS = {"graphql": "GraphQL", "grpc": "gRPC", "rest": "REST", "sql": "SQL", "http": "HTTP"}
-_SPOKEN_BY = {"graphql-gateway": "graphql", "rest-gateway": "rest", "transcoder": "rest"}
+PROTOCOLS = {
+    "graphql": "GraphQL",
+    "grpc": "gRPC",
+    "grpc-web": "gRPC-Web",
+    "connect": "Connect",
+    "rest": "REST",
+    "sql": "SQL",
+    "http": "HTTP",
+}
+_BY_EDGE = {"transcoder": "rest", "grpc-web": "grpc-web"}
+"""What clients speak to an edge that turns it into gRPC, by the entry."""
+_SPOKEN_BY = {"graphql-gateway": "graphql", "rest-gateway": "rest", **_BY_EDGE}
 _BOX, _TALL, _GAP_X, _GAP_Y = 116, 30, 60, 14
 
 
@@ -53,19 +64,34 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
         spoken = _SPOKEN_BY.get(where) or next(iter(links.get("client", {}).values()), "http")
         outer = EDGE if edge else where
         callees = [where]
-        if where not in _SPOKEN_BY or where == "transcoder":
-            callees = list(links.get("transcoder" if where == "transcoder" else "client", {}))
-        inner = links.get("transcoder", {}) if where == "transcoder" else {}
+        inner = links.get(where, {}) if where in _BY_EDGE else {}
+        if where not in _SPOKEN_BY or where in _BY_EDGE:
+            callees = list(inner or links.get("client", {}))
         every += [Link(channel, EDGE, spoken) for channel in channels if edge]
         for callee in callees:
             protocol = inner.get(callee, spoken)
             every += [Link(outer, callee, protocol)] if edge else [Link(one, callee, protocol) for one in channels]
     for caller, callees_of in links.items():
-        if caller not in ("client", "transcoder"):
+        if caller not in ("client", *_BY_EDGE):
             every += [Link(caller, callee, protocol) for callee, protocol in callees_of.items()]
     services = dict.fromkeys(link.callee for link in every if link.callee in SERVICES)
     every += [Link(service, DATABASE, "sql") for service in services]
     return list(dict.fromkeys(every))
+
+
+def browser_note(topologies: Mapping[str, Document]) -> str:
+    """Says whose web channel no browser can be; empty if there is no such."""
+    names = [
+        name
+        for name, one in topologies.items()
+        if one["entry"].get("web") == "services" and "grpc" in one["links"].get("client", {}).values()
+    ]
+    if not names:
+        return ""
+    return (
+        f"The web channel of {listed(names)} is no browser: pages cannot read HTTP trailers, in which gRPC sends its "
+        "status. Browsers can have the topologies grpc-web and connect."
+    )
 
 
 def draw_topology(

@@ -44,8 +44,8 @@ def code_of(error: ShopError) -> grpc.StatusCode:
     return grpc.StatusCode[row(error).grpc]
 
 
-def status_of(error: ShopError) -> grpc.Status:
-    """Returns the status that ends a call with an error."""
+def details_of(error: ShopError) -> list[Any]:
+    """Returns what an error says in addition to its status and message: its code and field, and when to call again."""
     info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
     detail = Any()
     detail.Pack(info)
@@ -54,6 +54,12 @@ def status_of(error: ShopError) -> grpc.Status:
         retry = Any()
         retry.Pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s)))
         details.append(retry)
+    return details
+
+
+def status_of(error: ShopError) -> grpc.Status:
+    """Returns the status that ends a call with an error."""
+    details = details_of(error)
     return rpc_status.to_status(Status(code=code_of(error).value[0], message=error.message, details=details))
 
 

@@ -24,7 +24,7 @@ from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.components.trial import as_it_runs
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
-from mesh.description.topology import Protocol, Topology, entrance_name, load_topology
+from mesh.description.topology import GRPC_WEB, TRANSCODER, Protocol, Topology, entrance_name, load_topology
 from mesh.description.topology import names as topology_names
 from mesh.native.system import System
 from shop.platform import page_token
@@ -35,6 +35,7 @@ from .over_graphql import graphql_attempts, hidden_fields, post, service_attempt
 from .over_grpc import grpc_attempts, transcoder_attempts
 from .over_rest import gateway_documents, rest_attempts, service_documents
 from .over_thrift import framed_attempts, http_attempts
+from .over_web import connect_attempts, grpc_web_attempts
 
 pytestmark = pytest.mark.integration
 # What only the victim's own things say.
@@ -104,7 +105,8 @@ def doors_of(topology: Topology) -> frozenset[tuple[object, ...]]:
     """The ways in: services by protocol, gateways by how they plan and by what they call, the transcoder."""
     exposed = {("service", protocol) for protocol in topology.exposed.values()}
     gateways = {(name, way) for name in topology.gateways for way in (topology.plan, *topology.links[name].values())}
-    return frozenset(exposed | gateways | ({("transcoder",)} if topology.transcodes else set()))
+    by_edge = {(entry,) for entry in topology.entry.values() if entry in (TRANSCODER, GRPC_WEB)}
+    return frozenset(exposed | gateways | by_edge)
 
 
 def choose_topologies(doors: Mapping[str, frozenset[tuple[object, ...]]]) -> Iterator[str]:
@@ -155,8 +157,12 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
         yield from framed_attempts(lambda service: ports.reached(entrance_name(service))[0])
     if Protocol.THRIFT_JSON in exposed:
         yield from http_attempts(http)
+    if Protocol.CONNECT in exposed:
+        yield from connect_attempts(http)
     if topology.transcodes:
         yield from transcoder_attempts(http)
+    if topology.translates:
+        yield from grpc_web_attempts(http)
 
 
 def _add_victim(database: psycopg.Connection) -> Ids:

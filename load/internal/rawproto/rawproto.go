@@ -1,0 +1,69 @@
+// Package rawproto lets one connect-go client or handler carry messages of every type: they cross it as bytes, and its callers convert them.
+package rawproto
+
+import (
+	"bytes"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"connectrpc.com/connect"
+)
+
+// Message is a message on its way through connect-go, typed if Of is set, else as bytes.
+type Message struct {
+	Of    proto.Message
+	Bytes []byte
+}
+
+// Codec is connect-go's binary codec for Messages. It has the name of the library's own, and takes its place.
+type Codec struct{}
+
+var _ connect.Codec = Codec{}
+
+// Name is the part of content types that names the encoding.
+func (Codec) Name() string { return "proto" }
+
+// IsBinary says that messages cannot be text in a URL.
+func (Codec) IsBinary() bool { return true }
+
+// Marshal encodes a message.
+func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
+
+// MarshalStable encodes a message, always to the same bytes, so that a URL with them can be a key of a cache.
+func (Codec) MarshalStable(message any) ([]byte, error) {
+	return encode(proto.MarshalOptions{Deterministic: true}, nil, message)
+}
+
+// MarshalAppend appends a message to what a buffer already holds.
+func (Codec) MarshalAppend(to []byte, message any) ([]byte, error) {
+	return encode(proto.MarshalOptions{}, to, message)
+}
+
+func encode(options proto.MarshalOptions, to []byte, message any) ([]byte, error) {
+	switch m := message.(type) {
+	case *Message:
+		if m.Of == nil {
+			return append(to, m.Bytes...), nil
+		}
+		return options.MarshalAppend(to, m.Of)
+	case proto.Message: // such as the status of gRPC
+		return options.MarshalAppend(to, m)
+	}
+	return nil, fmt.Errorf("a %T is no message", message)
+}
+
+// Unmarshal decodes a message. The bytes are the library's, which uses them again.
+func (Codec) Unmarshal(from []byte, message any) error {
+	switch m := message.(type) {
+	case *Message:
+		if m.Of == nil {
+			m.Bytes = bytes.Clone(from)
+			return nil
+		}
+		return proto.Unmarshal(from, m.Of)
+	case proto.Message:
+		return proto.Unmarshal(from, m)
+	}
+	return fmt.Errorf("a %T is no message", message)
+}
