@@ -91,7 +91,7 @@ _GENERATOR = "the load generator must not be the bottleneck"
 _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
 _PROCESSOR = "other work on the CPU slows down what is measured"
-_MESH = "a mesh that is not in force costs less than one that is"
+_MESH = "a mesh that is not in force costs less than a mesh in force"
 _CLOCKS = "spans and arrivals of several machines are put on one time line"
 _TRIALS = "an experiment is only as good as its trials"
 
