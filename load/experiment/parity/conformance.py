@@ -28,7 +28,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "graphql-gateway": ("graphql-gateway/tests/unit", "services/tests/unit/platform/graphql"),
 }
 """The tests that a component must pass beside those of `CONTRACT`, whatever it is written in."""
-CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process", "calls", "spans"))
+CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process", "calls", "rest", "spans"))
 """The laws that are the same for every component."""
 SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
 """What is asked first: a program that it does not hold for would only wait in all other tests."""

@@ -127,7 +127,7 @@ PYTHON = "python"
 """The implementation that every component has."""
 
 BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
-    "go": {"product": frozenset({Protocol.GRPC}), "graphql-gateway": frozenset({Protocol.GRAPHQL})}
+    "go": {"product": frozenset({Protocol.GRPC, Protocol.REST}), "graphql-gateway": frozenset({Protocol.GRAPHQL})}
 }
 """The other implementations that come with the project: the components that each has, and what these serve. They call
 services over gRPC only, and in batches."""

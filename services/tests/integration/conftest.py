@@ -66,8 +66,10 @@ def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
     if CONFORMING is not None:
+        # The rows of `contracted` are of these protocols only.
         default = GATEWAYS.get(CONFORMING.component, Protocol.GRPC)
-        return CONFORMING.is_reached_by(item) and parameters.get("protocol", default) in CONFORMING.protocols
+        over = "contracted" in fixtures or parameters.get("protocol", default) in CONFORMING.protocols
+        return CONFORMING.is_reached_by(item) and over
     protocol = parameters.get("protocol")
     if protocol == CACHED and ("shop" in fixtures or not fixtures & WITH_CACHE):
         return False  # over gRPC without a cache, which is tried anyway

@@ -85,7 +85,7 @@ def test_notification_is_there_with_updates_only(name: str) -> None:
 
 
 def test_updates_of_a_topology_without_notification_name_those_that_have_it() -> None:
-    able = "graphql, grpc, grpc-go, hybrid, rest, or the path"
+    able = "graphql, grpc, grpc-go, hybrid, rest, rest-go, or the path"
     with pytest.raises(TopologyError, match=rf"updates=on with topology=thrift, .* Valid: {able}"):
         load_topology("thrift", updates="on")
 
@@ -247,8 +247,8 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         ),
         (GOOD + "programs:\n  product: {implementation: c}\n", r"there is no product in 'c'; valid: python, go"),
         (
-            replaced("    product: grpc\n", "    product: rest\n") + "programs: {product: {implementation: go}}\n",
-            "product in go does not serve rest; it serves grpc",
+            replaced("    product: grpc\n", "    product: graphql\n") + "programs: {product: {implementation: go}}\n",
+            "product in go does not serve graphql; it serves grpc, rest",
         ),
         (GOOD + "checkout: /other\n", r"checkout: cannot be set in a file; give `make compare-versions` two revisions"),
         ("name: &a [x]\nabout: *a\n", r"t\.yaml:2: not valid YAML: aliases are not accepted"),

@@ -11,8 +11,10 @@ import (
 	"hopwise/services/internal/server"
 )
 
+const listenHTTP = "SHOP_LISTEN_HTTP"
+
 func main() {
-	kind := config.Kind{Listen: "SHOP_LISTEN_HTTP", Peers: []string{"product", "order", "user", "payment"}}
+	kind := config.Kind{Listen: []string{listenHTTP}, Peers: []string{"product", "order", "user", "payment"}}
 	process.Run("graphql-gateway", kind, serve)
 }
 
@@ -21,5 +23,5 @@ func serve(ctx context.Context, p process.Parts) error {
 	if err != nil {
 		return err
 	}
-	return server.ServeHTTP(ctx, p.Config, gateway.New(services, p.Authenticator, p.Config, p.Tracing))
+	return server.ServeHTTP(ctx, p.Config.Listen[listenHTTP], gateway.New(services, p.Authenticator, p.Config, p.Tracing))
 }

@@ -1,8 +1,10 @@
-// Command product serves the catalogue and its stock over gRPC; docs/system/your-component.md has its environment.
+// Command product serves the catalogue and its stock over gRPC and REST; docs/system/your-component.md has its environment.
 package main
 
 import (
 	"context"
+
+	"golang.org/x/sync/errgroup"
 
 	pb "hopwise/proto/stubs/productv1"
 	"hopwise/services/internal/access"
@@ -14,13 +16,18 @@ import (
 	"hopwise/services/internal/server"
 )
 
+const (
+	listenGRPC = "SHOP_LISTEN_GRPC"
+	listenREST = "SHOP_LISTEN_REST"
+)
+
 func main() {
-	process.Run("product", config.Kind{Listen: "SHOP_LISTEN_GRPC", Database: true}, serve)
+	process.Run("product", config.Kind{Listen: []string{listenGRPC, listenREST}, Database: true}, serve)
 }
 
 func serve(ctx context.Context, p process.Parts) error {
-	pool, err := database.Open(
-		ctx, p.Config.DatabaseURL, p.Config.DatabasePool, p.Tracing.Tracer("hopwise/services"), product.SpanNames)
+	tracer := p.Tracing.Tracer("hopwise/services")
+	pool, err := database.Open(ctx, p.Config.DatabaseURL, p.Config.DatabasePool, tracer, product.SpanNames)
 	if err != nil {
 		return err
 	}
@@ -29,5 +36,15 @@ func serve(ctx context.Context, p process.Parts) error {
 	g := &guard.Guard{
 		Authenticator: p.Authenticator, Rules: rules, Compresses: p.Config.Compression == "on", Delay: p.Config.Delay,
 	}
-	return server.Serve(ctx, p.Config, pb.ProductService_ServiceDesc, product.New(pool, p.Config.PageTokenKey), g, p.Tracing)
+	service := product.New(pool, p.Config.PageTokenKey)
+	servers, ctx := errgroup.WithContext(ctx)
+	if a, isSet := p.Config.Listen[listenGRPC]; isSet {
+		servers.Go(func() error {
+			return server.Serve(ctx, a, p.Config.ConnectionAge, pb.ProductService_ServiceDesc, service, g, p.Tracing)
+		})
+	}
+	if a, isSet := p.Config.Listen[listenREST]; isSet {
+		servers.Go(func() error { return server.ServeHTTP(ctx, a, product.NewDoor(service, g, tracer)) })
+	}
+	return servers.Wait()
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -108,16 +107,19 @@ func publicKey(path string) (ed25519.PublicKey, error) {
 	return read.(ed25519.PublicKey), nil // which the function above has checked
 }
 
-// Admit admits a call by its metadata, or says why not.
-func (a *Authenticator) Admit(level Level, md metadata.MD) error {
-	outside, err := a.isOutside(md)
+// Headers returns the values of a call's header or metadata, by its name in lower case.
+type Headers func(name string) []string
+
+// Admit admits a call by its headers, or says why not.
+func (a *Authenticator) Admit(level Level, headers Headers) error {
+	outside, err := a.isOutside(headers)
 	if err != nil || !outside || level == typev1.Access_ACCESS_EVERYBODY {
 		return err
 	}
 	if level != typev1.Access_ACCESS_CALLER && level != typev1.Access_ACCESS_PARTNER {
 		return internalOnly()
 	}
-	caller, err := a.Authenticate(last(md, "authorization"))
+	caller, err := a.Authenticate(last(headers, "authorization"))
 	if err == nil {
 		err = caller.Require(level)
 	}
@@ -125,16 +127,16 @@ func (a *Authenticator) Admit(level Level, md metadata.MD) error {
 }
 
 // RequireOrigin refuses a call of which the header must say who calls, and does not.
-func (a *Authenticator) RequireOrigin(md metadata.MD) error {
-	_, err := a.isOutside(md)
+func (a *Authenticator) RequireOrigin(headers Headers) error {
+	_, err := a.isOutside(headers)
 	return err
 }
 
-func (a *Authenticator) isOutside(md metadata.MD) (bool, error) {
+func (a *Authenticator) isOutside(headers Headers) (bool, error) {
 	if a.edgeIdentity == "" {
-		return len(md.Get(edgeMark)) > 0, nil
+		return len(headers(edgeMark)) > 0, nil
 	}
-	identity := callerIdentity(last(md, certificateHeader))
+	identity := callerIdentity(last(headers, certificateHeader))
 	if !strings.HasPrefix(identity, a.trustDomain) {
 		return false, shoperr.New(shoperr.Unauthenticated, "",
 			"the call comes without an identity; callers need a certificate of the mesh")
@@ -216,8 +218,8 @@ func trustDomain(identity string) string {
 	return parts[1]
 }
 
-func last(md metadata.MD, name string) string {
-	values := md.Get(name)
+func last(headers Headers, name string) string {
+	values := headers(name)
 	if len(values) == 0 {
 		return ""
 	}

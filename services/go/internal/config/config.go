@@ -30,8 +30,8 @@ const (
 
 // Kind is what a component serves, and needs for it.
 type Kind struct {
-	Listen   string   // the variable that says where
-	Database bool     // whether it has one
+	Listen   []string // the variables that say where; one is enough
+	Database bool     // whether it has one.
 	Peers    []string // the services that it calls; a component that calls services checks the token of every caller
 }
 
@@ -40,6 +40,9 @@ type Peer struct {
 	Addresses []string // host:port of each replica
 	Socket    string   // path of a socket to connect in place of these addresses; empty for none
 }
+
+// Address is where to listen, as net.Listen takes it.
+type Address struct{ Network, Address string }
 
 // Config is what the environment says.
 type Config struct {
@@ -63,8 +66,8 @@ type Config struct {
 	PageTokenKey []byte `env:"SHOP_PAGE_TOKEN_KEY, default=hopwise page tokens"`
 	AwaitStdin   string `env:"SHOP_AWAIT_STDIN, default=off"`
 
-	Network, Listen string // as net.Listen takes them
-	Peers           map[string]Peer
+	Listen map[string]Address // by variable
+	Peers  map[string]Peer
 }
 
 // rule returns the value of a setting as go-envconfig reads it, or an error that says which values are valid.
@@ -117,7 +120,7 @@ func Read(component string, kind Kind, getenv func(string) string) (Config, erro
 		from.fail("%v", err)
 		return c, from.err
 	}
-	c.Network, c.Listen = from.address(kind.Listen)
+	c.Listen = from.addresses(kind.Listen)
 	if c.TelemetryFile != "" {
 		c.TelemetryFile = filepath.Join(c.TelemetryFile, cmp.Or(c.Instance, c.Component)+".json")
 	}
@@ -129,7 +132,7 @@ func Read(component string, kind Kind, getenv func(string) string) (Config, erro
 		c.Peers = from.peers(kind.Peers)
 	}
 	for _, name := range unserved {
-		if value := getenv(name); value != "" && value != "off" && value != "0" {
+		if value := getenv(name); !slices.Contains(kind.Listen, name) && value != "" && value != "off" && value != "0" {
 			from.fail("%s is set, and this implementation of %s cannot do that; leave it out", name, component)
 		}
 	}
@@ -190,20 +193,32 @@ func (e *environment) require(name, example string) string {
 	return value
 }
 
-func (e *environment) address(name string) (network, address string) {
-	text := e.require(name, "127.0.0.1:18020")
+func (e *environment) addresses(names []string) map[string]Address {
+	addresses := make(map[string]Address)
+	for _, name := range names {
+		if text, isSet := e.Lookup(name); isSet {
+			addresses[name] = e.address(name, text)
+		}
+	}
+	if len(addresses) == 0 {
+		e.fail("%s is not set; set it, for example %s=127.0.0.1:18020", strings.Join(names, " or "), names[0])
+	}
+	return addresses
+}
+
+func (e *environment) address(name, text string) Address {
 	if path, isUnix := strings.CutPrefix(text, unixScheme); isUnix {
 		if !filepath.IsAbs(path) || len(path) > maxUnixPath {
 			e.fail("%s is %q; the socket's path must be absolute and have at most %d bytes", name, text, maxUnixPath)
 		}
-		return "unix", path
+		return Address{"unix", path}
 	}
 	host, port, err := net.SplitHostPort(text)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil {
 		e.fail("%s is %q; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020, or unix:/absolute/path.sock",
 			name, text)
 	}
-	return "tcp", text
+	return Address{"tcp", text}
 }
 
 func (e *environment) peers(names []string) map[string]Peer {

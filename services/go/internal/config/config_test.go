@@ -15,7 +15,7 @@ func read(t *testing.T, changes map[string]string) (Config, error) {
 		"SHOP_COMPONENT": "product", "SHOP_LISTEN_GRPC": "127.0.0.1:0", "SHOP_DATABASE_URL": "postgresql://product@database/shop",
 	}
 	maps.Copy(env, changes)
-	return Read("product", Kind{Listen: "SHOP_LISTEN_GRPC", Database: true}, func(name string) string { return env[name] })
+	return Read("product", Kind{Listen: []string{"SHOP_LISTEN_GRPC", "SHOP_LISTEN_REST"}, Database: true}, func(name string) string { return env[name] })
 }
 
 func TestSettingsAndTheirDefaults(t *testing.T) {
@@ -36,6 +36,8 @@ func TestWrongSettingsAreNamedWithTheValidValues(t *testing.T) {
 		"SHOP_DATABASE_POOL":    {"0x10", `"0x10"; valid: an integer from 1 to 200`},
 		"SHOP_CONNECTION_AGE_S": {"3601", `"3601"; valid: an integer from 0 to 3600`},
 		"SHOP_LISTEN_GRPC":      {"nowhere", "valid: host:port"},
+		"SHOP_LISTEN_REST":      {"nowhere", "valid: host:port"},
+		"SHOP_LISTEN_GRAPHQL":   {"127.0.0.1:0", "leave it out"},
 		"SHOP_DATABASE_URL":     {"", "is not set"},
 		"SHOP_CACHE_URL":        {"redis://cache", "leave it out"},
 	} {

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"hopwise/services/internal/shoperr"
+	"hopwise/services/internal/web"
 )
 
 const (
@@ -113,8 +114,8 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 	if fmt.Sprint(object["version"]) == "1" && sha256Form.MatchString(hash) {
 		return hash, nil
 	}
-	x.refusal = malformed(field, `%s must be {"version": 1, "sha256Hash": "64 lower-case hexadecimal digits"}`, field)
-	return "", x.refusal.failure
+	x.refusal = web.RefuseContent(field, `%s must be {"version": 1, "sha256Hash": "64 lower-case hexadecimal digits"}`, field)
+	return "", x.refusal.Failure
 }
 
 // find returns the document of a request: its text, or the SHA-256 of an earlier one, or both to have it persisted.

@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"hopwise/services/internal/shoperr"
+	"hopwise/services/internal/web"
 )
 
 const (
@@ -27,7 +28,7 @@ type exchange struct {
 	document *document
 	mistakes gqlerror.List // of the document, after the first
 	cost     float64       // of the operation
-	refusal  *refusal      // nil for a GraphQL request
+	refusal  *web.Refusal  // nil for a GraphQL request
 	status   int           // of the answer
 	code     string        // of the first error in the answer
 }
@@ -39,9 +40,9 @@ func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
 
 // refuse answers what is no GraphQL request.
-func (x *exchange) refuse(r *refusal) {
+func (x *exchange) refuse(r *web.Refusal) {
 	x.refusal = r
-	x.send(&graphql.Response{Errors: gqlerror.List{shown(r.failure)}})
+	x.send(&graphql.Response{Errors: gqlerror.List{shown(r.Failure)}})
 }
 
 // send writes the answer, and says who may keep it. The media type of an answer to GET depends on Accept.
@@ -59,9 +60,9 @@ func (x *exchange) send(response *graphql.Response) {
 	header.Set("Cache-Control", "no-store")
 	switch {
 	case x.refusal != nil:
-		x.status = x.refusal.status
-		if x.refusal.header[0] != "" {
-			header.Set(x.refusal.header[0], x.refusal.header[1])
+		x.status = x.refusal.Status
+		if x.refusal.Header[0] != "" {
+			header.Set(x.refusal.Header[0], x.refusal.Header[1])
 		}
 	case x.request.Method == http.MethodGet && x.code == "" && x.document.isPublic:
 		header.Set("Cache-Control", "public, max-age=60")

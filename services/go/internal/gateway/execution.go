@@ -15,6 +15,7 @@ import (
 
 	"hopwise/services/internal/graph"
 	"hopwise/services/internal/guard"
+	"hopwise/services/internal/web"
 )
 
 const maxOperationName = 100 // characters, in a span
@@ -42,8 +43,8 @@ func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 func (l limits) MutateOperationContext(ctx context.Context, asked *graphql.OperationContext) *gqlerror.Error {
 	x, operation := exchangeOf(ctx), asked.Operation
 	if x.request.Method == http.MethodGet && operation.Operation == ast.Mutation {
-		x.refusal = badMethod("mutations need POST", http.MethodPost)
-		return shown(x.refusal.failure)
+		x.refusal = web.RefuseMethod("mutations need POST", http.MethodPost)
+		return shown(x.refusal.Failure)
 	}
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(attribute.String("graphql.operation.type", string(operation.Operation)))

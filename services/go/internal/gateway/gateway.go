@@ -5,18 +5,13 @@ import (
 	"compress/gzip"
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/vektah/gqlparser/v2/gqlerror"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc/metadata"
 
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/config"
@@ -25,6 +20,7 @@ import (
 	"hopwise/services/internal/peer"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/stubs/schema"
+	"hopwise/services/internal/web"
 )
 
 const (
@@ -54,14 +50,10 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(route, g.traced)
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte("ok\n"))
-	})
+	mux.HandleFunc("/healthz", web.AnswerHealth)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		path := []rune(r.URL.Path)
-		newExchange(w, r).refuse(refused(http.StatusNotFound, shoperr.NotFound, "",
+		newExchange(w, r).refuse(web.Refuse(http.StatusNotFound, shoperr.NotFound, "",
 			"there is nothing at %s; POST %s answers queries", string(path[:min(len(path), 100)]), route))
 	})
 	return mux
@@ -82,32 +74,15 @@ func newExecutor(tracer trace.Tracer) *executor.Executor {
 	return e
 }
 
-// traced leaves a SERVER span of requests whose caller samples them.
 func (g *Gateway) traced(w http.ResponseWriter, r *http.Request) {
-	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-	ctx, span := g.tracer.Start(ctx, r.Method+" "+route, trace.WithSpanKind(trace.SpanKindServer))
-	defer span.End()
-	if g.config.Delay > 0 {
-		guard.Pause(ctx, g.config.Delay)
-	}
-	var x *exchange
-	g.compressed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x = newExchange(w, r)
-		g.answer(ctx, x)
-	})).ServeHTTP(w, r)
-	if span.IsRecording() {
-		span.SetAttributes(
-			attribute.String("http.request.method", r.Method), attribute.String("http.route", route),
-			attribute.String("url.path", r.URL.Path), attribute.String("url.scheme", "http"),
-			attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")),
-			attribute.Int("http.response.status_code", x.status))
-		if x.code != "" {
-			span.SetAttributes(attribute.String("error.type", x.code))
-		}
-		if x.isServerFault() {
-			span.SetStatus(codes.Error, "")
-		}
-	}
+	web.Trace(g.tracer, r, route, g.config.Delay, func(ctx context.Context) web.Outcome {
+		var x *exchange
+		g.compressed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			x = newExchange(w, r)
+			g.answer(ctx, x)
+		})).ServeHTTP(w, r)
+		return web.Outcome{Status: x.status, ErrorType: x.code, IsServerFault: x.isServerFault()}
+	})
 }
 
 func (g *Gateway) answer(ctx context.Context, x *exchange) {
@@ -118,12 +93,8 @@ func (g *Gateway) answer(ctx context.Context, x *exchange) {
 		x.refuse(refusal)
 		return
 	}
-	md := make(metadata.MD, len(r.Header))
-	for name, values := range r.Header {
-		md.Append(name, values...)
-	}
-	if err := g.authenticator.RequireOrigin(md); err != nil {
-		x.refuse(refusedWith(http.StatusUnauthorized, guard.Told(ctx, err)))
+	if err := g.authenticator.RequireOrigin(r.Header.Values); err != nil {
+		x.refuse(&web.Refusal{Failure: guard.Told(ctx, err), Status: http.StatusUnauthorized})
 		return
 	}
 	ctx, cancel := guard.Limited(ctx, wait)

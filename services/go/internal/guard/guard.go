@@ -96,7 +96,7 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 			Pause(ctx, g.Delay)
 		}
 		md, _ := metadata.FromIncomingContext(ctx)
-		if err := g.Authenticator.Admit(level, md); err != nil {
+		if err := g.Authenticator.Admit(level, md.Get); err != nil {
 			return err
 		}
 		return work()

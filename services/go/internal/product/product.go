@@ -1,4 +1,4 @@
-// Package product is the catalogue and its stock, over gRPC.
+// Package product is the catalogue and its stock, over gRPC and REST.
 package product
 
 import (
@@ -265,23 +265,30 @@ func (s *Service) StreamProductRows(r *pb.StreamProductRowsRequest, stream pb.Pr
 	if err := validate.Between(r.AfterProductId, "after_product_id", 0, math.MaxInt64); err != nil {
 		return err
 	}
-	left, err := validate.Size(r.Limit, "limit", rowsByDefault, mostRows)
+	limit, err := validate.Size(r.Limit, "limit", rowsByDefault, mostRows)
 	if err != nil {
 		return err
 	}
-	for after := r.AfterProductId; left > 0; {
-		asked := min(left, rowsAQuery)
-		rows, err := many(stream.Context(), s.pool, rowOf, rowsSQL, after, asked)
-		if err != nil {
-			return err
-		}
+	return s.readRows(stream.Context(), r.AfterProductId, limit, func(rows []*pb.ProductRow) error {
 		for chunk := range slices.Chunk(rows, rowsAChunk) {
 			if err := stream.Send(&pb.StreamProductRowsResponse{Rows: chunk}); err != nil {
 				return err
 			}
 		}
-		if len(rows) < asked {
-			return nil
+		return nil
+	})
+}
+
+// readRows reads up to so many rows behind an id, some at a time.
+func (s *Service) readRows(ctx context.Context, after int64, left int, take func([]*pb.ProductRow) error) error {
+	for left > 0 {
+		asked := min(left, rowsAQuery)
+		rows, err := many(ctx, s.pool, rowOf, rowsSQL, after, asked)
+		if err == nil {
+			err = take(rows)
+		}
+		if err != nil || len(rows) < asked {
+			return err
 		}
 		after, left = rows[len(rows)-1].ProductId, left-asked
 	}

@@ -38,22 +38,26 @@ func Of(request any, method string) (*Mask, error) {
 	if !isMasked || len(asks.GetReadMask().GetPaths()) == 0 {
 		return nil, nil
 	}
-	paths := asks.GetReadMask().GetPaths()
-	if len(paths) > maxPaths {
-		return nil, shoperr.New(shoperr.InvalidArgument, field, "%s has %d paths; at most %d are valid", field, len(paths), maxPaths)
-	}
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
 	described, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
 	if err != nil {
 		return nil, err
 	}
-	mask := &Mask{resourceOf(described.(protoreflect.MethodDescriptor).Output()), fields{}}
+	return Parse(field, asks.GetReadMask().GetPaths(), resourceOf(described.(protoreflect.MethodDescriptor).Output()))
+}
+
+// Parse returns the mask of the paths that an argument has, or an error that names the valid fields of the resource.
+func Parse(argument string, paths []string, resource protoreflect.MessageDescriptor) (*Mask, error) {
+	if len(paths) > maxPaths {
+		return nil, shoperr.New(shoperr.InvalidArgument, argument, "%s has %d paths; at most %d are valid", argument, len(paths), maxPaths)
+	}
+	mask := &Mask{resource, fields{}}
 	for _, path := range paths {
 		if path == each {
 			return nil, nil
 		}
 		names := strings.Split(path, ".")
-		if err := check(path, names, mask.resource); err != nil {
+		if err := check(argument, path, names, resource); err != nil {
 			return nil, err
 		}
 		mask.fields.add(names)
@@ -85,7 +89,7 @@ func (f fields) add(names []string) {
 }
 
 // check returns an error that lists the valid fields if there is no field at a path.
-func check(path string, names []string, in protoreflect.MessageDescriptor) error {
+func check(argument, path string, names []string, in protoreflect.MessageDescriptor) error {
 	inList := false
 	for depth, name := range names {
 		if inList && name == each {
@@ -97,7 +101,7 @@ func check(path string, names []string, in protoreflect.MessageDescriptor) error
 			known = in.Fields().ByName(protoreflect.Name(name))
 		}
 		if known == nil {
-			return shoperr.New(shoperr.InvalidArgument, field, "%s names %.80q, which is no field; valid: %s", field, path, valid(names[:depth], in, inList))
+			return shoperr.New(shoperr.InvalidArgument, argument, "%s names %.80q, which is no field; valid: %s", argument, path, valid(names[:depth], in, inList))
 		}
 		in, inList = inside(known), known.IsList() && inside(known) != nil
 	}

@@ -33,9 +33,10 @@ const (
 
 // Serve serves a service until the context ends; calls under way then get some time to finish.
 func Serve(
-	ctx context.Context, c config.Config, described grpc.ServiceDesc, service any, g *guard.Guard, tracing *telemetry.Tracing,
+	ctx context.Context, a config.Address, age time.Duration, described grpc.ServiceDesc, service any, g *guard.Guard,
+	tracing *telemetry.Tracing,
 ) error {
-	listener, err := listen(c)
+	listener, err := listen(a)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func Serve(
 		grpc.UnaryInterceptor(g.Unary),
 		grpc.StreamInterceptor(g.Stream),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: c.ConnectionAge}))
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: age}))
 	server.RegisterService(guard.Decoding(described), service)
 	checks := health.NewServer()
 	checks.SetServingStatus(described.ServiceName, healthpb.HealthCheckResponse_SERVING)
@@ -64,8 +65,8 @@ func Serve(
 }
 
 // ServeHTTP serves HTTP/1.1, and HTTP/2 without TLS, until the context ends; requests under way then get some time to finish.
-func ServeHTTP(ctx context.Context, c config.Config, handler http.Handler) error {
-	listener, err := listen(c)
+func ServeHTTP(ctx context.Context, a config.Address, handler http.Handler) error {
+	listener, err := listen(a)
 	if err != nil {
 		return err
 	}
@@ -89,18 +90,18 @@ func ServeHTTP(ctx context.Context, c config.Config, handler http.Handler) error
 }
 
 // listen takes the place of a socket's file that nobody listens on any more.
-func listen(c config.Config) (net.Listener, error) {
-	if c.Network == "unix" {
-		connection, err := net.Dial(c.Network, c.Listen)
+func listen(a config.Address) (net.Listener, error) {
+	if a.Network == "unix" {
+		connection, err := net.Dial(a.Network, a.Address)
 		if err == nil {
 			_ = connection.Close()
-		} else if errors.Is(err, syscall.ECONNREFUSED) && isSocket(c.Listen) {
-			_ = os.Remove(c.Listen)
+		} else if errors.Is(err, syscall.ECONNREFUSED) && isSocket(a.Address) {
+			_ = os.Remove(a.Address)
 		}
 	}
-	listener, err := net.Listen(c.Network, c.Listen)
+	listener, err := net.Listen(a.Network, a.Address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; free it, or set another SHOP_PORT_BASE", c.Listen, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w; free it, or set another SHOP_PORT_BASE", a.Address, err)
 	}
 	return listener, nil
 }

@@ -1,4 +1,4 @@
-// Package shoperr has the errors that callers see: the contract's closed list of codes, and the gRPC status of each.
+// Package shoperr has the errors that callers see: the contract's closed list of codes, and what each is over gRPC and HTTP.
 package shoperr
 
 import (
@@ -42,31 +42,40 @@ const (
 	Internal             Code = "INTERNAL"
 )
 
-// statuses has the status of each code, and after how long the same request may work; 0 where nobody knows.
+// statuses has the statuses of each code, the title of its HTTP problem, and after how long the same request may work; 0 where
+// nobody knows.
 var statuses = map[Code]struct {
 	grpc  codes.Code
+	http  int
+	title string
 	retry time.Duration
 }{
-	InvalidArgument:      {grpc: codes.InvalidArgument},
-	InvalidPageToken:     {grpc: codes.InvalidArgument},
-	Unauthenticated:      {grpc: codes.Unauthenticated},
-	PermissionDenied:     {grpc: codes.PermissionDenied},
-	NotFound:             {grpc: codes.NotFound},
-	AlreadyExists:        {grpc: codes.AlreadyExists},
-	FailedPrecondition:   {grpc: codes.FailedPrecondition},
-	OutOfStock:           {grpc: codes.FailedPrecondition},
-	PaymentDeclined:      {grpc: codes.FailedPrecondition},
-	IdempotencyKeyReused: {grpc: codes.FailedPrecondition},
-	Conflict:             {grpc: codes.Aborted},
-	PreconditionFailed:   {grpc: codes.FailedPrecondition},
-	PreconditionRequired: {grpc: codes.FailedPrecondition},
-	PositionGone:         {grpc: codes.OutOfRange},
-	ResourceExhausted:    {grpc: codes.ResourceExhausted},
-	TooManyRequests:      {grpc: codes.ResourceExhausted, retry: 5 * time.Minute},
-	DeadlineExceeded:     {grpc: codes.DeadlineExceeded},
-	Unavailable:          {grpc: codes.Unavailable, retry: time.Second},
-	Internal:             {grpc: codes.Internal},
+	InvalidArgument:      {codes.InvalidArgument, 400, "Invalid argument", 0},
+	InvalidPageToken:     {codes.InvalidArgument, 400, "Invalid page token", 0},
+	Unauthenticated:      {codes.Unauthenticated, 401, "Not authenticated", 0},
+	PermissionDenied:     {codes.PermissionDenied, 403, "Permission denied", 0},
+	NotFound:             {codes.NotFound, 404, "Not found", 0},
+	AlreadyExists:        {codes.AlreadyExists, 409, "Already exists", 0},
+	FailedPrecondition:   {codes.FailedPrecondition, 409, "Not possible in this state", 0},
+	OutOfStock:           {codes.FailedPrecondition, 409, "Out of stock", 0},
+	PaymentDeclined:      {codes.FailedPrecondition, 402, "Payment declined", 0},
+	IdempotencyKeyReused: {codes.FailedPrecondition, 422, "Idempotency key used again", 0},
+	Conflict:             {codes.Aborted, 409, "Conflict with another call", 0},
+	PreconditionFailed:   {codes.FailedPrecondition, 412, "Changed since it was read", 0},
+	PreconditionRequired: {codes.FailedPrecondition, 428, "Condition required", 0},
+	PositionGone:         {codes.OutOfRange, 410, "No longer kept", 0},
+	ResourceExhausted:    {codes.ResourceExhausted, 413, "Request too large", 0},
+	TooManyRequests:      {codes.ResourceExhausted, 429, "Too many requests", 5 * time.Minute},
+	DeadlineExceeded:     {codes.DeadlineExceeded, 504, "Deadline exceeded", 0},
+	Unavailable:          {codes.Unavailable, 503, "Unavailable", time.Second},
+	Internal:             {codes.Internal, 500, "Internal error", 0},
 }
+
+// HTTPStatus returns the status of the code over HTTP.
+func (c Code) HTTPStatus() int { return statuses[c].http }
+
+// Title returns the title of the code's HTTP problems (RFC 9457).
+func (c Code) Title() string { return statuses[c].title }
 
 // IsKnown tells whether the code is the contract's.
 func (c Code) IsKnown() bool {

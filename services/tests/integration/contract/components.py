@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -13,10 +13,12 @@ import psycopg
 from shop.contract import calls
 from shop.contract.calls import Access
 
-from .doors import SERVICES, Door, GrpcDoor, HttpDoor
+from .doors import SERVICES, Door, GrpcDoor, HttpDoor, RestDoor
 
 NOWHERE = 2**62
 GATEWAYS = ("rest-gateway", "graphql-gateway")
+OVER_REST = "%s over rest"
+"""Name of the row of a service that is called over REST."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Contracted:
         access: Whom each method admits; gateways are asked for every operation in suites of their own.
         calling: A call that makes calls, and the names of those; None where there is none.
         owned: Calls that show or change what belongs to the customer, and what another customer is told.
+        over_rest: Whether a service is called over REST, and not over gRPC.
     """
 
     component: str
@@ -72,6 +75,7 @@ class Contracted:
     access: Mapping[str, Access]
     calling: tuple[Call, tuple[str, ...]] | None = None
     owned: tuple[tuple[Call, str], ...] = ()
+    over_rest: bool = False
 
     @property
     def is_gateway(self) -> bool:
@@ -81,7 +85,7 @@ class Contracted:
     @property
     def listens(self) -> str:
         """The variable that says where it listens."""
-        return "SHOP_LISTEN_HTTP" if self.is_gateway else "SHOP_LISTEN_GRPC"
+        return f"SHOP_LISTEN_{'HTTP' if self.is_gateway else 'REST' if self.over_rest else 'GRPC'}"
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -90,6 +94,8 @@ class Contracted:
 
     def door(self, target: str) -> Door:
         """Where it is called."""
+        if self.over_rest:
+            return RestDoor(target, self.component, NOWHERE)
         return HttpDoor(target) if self.is_gateway else GrpcDoor(target, self.component)
 
 
@@ -223,6 +229,13 @@ COMPONENTS = {
         ),
     )
 }
+
+COMPONENTS[OVER_REST % "product"] = replace(
+    COMPONENTS["product"],
+    wrong=(COMPONENTS["product"].wrong[0], "product_id"),
+    served="GET /v1/products/{product_id}",
+    over_rest=True,
+)
 
 
 def insert_rows(admin: psycopg.Connection) -> Rows:

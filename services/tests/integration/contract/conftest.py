@@ -26,7 +26,7 @@ from mesh.supervisor.processes import PASSED_ON, guarded
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 
-from .components import COMPONENTS, Contracted, Rows, insert_rows
+from .components import COMPONENTS, GATEWAYS, OVER_REST, Contracted, Rows, insert_rows
 from .doors import Door, Headers
 
 PROGRAM = conforming()
@@ -40,7 +40,15 @@ LEFT_S = 5.0
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
 
 
-@pytest.fixture(scope="module", params=COMPONENTS if PROGRAM is None else [PROGRAM.component])
+def asked_of(program: Conforming) -> list[str]:
+    """The rows of the protocols that a program is tested over."""
+    if program.component in GATEWAYS:
+        return [program.component]
+    rows = {"grpc": program.component, "rest": OVER_REST % program.component}
+    return [row for protocol, row in rows.items() if protocol in program.protocols and row in COMPONENTS]
+
+
+@pytest.fixture(scope="module", params=list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM))
 def contracted(request: pytest.FixtureRequest) -> Contracted:
     """The component that the program is; every law is tried with each of ours, or with the one that is named."""
     return COMPONENTS[request.param]
@@ -49,7 +57,7 @@ def contracted(request: pytest.FixtureRequest) -> Contracted:
 @pytest.fixture
 def same_code(contracted: Contracted) -> None:
     """For laws that our own components keep by the same code: two of them stand for all."""
-    if PROGRAM is None and contracted.component not in ("product", "rest-gateway"):
+    if PROGRAM is None and (contracted.component not in ("product", "rest-gateway") or contracted.over_rest):
         pytest.skip("product and rest-gateway run the same code")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
 from mesh.supervisor.readiness import http_ok, http_ok_at
+from shop.contract import calls
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
 
 LIMIT_S = 20
@@ -71,6 +73,7 @@ class GrpcDoor:
 
     def __init__(self, target: str, component: str) -> None:
         self.service = SERVICES[component]
+        self.names = [method.name for method in self.service.methods]
         self.channel = grpc.insecure_channel(target, options=self.options(component))
 
     @staticmethod
@@ -132,7 +135,11 @@ class HttpDoor:
             answer = self.client.post("/graphql", json={"query": content}, headers=dict(headers)).json()
             first = (answer.get("errors") or [{}])[0].get("extensions", {})
             return Answer(first.get("code", ""), first.get("field", ""), answer)
-        response = self.client.request(name, content, headers=dict(headers))
+        return self.answer(self.client.request(name, content, headers=dict(headers)))
+
+    @staticmethod
+    def answer(response: httpx.Response) -> Answer:
+        """What REST answers with."""
         said = response.json() if response.content else {}
         if response.is_success:
             return Answer(body=said)
@@ -141,3 +148,19 @@ class HttpDoor:
 
     def close(self) -> None:
         self.client.close()
+
+
+class RestDoor(HttpDoor):
+    """A service over REST; `name` and content are as over gRPC: the content's id is in the path, or else `absent`."""
+
+    def __init__(self, target: str, component: str, absent: int) -> None:
+        super().__init__(target)
+        [service] = [service for service in calls.SERVICES if service.name == component]
+        self._absent, self._routes = absent, {call.name: call.rest.split() for call in service.calls if call.rest}
+        self.names = list(self._routes)
+
+    def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
+        verb, path = self._routes[name]
+        path = re.sub(r"{\w+}", str(content.get("id", self._absent)), path)
+        body = content if verb in ("POST", "PUT", "PATCH") else None
+        return self.answer(self.client.request(verb, path, headers=dict(headers), json=body))

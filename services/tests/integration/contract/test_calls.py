@@ -23,7 +23,7 @@ from shop.user.service import MOST_FAILURES
 
 from .components import Contracted, Rows, insert_rows
 from .conftest import Running, Start
-from .doors import LIMIT_S, Door, GrpcDoor, Headers
+from .doors import LIMIT_S, Door, GrpcDoor, Headers, RestDoor
 from .test_process import ended, lock, wait_until_one_waits
 
 pytestmark = pytest.mark.integration
@@ -39,7 +39,7 @@ Bearer = Callable[..., Headers]
 def over_grpc(serving: Running) -> GrpcDoor:
     """A service's own door."""
     if not isinstance(serving.door, GrpcDoor):
-        pytest.skip("a gateway's operations have suites of their own")
+        pytest.skip("this is about gRPC")
     return serving.door
 
 
@@ -69,23 +69,26 @@ def test_an_empty_request_is_answered_by_every_method(over_grpc: GrpcDoor) -> No
         assert over_grpc.ask(method.name, {}).code in ("", "INVALID_ARGUMENT", "UNAUTHENTICATED"), method.name
 
 
-def test_every_method_admits_whom_it_should(over_grpc: GrpcDoor, contracted: Contracted, bearer: Bearer) -> None:
+def test_every_method_admits_whom_it_should(serving: Running, contracted: Contracted, bearer: Bearer) -> None:
+    door = serving.door
+    if not isinstance(door, GrpcDoor | RestDoor):
+        pytest.skip("a gateway's operations have suites of their own")
     customer, partner = OUTSIDE | dict(bearer("customer")), OUTSIDE | dict(bearer("partner"))
     bad = [OUTSIDE | {"authorization": "Bearer x.y.z"}, OUTSIDE | dict(bearer("partner", ttl_s=-60))]
-    for method in methods(over_grpc):
+    for name in door.names:
 
-        def refused(headers: Headers, name: str = method.name) -> str:
+        def refused(headers: Headers, name: str = name) -> str:
             # What is wrong with a request is said to those who are admitted only; a wrong password is its own matter.
-            code = over_grpc.ask(name, b"\xff" if name == "Login" else {}, headers).code
+            code = door.ask(name, b"\xff" if name == "Login" else {}, headers).code
             return code if code in REFUSALS else ""
 
-        access = contracted.access[method.name]
+        access = contracted.access[name]
         nobody = {Access.EVERYBODY: "", Access.INTERNAL: "PERMISSION_DENIED"}.get(access, "UNAUTHENTICATED")
-        assert [refused(headers) for headers in (OUTSIDE, *bad)] == [nobody] * 3, method.name
+        assert [refused(headers) for headers in (OUTSIDE, *bad)] == [nobody] * 3, name
         if access in (Access.PARTNER, Access.INTERNAL):
-            assert refused(customer) == "PERMISSION_DENIED", method.name
-        assert refused(partner) == ("PERMISSION_DENIED" if access is Access.INTERNAL else ""), method.name
-        assert refused({}) == "", f"{method.name}, from inside"
+            assert refused(customer) == "PERMISSION_DENIED", name
+        assert refused(partner) == ("PERMISSION_DENIED" if access is Access.INTERNAL else ""), name
+        assert refused({}) == "", f"{name}, from inside"
 
 
 def test_what_belongs_to_a_customer_is_nobody_else_s(
@@ -206,9 +209,9 @@ def test_work_ends_with_the_time_that_the_edge_waits(
 
 
 def test_a_body_that_does_not_come_is_given_up(serving: Running, contracted: Contracted) -> None:
-    if not contracted.is_gateway:
+    if isinstance(serving.door, GrpcDoor):
         pytest.skip("a message of gRPC is there as a whole")
-    path = "/graphql" if contracted.component == "graphql-gateway" else "/v1/sessions"
+    path = {"graphql-gateway": "/graphql", "rest-gateway": "/v1/sessions"}.get(contracted.component, "/v1/products")
     host, _, port = serving.target.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=LIMIT_S) as client:
         headers = f"host: gateway\r\ncontent-type: application/json\r\ncontent-length: 9\r\n{DEADLINE_HEADER}: 300"

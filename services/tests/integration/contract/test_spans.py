@@ -12,7 +12,7 @@ from otlp_collector import Collector
 
 from .components import Contracted, Rows
 from .conftest import Start
-from .doors import Headers
+from .doors import GrpcDoor, Headers
 
 pytestmark = pytest.mark.integration
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -47,7 +47,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     served, missing = collector.named(contracted.served)
     assert (KINDS[served.kind], served.trace_id.hex(), served.parent_span_id.hex()) == ("SERVER", TRACE, CALLER)
     assert "error.type" not in attributes(served)
-    if not contracted.is_gateway:
+    if isinstance(program.door, GrpcDoor):  # over HTTP, the status says it
         assert attribute(missing, "error.type") == "NOT_FOUND"
     assert missing.status.code != missing.status.STATUS_CODE_ERROR, "what is the caller's fault is no error of a server"
     assert attribute(served, "shop.injected_delay_ms") == 1.5

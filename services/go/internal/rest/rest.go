@@ -1,0 +1,146 @@
+// Package rest serves calls of the contract over HTTP as resources in JSON, with entity tags, caching and problems.
+package rest
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+	"go.opentelemetry.io/otel/trace"
+
+	"hopwise/services/internal/access"
+	"hopwise/services/internal/guard"
+	"hopwise/services/internal/shoperr"
+	"hopwise/services/internal/web"
+)
+
+var parameter = regexp.MustCompile(`{\w+}`)
+
+// Route answers a call.
+type Route struct {
+	// Answer returns what is encoded: a document, a Created one, or nil for nothing.
+	Answer     func(context.Context, *Call) (any, error)
+	Parameters []string // names of those in the query
+	HasBody    bool
+
+	path   string
+	access access.Level
+}
+
+// Handler answers requests by their routes. It does without http.ServeMux, which has no {id}:verb, redirects some paths, and
+// answers 404 and 405 as text.
+type Handler struct {
+	guard  *guard.Guard
+	tracer trace.Tracer
+	routes map[string]map[string]*Route // by path, with {} for a parameter, and by method
+}
+
+// New returns the handler of calls by their full names; the guard's rules say where REST has each, and who may make it.
+func New(g *guard.Guard, tracer trace.Tracer, calls map[string]Route) http.Handler {
+	h := &Handler{guard: g, tracer: tracer, routes: make(map[string]map[string]*Route)}
+	for call, route := range calls {
+		method, path, _ := strings.Cut(g.Rules[call].GetRest(), " ")
+		route.path, route.access = path, g.Rules[call].GetAccess()
+		place := parameter.ReplaceAllString(path, "{}")
+		if h.routes[place] == nil {
+			h.routes[place] = make(map[string]*Route)
+		}
+		h.routes[place][method] = &route
+	}
+	pack, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.SuffixETag(gzipSuffix))
+	if err != nil { // only for an unknown option
+		panic(err)
+	}
+	return pack(h)
+}
+
+// find returns the routes of a path by method, and the parameter in the path: of /v1/products/17 and /v1/reservations/x:release.
+func (h *Handler) find(path string) (map[string]*Route, string) {
+	if routes, isWhole := h.routes[path]; isWhole {
+		return routes, ""
+	}
+	slash := strings.LastIndexByte(path, '/')
+	item, verb, hasVerb := strings.Cut(path[slash+1:], ":")
+	if item == "" {
+		return nil, ""
+	}
+	place := path[:slash+1] + "{}"
+	if hasVerb {
+		place += ":" + verb
+	}
+	return h.routes[place], item
+}
+
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" { // no request of the API
+		web.AnswerHealth(w, r)
+		return
+	}
+	routes, item := h.find(r.URL.Path)
+	method := r.Method
+	if method == http.MethodHead { // net/http leaves out the body
+		method = http.MethodGet
+	}
+	route, isRoute := routes[method]
+	path := ""
+	if isRoute {
+		path = route.path
+	}
+	web.Trace(h.tracer, r, path, h.guard.Delay, func(ctx context.Context) web.Outcome {
+		ctx, cancel := guard.Limited(ctx, guard.EdgeWait(r.Header.Get(guard.DeadlineHeader)))
+		defer cancel()
+		var document any
+		err := guard.Recovering(func() (err error) {
+			switch {
+			case routes == nil:
+				return shoperr.New(shoperr.NotFound, "", "there is nothing at this path")
+			case !isRoute:
+				return refuseMethod(r.Method, routes)
+			}
+			if err := h.guard.Authenticator.Admit(route.access, r.Header.Values); err != nil {
+				return err
+			}
+			call, err := receive(w, r, route, item)
+			if err == nil {
+				document, err = route.Answer(ctx, call)
+			}
+			return err
+		})
+		if err == nil {
+			return web.Outcome{Status: send(w, r, document)}
+		}
+		refusal := refusalOf(ctx, err)
+		sendProblem(w, r.URL.Path, refusal)
+		if refusal.Status < http.StatusInternalServerError {
+			return web.Outcome{Status: refusal.Status}
+		}
+		return web.Outcome{Status: refusal.Status, ErrorType: strconv.Itoa(refusal.Status), IsServerFault: true}
+	})
+}
+
+func refuseMethod(method string, routes map[string]*Route) error {
+	valid := slices.Collect(maps.Keys(routes))
+	if slices.Contains(valid, http.MethodGet) {
+		valid = append(valid, http.MethodHead)
+	}
+	slices.Sort(valid)
+	allow := strings.Join(valid, ", ")
+	return web.RefuseMethod(web.Shorten(method)+" is not possible here; "+allow+" are", allow)
+}
+
+// refusalOf returns an error as clients see it, with its status.
+func refusalOf(ctx context.Context, err error) *web.Refusal {
+	refusal := new(web.Refusal)
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	failure := guard.Told(ctx, err)
+	return &web.Refusal{Failure: failure, Status: failure.Code.HTTPStatus()}
+}

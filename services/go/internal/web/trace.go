@@ -1,0 +1,55 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"hopwise/services/internal/guard"
+)
+
+// Outcome is how a request ended, for its span.
+type Outcome struct {
+	Status        int
+	ErrorType     string // empty for no error
+	IsServerFault bool
+}
+
+// Trace answers a request, and leaves its SERVER span if the caller samples it. Before the answer it waits for a delay, for
+// proofs of the measurement. The route is empty for a path that leads nowhere.
+func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Duration, answer func(context.Context) Outcome) {
+	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := tracer.Start(ctx, strings.TrimSpace(r.Method+" "+route), trace.WithSpanKind(trace.SpanKindServer))
+	defer span.End()
+	if delay > 0 {
+		guard.Pause(ctx, delay)
+	}
+	outcome := answer(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(
+		attribute.String("http.request.method", r.Method), attribute.String("http.route", route),
+		attribute.String("url.path", r.URL.Path), attribute.String("url.scheme", "http"),
+		attribute.String("network.protocol.version", strings.TrimPrefix(r.Proto, "HTTP/")),
+		attribute.Int("http.response.status_code", outcome.Status))
+	if outcome.ErrorType != "" {
+		span.SetAttributes(attribute.String("error.type", outcome.ErrorType))
+	}
+	if outcome.IsServerFault {
+		span.SetStatus(codes.Error, "")
+	}
+}
+
+// AnswerHealth says that the process serves.
+func AnswerHealth(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte("ok\n"))
+}
