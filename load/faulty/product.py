@@ -12,6 +12,7 @@ from faulty import calls, process
 from faulty.access import admit
 from faulty.seeds import Fault, call_before, change_answer, change_arguments, replace
 from shop.contract.calls import Access
+from shop.platform.read_mask import keep_fields
 from shop.product.domain import ProductChange, reserve, reserved_again
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
@@ -50,6 +51,11 @@ FAULTS = (
         "a batch comes in the order of the ids",
         "batch_keeps_the_order_asked_for_and_leaves_unknown_ids_out",
         change_answer(ProductService.batch_get_products, lambda products: sorted(products, key=lambda one: one.id)),
+    ),
+    Fault(
+        "masks of reads change nothing",
+        "a_read_mask_chooses_fields",
+        replace(keep_fields, lambda message, mask: None),
     ),
     Fault(
         "an update empties what it does not name",
