@@ -16,7 +16,7 @@ from hops.conclusions.notes import (
     load_sentences,
     validity_sentences,
 )
-from hops.conclusions.over_fetching import over_fetching_sentences
+from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, mark_lines, plural, sentence, shown, turned
 from hops.elements.compared import compared_in
@@ -57,7 +57,7 @@ class Conclusions:
     """Sentences by what they are about, in the order in which they are read.
 
     Args:
-        headline: What comes first: which topology is the fastest in how many journeys.
+        headline: What comes first: which topology is the fastest in how many journeys, and what over-fetching costs.
         beside: What an architect must know beside it: distance, the slow end, what ran at the same time, the load.
         mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
@@ -89,13 +89,14 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     fastest, slow_end, mix = _over_all(summary, pairs, refusal)
     turns = turn_sentences(summary, summary["distance"]) if many and not refusal and "distance" in summary else []
     meetings = meeting_sentences(summary)
-    headline = [*([notice] if notice else []), *fastest]
+    over_fetching = summary.get("over_fetching", [])
+    headline = [*([notice] if notice else []), *fastest, *over_fetching_headline(over_fetching)]
     return Conclusions(
         headline=mark_lines(summary["verdict"], headline[:1]) + headline[1:],
         beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary), *cache_sentences(summary)],
         mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
-        cost=[*cost_sentences(summary, pairs), *over_fetching_sentences(summary.get("over_fetching", []))],
+        cost=[*cost_sentences(summary, pairs), *over_fetching_sentences(over_fetching)],
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )

@@ -13,6 +13,27 @@ SLOW = "4g"
 """The named network for which sentences say what over-fetching takes."""
 
 
+def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
+    """From which network on over-fetching matters at all, and where most; nothing if no screen shows a part.
+
+    Args:
+        rows: Rows of a summary.
+    """
+    if not rows:
+        return []
+    if not any(row["fields_beyond"] for row in rows):
+        return ["Nothing is over-fetched."]
+    worst = max(rows, key=lambda row: row["matters_below_mbit"] or 0.0)
+    if worst["matters_below_mbit"] is None:
+        return [f"Over-fetching takes less than {share(MATTERS, 0)} of p50 at any bandwidth."]
+    sent = figure(worst["sent_beyond"]["value"], worst["sent_beyond"]["ci95"], "bytes")
+    return [
+        f"Over-fetching takes {share(MATTERS, 0)} of p50 or more below {plain(worst['matters_below_mbit'])} Mbit/s, in "
+        f"the worst case: {worst['topology']} sends {sent} beyond the screen of {worst['journey']}, "
+        f"{figure(worst['ms'][SLOW], unit='ms')} on {SLOW}."
+    ]
+
+
 def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
     """What each topology sends of each journey beyond its screen, and below which bandwidth it matters.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from hops.analysis.over_fetching import MATTERS
-from hops.conclusions.over_fetching import over_fetching_sentences
+from hops.conclusions.comparison import grouped_conclusions
+from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.conclusions import decision_lines
@@ -82,6 +84,20 @@ def test_sentences_say_who_over_fetches_what_it_takes_and_where_it_matters(summa
     assert said[1].startswith("For product, rest over-fetches 6,400 bytes (6,387 to 6,413) of an answer, ")
     assert "4.3 ms on 4g. They take 5 % of p50 below " in said[1]
     assert said[2].endswith("They take less than 5 % of p50 at any bandwidth.")
+
+
+def test_the_headline_has_the_worst_case(summary):
+    *_, last = grouped_conclusions(summary).headline
+    assert re.fullmatch(
+        r"Over-fetching takes 5 % of p50 or more below \d+ Mbit/s, in the worst case: rest sends 6,400 bytes "
+        r"\(6,387 to 6,413\) beyond the screen of product, 4\.3 ms on 4g\.",
+        last,
+    )
+    rows = summary["over_fetching"]
+    less = over_fetching_headline([row for row in rows if row["topology"] != "rest"])
+    assert less == ["Over-fetching takes less than 5 % of p50 at any bandwidth."]
+    assert over_fetching_headline([row for row in rows if row["topology"] == "hybrid"]) == ["Nothing is over-fetched."]
+    assert over_fetching_headline([]) == []
 
 
 def test_decide_and_the_report_say_it(run, summary):
