@@ -34,7 +34,7 @@ bench-link: .tools/bin/shopload ## Measure the emulated network: requested and a
 
 .PHONY: bench-serialisation
 bench-serialisation: setup ## Measure how each journey's answer is encoded: JSON, protobuf, GraphQL, Thrift, in Python and Go; 2 min
-	@cd load && $(GO) build -o ../.tools/bin/serialisation ./bench/serialisation
+	@cd load && $(BUILD_FLAGS) $(GO) build -o ../.tools/bin/serialisation ./bench/serialisation
 	@$(RUN) -m serialisation
 
 .PHONY: format-go

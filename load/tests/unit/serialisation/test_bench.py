@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from experiment.errors import UsageError
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
+from provision.golang import ENVIRONMENT
 from serialisation.bench import Result, bench
 from serialisation.encodings import ENCODINGS, OF_GO, encoded
 from serialisation.go_half import GoHalf
@@ -30,7 +32,9 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("go") / "serialisation"
     fetched = sorted(ROOT.glob(".tools/go/lib/python*/site-packages/go/bin/go"))
     go = str(fetched[0]) if fetched else "go"
-    subprocess.run([go, "build", "-o", made, "./bench/serialisation"], cwd=LOAD, check=True, timeout=600)
+    # The flags of all builds: Go has most packages in its cache.
+    env = {**os.environ, **ENVIRONMENT}
+    subprocess.run([go, "build", "-o", made, "./bench/serialisation"], cwd=LOAD, env=env, check=True, timeout=600)
     return made
 
 
