@@ -21,6 +21,7 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
         id=name,
         metric="latency_p50",
         left="grpc",
+        between=[],
         right="rest",
         relation="lt",
         value=None,
@@ -33,9 +34,10 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
         why_topologies="",
         loads=["flat"],
         reason="",
+        also={},
     )
     claim = {**claim, **fields}  # type: ignore[typeddict-item]
-    return {**claim, "topologies": [side for side in (claim["left"], claim["right"]) if side]}
+    return {**claim, "topologies": [claim["left"], *claim["between"], claim["right"]]}
 
 
 def write_synthetic_replay(

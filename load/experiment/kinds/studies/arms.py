@@ -163,6 +163,7 @@ def _claims(study: StudyFile) -> list[Claim]:
             id=claim.id,
             metric=claim.metric,
             left=claim.left,
+            between=claim.between,
             right=claim.right,
             relation=claim.relation,
             value=claim.value,
@@ -172,9 +173,14 @@ def _claims(study: StudyFile) -> list[Claim]:
             source=claim.source,
             published=study.figures_of(claim),
             topologies=study.topologies_of(claim),
-            why_topologies=study.replay.arms[claim.id].why if claim.id in study.replay.arms else "",
+            why_topologies=study.why_topologies(claim),
             loads=study.loads_of(claim.id),
             reason=study.replay.not_comparable.get(claim.id, ""),
+            also={
+                name: study.usual_topologies_of(claim)
+                for name, load in study.replay.loads.items()
+                if claim.id in load.also
+            },
         )
         for claim in study.claims
     ]

@@ -18,9 +18,12 @@ from user_files.words import describe, valid
 from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
-ABSOLUTE = "saturation_users"
-"""The metric of one side alone."""
+OF_AN_ORDER = "saturation_users"
+"""The metric by which several sides have an order."""
 OVER_TWO_LOADS = "payload_effect"
+
+USUAL = "The services behind the edge: one hop more than in the study, for both sides."
+"""Why the topologies of `SIDES` stand for a claim's sides."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,39}$")]
 Positive = Annotated[FiniteFloat, Field(gt=0)]
@@ -36,7 +39,8 @@ class ClaimEntry(_Strict):
     id: Name
     metric: Metric
     left: str
-    right: str | None = None
+    between: list[str] = []
+    right: str
     relation: Relation
     value: Positive | Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
     tolerance: Annotated[FiniteFloat, Field(gt=0, lt=1)] | None = None
@@ -58,9 +62,10 @@ class LoadEntry(_Strict):
         most_per_s: More journeys a second than two cores answer: a closed loop's tape has so many.
         duration_s: Length, in seconds.
         overload: Whether it is more than the shop can take: journeys may fail, and blocks may differ.
-        switches: Switches of all arms, beside those of the replay.
+        switches: Switches of all arms, in addition to those of the replay.
         topologies: Names of the topologies that run under it.
         answers: Claims that it answers.
+        also: Claims that it shows, too, and does not decide.
     """
 
     about: str
@@ -74,7 +79,8 @@ class LoadEntry(_Strict):
     overload: bool = False
     switches: dict[str, str | int] = {}
     topologies: Annotated[list[str], Field(min_length=1)]
-    answers: list[str]
+    answers: list[str] = []
+    also: list[str] = []
 
 
 class Scale(_Strict):
@@ -88,6 +94,13 @@ class Scale(_Strict):
     def text(self) -> str:
         """The scale in words."""
         return f"One factor: {listed(self.divides)} divided by {self.by:g}. {self.why}"
+
+
+class Side(_Strict):
+    """The topology that stands for a side in this study, and the reason."""
+
+    topology: str
+    why: str
 
 
 class ClaimArms(_Strict):
@@ -105,7 +118,7 @@ class Replay(_Strict):
         scale: By what its figures are divided.
         not_replayed: What is left out of it.
         switches: Switches of all arms.
-        sides: Topology of a side, where it is not that of `SIDES`.
+        sides: Topologies of sides, where they are not those of `SIDES`.
         arms: Topologies of a claim, where those of its sides would be unfair.
         loads: The loads, by name.
         published: Where the tables have the absolute figures of a claim, and their unit: `latency_ms.{side}.p50 ms`.
@@ -115,7 +128,7 @@ class Replay(_Strict):
     scale: Scale
     not_replayed: str
     switches: dict[str, str | int] = {}
-    sides: dict[str, str] = {}
+    sides: dict[str, Side] = {}
     arms: dict[str, ClaimArms] = {}
     loads: Annotated[dict[Name, LoadEntry], Field(min_length=1)]
     published: dict[str, str] = {}
@@ -140,18 +153,33 @@ class StudyFile(_Strict):
         return [name for name, load in self.replay.loads.items() if claim in load.answers]
 
     def topologies_of(self, claim: ClaimEntry) -> list[str]:
-        """The topologies that stand for the sides of a claim."""
+        """The topologies that stand for the sides of a claim under the loads that answer it."""
         if claim.id in self.replay.arms:
             return [self.replay.arms[claim.id].left, self.replay.arms[claim.id].right]
-        known = {**SIDES, **self.replay.sides}
-        return [known.get(side, side) for side in (claim.left, claim.right) if side is not None]
+        return self.usual_topologies_of(claim)
+
+    def usual_topologies_of(self, claim: ClaimEntry) -> list[str]:
+        """The topologies that stand for the sides of a claim in this study, unless the claim has others."""
+        own = {name: side.topology for name, side in self.replay.sides.items()}
+        return [{**SIDES, **own}.get(side, side) for side in sides_of(claim)]
+
+    def why_topologies(self, claim: ClaimEntry) -> str:
+        """Why these topologies stand for the sides of a claim."""
+        if claim.id in self.replay.arms:
+            return self.replay.arms[claim.id].why
+        own = self.replay.sides
+        return " ".join(dict.fromkeys(own[side].why for side in sides_of(claim) if side in own)) or USUAL
 
     def figures_of(self, claim: ClaimEntry) -> str:
         """The absolute figures that the study printed for both sides of a claim; empty if it printed none."""
         where, _, unit = self.replay.published.get(claim.id, "").partition(" ")
-        sides = [side for side in (claim.left, claim.right) if side is not None]
-        figures = [str(_at(self.tables, where.format(side=side))) for side in sides if where]
+        figures = [str(_at(self.tables, where.format(side=side))) for side in sides_of(claim) if where]
         return " ".join(filter(None, (listed(figures), unit)))
+
+
+def sides_of(claim: ClaimEntry) -> list[str]:
+    """The sides of a claim, in its order."""
+    return [claim.left, *claim.between, claim.right]
 
 
 def all_studies(folder: Path = STUDIES) -> list[str]:
@@ -200,24 +228,27 @@ def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
         place = "replay", "loads", name
         if (load.users is None) == (load.arrivals is None):
             yield place, "give either users (a closed loop) or arrivals (one request each)"
-        unknown = [one for one in load.answers if one not in ids]
-        yield from (((*place, "answers"), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
+        for key, claims in (("answers", load.answers), ("also", load.also)):
+            unknown = [one for one in claims if one not in ids]
+            yield from (((*place, key), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
     replay = study.replay
     named: Mapping[str, Mapping[str, object]] = {
         "published": replay.published,
         "not_comparable": replay.not_comparable,
         "arms": replay.arms,
     }
-    for key, claims in named.items():
-        unknown = [one for one in claims if one not in ids]
+    for key, entries in named.items():
+        unknown = [one for one in entries if one not in ids]
         yield from ((("replay", key, one), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
 
 
 def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
-    sides = [side for side in (claim.left, claim.right) if side is not None]
-    problems = [f"{describe(side)} is not a side; {valid(side, SIDES)}" for side in sides if side not in SIDES]
-    if claim.right is None and claim.metric != ABSOLUTE:
-        problems.append(f"right is missing: only {ABSOLUTE} has one side")
+    unknown = [side for side in sides_of(claim) if side not in SIDES]
+    problems = [f"{describe(side)} is not a side; {valid(side, SIDES)}" for side in unknown]
+    if claim.metric == OF_AN_ORDER and claim.relation != "lt":
+        problems.append(f"{OF_AN_ORDER} is about an order: give relation lt")
+    if claim.between and claim.metric != OF_AN_ORDER:
+        problems.append(f"between is for {OF_AN_ORDER}, which orders several sides")
     if claim.relation == "ratio":
         if claim.value is None:
             problems.append("a ratio needs its value")
@@ -225,12 +256,12 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
             max(ends) < 1 or min(ends) > 1
         ):
             problems.append(f"value {claim.value} lies on neither side of 1, so it claims nothing")
-    if claim.relation == "eq" and claim.right is not None and claim.tolerance is None:
+    if claim.relation == "eq" and claim.tolerance is None:
         problems.append("eq needs a tolerance, such as 0.01")
     loads, reason = study.loads_of(claim.id), study.replay.not_comparable.get(claim.id)
     if bool(loads) == bool(reason):
         problems.append("it needs either a load that answers it, or a reason in not_comparable")
-    several = claim.metric in (OVER_TWO_LOADS, ABSOLUTE)
+    several = claim.metric in (OVER_TWO_LOADS, OF_AN_ORDER)
     if loads and (len(loads) > 1) != several:
         problems.append(
             f"{claim.metric} is answered by {'at least two loads' if several else 'one load'}, not {len(loads)}"
@@ -240,6 +271,13 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
         for name in loads
         for topology in study.topologies_of(claim)
         if topology not in study.replay.loads[name].topologies
+    ]
+    problems += [
+        f"its other load {name} does not run {topology}"
+        for name, load in study.replay.loads.items()
+        if claim.id in load.also
+        for topology in study.usual_topologies_of(claim)
+        if topology not in load.topologies
     ]
     try:
         study.figures_of(claim)

@@ -1,4 +1,4 @@
-"""A study on the real system, short: two arms of one load, in one block."""
+"""A study on the real system, short: three arms of one load, in one block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-ARMS = ("agrawal-rest-small", "agrawal-grpc-small")
+ARMS = ("agrawal-rest-small", "agrawal-grpc-small", "agrawal-graphql-direct-small")
 
 
 def test_arms_are_sent_the_studys_load_and_its_claims_are_judged(tmp_path: Path, shop_ports: Ports) -> None:
@@ -39,6 +39,8 @@ def test_arms_are_sent_the_studys_load_and_its_claims_are_judged(tmp_path: Path,
     assert small["bytes_in_raw"].max() < 1000  # type: ignore[operator]
     verdicts = {verdict["claim"]["id"]: verdict for verdict in replayed_in(summary)[0]["verdicts"]}
     assert verdicts["A1"]["arms"] == ["agrawal-grpc-small", "agrawal-rest-small"]
+    assert verdicts["A3"]["arms"] == ["agrawal-graphql-direct-small", "agrawal-rest-small"]
+    assert "The edge's part of a journey" in verdicts["A3"]["beside"]
     assert verdicts["A1"]["reason"] == "There is no interval: it needs 3 blocks, and there is 1."
     assert (verdicts["A6"]["outcome"], verdicts["A6"]["reason"]) == (
         "not comparable",

@@ -15,9 +15,10 @@ from experiment.kinds.studies.arms import PROFILES, studies_plan
 from experiment.kinds.studies.study import STUDIES, all_studies, read_study, studies_named
 from experiment.plan.arms_in_blocks import Arm, Plan, plan_of
 from experiment.plan.closed_loop import ClosedLoop
+from mesh.description.topology import load_topology
 from mesh.errors import MeshError
 
-CLAIMS = {"agrawal": 9, "chandra": 9, "muppaneni": 11, "niswar": 9, "rozek": 17}
+CLAIMS = {"agrawal": 9, "chandra": 10, "muppaneni": 11, "niswar": 10, "rozek": 17}
 
 
 def plan(name: str, profile: str = "full") -> Plan:
@@ -33,9 +34,20 @@ def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
     arms = {arm.label: arm for arm in planned.arms}
     for claim in study["claims"]:
         assert bool(claim["loads"]) != bool(claim["reason"])
-        for load in claim["loads"]:
-            labels = [f"{name}-{topology}-{load}" for topology in claim["topologies"]]
+        assert claim["why_topologies"]
+        for load, topologies in {**dict.fromkeys(claim["loads"], claim["topologies"]), **claim["also"]}.items():
+            labels = [f"{name}-{topology}-{load}" for topology in topologies]
             assert len({arms[label].tape for label in labels}) == 1
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_both_sides_of_a_claim_have_as_many_hops(name: str) -> None:
+    """A gateway on one side alone is another hop and process, except where its absence is the claim (M8)."""
+    (study,) = plan(name).about["studies"]
+    for claim in study["claims"]:
+        for topologies in [claim["topologies"], *claim["also"].values()]:
+            entered = {bool(load_topology(topology).gateways) for topology in topologies}
+            assert len(entered) == 1 or claim["id"] == "M8", claim["id"]
 
 
 def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
@@ -63,7 +75,11 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
         ({"metric": "speed"}, r"claims\[0\]\.metric: 'speed' is unknown; valid: latency_p50, .*, saturation_users"),
         ({"relation": "about"}, r"claims\[0\]\.relation: 'about' is unknown; valid: lt, gt, eq, ratio"),
         ({"left": "soap"}, r"claims\[0\]: claim N1: 'soap' is not a side; valid: rest, graphql, grpc, thrift"),
-        ({"right": None}, r"claims\[0\]: claim N1: right is missing: only saturation_users has one side"),
+        ({"between": ["graphql"]}, r"claims\[0\]: claim N1: between is for saturation_users"),
+        (
+            {"metric": "saturation_users"},
+            r"claims\[0\]: claim N1: saturation_users is about an order: give relation lt",
+        ),
         ({"value": None}, r"claims\[0\]: claim N1: a ratio needs its value"),
         ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] lies on neither side of 1"),
         ({"relation": "eq", "value": None}, r"claims\[0\]: claim N1: eq needs a tolerance"),
@@ -73,7 +89,7 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
             {"id": "N99"},
             r"claims\[0\]: claim N99: it needs either a load that answers it, or a reason in not_comparable",
         ),
-        ({"colour": "red"}, r"claims\[0\]\.colour: is not a key here; valid: id, metric, left, right"),
+        ({"colour": "red"}, r"claims\[0\]\.colour: is not a key here; valid: id, metric, left, between, right"),
     ],
 )
 def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -100,7 +116,7 @@ def test_a_place_that_the_tables_lack_is_refused(where: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"topologies": ["rest", "graphql", "grpc", "soap"]}, "topology=soap is unknown"),
+        ({"topologies": ["rest", "graphql-direct", "grpc", "soap"]}, "topology=soap is unknown"),
         ({"switches": {"speed": "high"}}, "arm niswar-rest-flat-100: there is no switch speed; valid: edge, plugins"),
         ({"switches": {"connections": 0}}, "arm niswar-rest-flat-100: connections=0"),
     ],
@@ -132,5 +148,5 @@ def test_studies_are_replayed_together() -> None:
     whole = studies_plan(studies_named("all"), PROFILES["full"], 4, 1)
     assert plan_of(whole.as_document()) == whole
     assert [study["id"] for study in whole.about["studies"]] == list(CLAIMS)
-    assert len({arm.label for arm in whole.arms}) == len(whole.arms) == 56
+    assert len({arm.label for arm in whole.arms}) == len(whole.arms) == 72
     assert (whole.name, plan("niswar").name) == ("studies", "studies-niswar")

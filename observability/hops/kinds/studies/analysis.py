@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.pairs import mirror_hops
 from hops.analysis.summary import Measured
+from hops.budget.parts import EDGE, PROXY
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import listed
 from hops.elements.numbers import plain, times
@@ -19,6 +21,7 @@ from hops.kinds.studies.document import (
     Claim,
     Metric,
     OtherClient,
+    OtherLoad,
     Replayed,
     Study,
     Verdict,
@@ -26,7 +29,7 @@ from hops.kinds.studies.document import (
     studies_in,
 )
 from hops.kinds.studies.figures import UNITS, Figures
-from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, size_of
+from hops.kinds.studies.verdict import Effect, Judgement, holm, judge, judge_order, rank, size_of
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID
 from hops.run.files import RunFiles
@@ -37,7 +40,6 @@ UNITS_BY_COMPONENT: Mapping[Metric, str] = {
     "cpu_percent": "CPU of a journey by component, ms",
     "memory_mb": "Peak memory by component, MB",
 }
-_ABSOLUTE = "a number of users at which a shop is full belongs to its machine, and is no verdict"
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
@@ -47,7 +49,7 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
         for study in studies_in(run.manifest)
         for claim in study["claims"]
         for load in claim["loads"]
-        if claim["right"] is not None
+        if claim["metric"] != "saturation_users"
     ]
     # One claim says that left is faster, another one that right is: the same comparison.
     once = {frozenset(pair): pair for pair in reversed(pairs)}
@@ -90,8 +92,8 @@ class _Judged:
         for arm in arms:
             if arm not in self.measured.journeys:
                 return _none(claim, f"the run has no arm {arm}")
-        if claim["right"] is None:
-            return self._saturation(claim, arms)
+        if claim["metric"] == "saturation_users":
+            return self._order(claim)
         if claim["metric"] == "payload_effect":
             effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
         else:
@@ -113,6 +115,7 @@ class _Judged:
             beside=self._beside(claim, arms),
             why=self._why(claim["metric"], arms[-2:], effect.value) if found.outcome == "contradicted" else [],
             other_client=self._other_client(claim),
+            other_loads=list(self._other_loads(claim)),
         )
 
     def _require_sound(self, found: Judgement, arms: list[str]) -> Judgement:
@@ -124,19 +127,39 @@ class _Judged:
         failing = listed([gate_failure(gate) for gate in gates if not gate["ok"]])
         return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {found.outcome}.")
 
-    def _saturation(self, claim: Claim, arms: list[str]) -> Verdict:
+    def _order(self, claim: Claim) -> Verdict:
+        """The verdict on an order of protocols by the users from which on each levels off."""
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
-        full, few = self.figures.saturation(arms, users), refusal(len(self.figures.blocks(*arms)), 1_000_000, None)
-        told = f"levels off from {full} users on" if full else f"does not level off up to {users[-1]} users"
-        here = f"What {claim['left']} does here {few}" if few else f"Here {claim['left']} {told}"
-        verdict = _none(claim, f"{_ABSOLUTE}. {here} (of {', '.join(map(str, users))})")
-        return {**verdict, "arms": arms, "values": [full], "unit": UNITS[claim["metric"]]}
+        ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
+        full = [self.figures.saturation(ladder, users) for ladder in ladders]
+        arms = [arm for ladder in ladders for arm in ladder]
+        found = self._require_sound(judge_order(full, refusal(len(self.figures.blocks(*arms)), 1_000_000, None)), arms)
+        levels = [
+            f"{side} {f'from {most} users on' if most else f'not up to {users[-1]} users'}"
+            for side, most in zip(claim["topologies"], full, strict=True)
+        ]
+        steps = ", ".join(map(str, users))
+        turned = next((at for at, (one, next_) in enumerate(pairwise(rank(full))) if one > next_), None)
+        why = [] if turned is None else self._why("cpu_percent", [ladders[turned][-1], ladders[turned + 1][-1]], None)
+        return {
+            **_none(claim, ""),
+            "outcome": found.outcome,
+            "reason": f"{found.reason} Throughput levels off: {listed(levels)} (of {steps}).",
+            "arms": arms,
+            "values": [*full],
+            "unit": UNITS[claim["metric"]],
+            "why": why if found.outcome == "contradicted" else [],
+        }
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:
         """The figure in the study's own terms, where another one decides."""
         if claim["metric"] == "payload_bytes":
             (_, mine), (_, other) = self.figures.bytes_by_part(arms[0], arms[1])
             return f"Before compression: {times(mine / other)}." if mine and other else ""
+        if claim["metric"].startswith("latency_"):
+            parts = [self.measured.topologies[arm]["journeys"][ALL]["budget_ms"]["mean"] for arm in arms[:2]]
+            edges = [part[PROXY + EDGE] for part in parts if PROXY + EDGE in part]
+            return f"The edge's part of a journey: {' and '.join(map(plain, edges))} ms." if len(edges) == 2 else ""
         if claim["metric"] == "cpu_percent":
             mine, other = (self.figures.cores(arm) for arm in arms)
             return f"CPU in use: {plain(mine)} and {plain(other)} % of a core." if mine and other else ""
@@ -184,6 +207,17 @@ class _Judged:
             return None
         return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
 
+    def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
+        """The claim under loads that decide nothing."""
+        for load, sides in claim["also"].items():
+            arms = [arm_label(self.study["id"], side, load) for side in sides]
+            if not set(arms) <= set(self.measured.journeys):
+                continue
+            effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
+            if (estimate := _estimate(effect)) is not None:
+                outcome = self._require_sound(judge(claim, effect), arms).outcome
+                yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=outcome)
+
 
 def _with_other_client(topology: str) -> str:
     return topology.removesuffix(NAIVE) if topology.endswith(NAIVE) else f"{topology}{NAIVE}"
@@ -203,7 +237,7 @@ def _none(claim: Claim, reason: str) -> Verdict:
     return Verdict(
         claim=claim,
         outcome="not comparable",
-        reason=f"{reason[0].upper()}{reason[1:]}.",
+        reason=f"{reason[:1].upper()}{reason[1:]}.",
         arms=[],
         values=[],
         unit="",
@@ -216,4 +250,5 @@ def _none(claim: Claim, reason: str) -> Verdict:
         beside="",
         why=[],
         other_client=None,
+        other_loads=[],
     )

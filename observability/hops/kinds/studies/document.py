@@ -43,14 +43,17 @@ class Claim(TypedDict):
     """A claim as it was published.
 
     `value` is the published ratio, or the two ends of a range; `published` the absolute figures that the study printed
-    for left and right, in its own unit. `topologies` stand for left and right here, and `why_topologies` says why these
-    where they are not the usual ones. `loads` are those that answer it, in their order, and `reason` why none can.
+    for left and right, in its own unit. `between` are sides of an order that lie between left and right. `topologies`
+    stand for all sides here, in that order, and `why_topologies` says why. `loads` are those that answer it, in their
+    order, and `reason` why none can. `also` are further loads, by name, with their topologies: what they show decides
+    nothing.
     """
 
     id: str
     metric: Metric
     left: str
-    right: str | None
+    between: list[str]
+    right: str
     relation: Relation
     value: float | list[float] | None
     tolerance: float | None
@@ -62,6 +65,7 @@ class Claim(TypedDict):
     why_topologies: str
     loads: list[str]
     reason: str
+    also: dict[str, list[str]]
 
 
 class StudyLoad(TypedDict):
@@ -112,6 +116,15 @@ class OtherClient(TypedDict):
     outcome: Outcome
 
 
+class OtherLoad(TypedDict):
+    """The same claim under another load: its name, arms, effect and outcome."""
+
+    load: str
+    arms: list[str]
+    effect: Estimate
+    outcome: Outcome
+
+
 class Verdict(TypedDict):
     """What became of a claim.
 
@@ -137,6 +150,7 @@ class Verdict(TypedDict):
     beside: str
     why: list[str]
     other_client: OtherClient | None
+    other_loads: list[OtherLoad]
 
 
 class Replayed(TypedDict):

@@ -128,6 +128,7 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
     columns = [
         Column("claim", numeric=False),
         Column("says", numeric=False),
+        Column("arms", numeric=False, spare=4),
         Column("their figures", numeric=False, spare=3),
         Column("our figures", numeric=False, spare=2),
         Column("measured", interval=True),
@@ -141,19 +142,18 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
 def says(verdict: Verdict) -> str:
     """The claim in words: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
     claim = verdict["claim"]
-    left, right, value = _side(claim["left"]), _side(claim["right"] or ""), claim["value"]
+    left, right, value = _side(claim["left"]), _side(claim["right"]), claim["value"]
     about = ", ".join(f"{name} {value}" for name, value in claim["under"].items())
     if claim["metric"] == "payload_effect":
         text = f"{left}'s over {right} {'grows' if claim['relation'] == 'gt' else 'shrinks'}"
     elif claim["relation"] == "ratio":
         assert value is not None
         text = f"{left} {' to '.join(dict.fromkeys(f'{end:g}' for end in ends_of(value)))} times {right}"
-    elif claim["right"] is None:
-        text = f"{left} {value:g}" if isinstance(value, int | float) else left
     elif claim["relation"] == "eq":
         text = f"{left} as {right}, within {numbers.share(claim['tolerance'], 0)}"
     else:
-        text = f"{left} {'below' if claim['relation'] == 'lt' else 'above'} {right}"
+        way = f" {'below' if claim['relation'] == 'lt' else 'above'} "
+        text = way.join([left, *map(_side, claim["between"]), right])
     return f"{METRICS[claim['metric']]}: {text}" + (f" ({about})" if about else "")
 
 
@@ -177,6 +177,11 @@ def explained(verdict: Verdict) -> str:
         texts.append(
             f"It {becomes} if the client {client}: {other['arms'][0]} divided by {other['arms'][1]} is {effect}."
         )
+    texts += [
+        f"Under the load {other['load']} it {_IS[other['outcome']][0]}: {' divided by '.join(other['arms'])} is "
+        f"{numbers.figure(other['effect']['value'], other['effect']['ci95'])}."
+        for other in verdict["other_loads"]
+    ]
     if not texts:
         return ""
     return f"{verdict['claim']['id']} ({says(verdict)}) {_IS[verdict['outcome']][0]}. {' '.join(texts)}"
@@ -213,6 +218,7 @@ def _row(verdict: Verdict) -> list[Cell]:
     return [
         words(claim["id"]),
         words(says(verdict)),
+        words(" and ".join(claim["topologies"]) or numbers.NOTHING),
         words(claim["published"] or numbers.NOTHING),
         words(f"{values} {verdict['unit']}" if values else numbers.NOTHING),
         measured,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome, Size
@@ -90,6 +91,28 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     takes = f"about {needed} blocks would decide it" if needed else f"{MOST_BLOCKS} blocks would not decide it either"
     around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
     return Judgement("not shown", f"The interval includes {around}; {takes}.", needed)
+
+
+def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
+    """Judges a claimed order by the number of users from which on each side levels off.
+
+    Args:
+        full: That number of each side, in the claimed order; None for a side that does not level off.
+        refused: Why nothing can be said; None if something can.
+    """
+    if refused:
+        return Judgement("not shown", f"It {refused}.")
+    pairs = list(pairwise(rank(full)))
+    if all(one < next_ for one, next_ in pairs):
+        return Judgement("holds", "Each levels off later than the one before it.")
+    if any(one > next_ for one, next_ in pairs):
+        return Judgement("contradicted", "One levels off earlier than the one before it.")
+    return Judgement("not shown", "Some level off at the same step.")
+
+
+def rank(full: Sequence[int | None]) -> list[float]:
+    """Numbers of users that compare: a side that does not level off is above all others."""
+    return [math.inf if users is None else users for users in full]
 
 
 def size_of(claim: Claim, effect: Effect) -> Size | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hops.kinds.studies.verdict import Effect, holm, judge, size_of
+from hops.kinds.studies.verdict import Effect, holm, judge, judge_order, size_of
 from synthetic.of_studies import synthetic_claim
 
 BELOW = {"relation": "ratio", "value": 0.5}
@@ -89,3 +89,20 @@ def test_a_sign_has_no_size() -> None:
 
 def test_holm_steps_down_and_never_falls() -> None:
     assert holm([0.04, None, 0.01, 0.03]) == [pytest.approx(0.06), None, pytest.approx(0.03), pytest.approx(0.06)]
+
+
+@pytest.mark.parametrize(
+    ("full", "refused", "outcome"),
+    [
+        ([100, 500, None], None, "holds"),
+        ([100, 100, None], None, "not shown"),
+        ([500, 100, None], None, "contradicted"),
+        ([100, None, 500], None, "contradicted"),
+        ([None, None, None], None, "not shown"),
+        ([100, 500, None], "needs at least 2 blocks", "not shown"),
+    ],
+)
+def test_an_order_holds_if_each_side_levels_off_later(
+    full: list[int | None], refused: str | None, outcome: str
+) -> None:
+    assert judge_order(full, refused).outcome == outcome
