@@ -116,7 +116,7 @@ lint: $(ENVIRONMENT) ## Check style, types, import directions, the contract, its
 	@$(MAKE) --jobs="$$(nproc)" --output-sync lints
 
 .PHONY: lints lint-types lint-style
-lints: lint-types lint-go lint-proto lint-host lint-settings lint-istio lint-manifests lint-compose lint-prose lint-style
+lints: lint-types lint-go lint-proto lint-host lint-settings lint-istio lint-manifests lint-compose lint-federation lint-prose lint-style
 
 lint-types: $(ENVIRONMENT)
 	@$(VENV)/mypy $(CODE) services/tests/typed_clients.py

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from provision import audit, environment, golang, graphiql, images, istio, jaeger, prose, tools
+from provision import audit, environment, golang, graphiql, hive, images, istio, jaeger, prose, tools
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import say, stop
@@ -18,6 +18,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "generator": golang.build_generator,
     "jaeger": jaeger.install,
     "graphiql": graphiql.fetch,
+    "federation": hive.compose,
     "istio": istio.build,
     "images": images.build,
     "kube-score": tools.KUBE_SCORE.build,

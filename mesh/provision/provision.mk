@@ -81,6 +81,15 @@ toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, which make chaos needs to 
 lint-manifests: $(ENVIRONMENT)
 	@$(RUN) -m mesh.kubernetes
 
+.PHONY: federation
+federation: $(ENVIRONMENT) ## Compose the subgraphs into mesh/router/supergraph.graphql, which the router serves
+	@$(PROVISION) federation
+
+# Without Node and a composer.
+.PHONY: lint-federation
+lint-federation: $(ENVIRONMENT)
+	@$(RUN) -m shop.platform.graphql.supergraph check mesh/router/supergraph.graphql
+
 .PHONY: lint-prose
 lint-prose:
 	@$(PROVISION) prose

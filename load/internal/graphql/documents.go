@@ -23,6 +23,9 @@ type document struct {
 	path string // of the endpoint that it goes to: the gateway's, or a service's
 }
 
+// federation is the folder of the documents that go to a router, at the gateway's endpoint.
+const federation = "federation"
+
 // documents holds the documents by their names; those of a service are in a folder that is called like it: "product/get_product".
 var documents = func() map[string]document {
 	all := map[string]document{}
@@ -33,7 +36,8 @@ var documents = func() map[string]document {
 		text, err := files.ReadFile(file)
 		sum := sha256.Sum256(text)
 		name := strings.TrimSuffix(strings.TrimPrefix(file, folder+"/"), ".graphql")
-		all[name] = document{string(text), hex.EncodeToString(sum[:]), path.Join(endpoint, strings.TrimSuffix(path.Dir(name), "."))}
+		at := strings.TrimSuffix(strings.TrimPrefix(path.Dir(name), federation), ".")
+		all[name] = document{string(text), hex.EncodeToString(sum[:]), path.Join(endpoint, at)}
 		return err
 	})
 	if err != nil {
@@ -46,7 +50,7 @@ var documents = func() map[string]document {
 func OfServices() []string {
 	var names []string
 	for name := range documents {
-		if strings.Contains(name, "/") {
+		if folder, _, found := strings.Cut(name, "/"); found && folder != federation {
 			names = append(names, name)
 		}
 	}

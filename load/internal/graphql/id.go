@@ -19,8 +19,12 @@ type ID struct {
 	number int64
 }
 
-// UnmarshalJSON reads a global identifier.
+// UnmarshalJSON reads a global identifier, or the plain number that a subgraph has instead.
 func (i *ID) UnmarshalJSON(text []byte) error {
+	if number, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		*i = ID{"", number}
+		return nil
+	}
 	var encoded string
 	if err := json.Unmarshal(text, &encoded); err != nil {
 		return err
@@ -40,7 +44,7 @@ func (i *ID) UnmarshalJSON(text []byte) error {
 
 // Of returns the number if the identifier is of the kind, else 0, which the check of the answer reports as missing.
 func (i ID) Of(kind string) int64 {
-	if i.kind != kind {
+	if i.kind != "" && i.kind != kind {
 		return 0
 	}
 	return i.number

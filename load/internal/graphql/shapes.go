@@ -190,3 +190,23 @@ type Address struct {
 	Recipient   string `json:"recipient"`
 	Street      string `json:"street"`
 }
+
+// SubgraphLine is an order line in the bulk read of the subgraph of orders.
+type SubgraphLine struct {
+	ID        int64  `json:"id"`
+	OrderID   int64  `json:"orderId"`
+	UserID    int64  `json:"userId"`
+	Status    string `json:"status"`
+	PlacedAt  string `json:"placedAt"`
+	ProductID int64  `json:"productId"`
+	Quantity  int64  `json:"quantity"`
+	UnitPrice money  `json:"unitPrice"`
+}
+
+// Canonical returns the line in canonical form.
+func (l SubgraphLine) Canonical() shop.ExportedLine {
+	return shop.ExportedLine{
+		ID: l.ID, OrderID: l.OrderID, PlacedAt: shop.Instant(l.PlacedAt), ProductID: l.ProductID, Quantity: l.Quantity,
+		Status: l.Status, UnitPrice: l.UnitPrice.canonical(), UserID: l.UserID,
+	}
+}

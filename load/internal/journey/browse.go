@@ -19,6 +19,7 @@ var browse = definition{
 	draw: func(d dice) Params {
 		return Params{Category: shopdata.CategoryName(d.categories.Draw(d.Source))}
 	},
+	federation: browseFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
 		func(data struct {

@@ -21,6 +21,7 @@ var bulkLines = definition{
 		after := d.From(d.scale.BulkStarts())
 		return Params{AfterLineID: &after}
 	},
+	federation: bulkLinesFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
 			return graphql.Variables{"first": shopdata.BulkPage, "after": graphql.GlobalID("OrderLine", *e.Params.AfterLineID)}

@@ -27,6 +27,7 @@ var checkout = definition{
 	draw: func(d dice) Params {
 		return Params{UserID: d.From(d.scale.CheckoutUsers(d.pool)), Lines: d.items(), IdempotencyKey: d.idempotencyKey()}
 	},
+	federation: checkoutFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
 			items := make([]graphql.Variables, 0, len(e.Params.Lines))

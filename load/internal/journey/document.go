@@ -13,10 +13,11 @@ import (
 const Document Name = "document"
 
 var document = definition{
-	name:    Document,
-	senders: everyone,
-	needs:   []string{"document_id"},
-	draw:    func(d dice) Params { return Params{DocumentID: d.From(d.documents)} },
+	name:       Document,
+	senders:    everyone,
+	needs:      []string{"document_id"},
+	draw:       func(d dice) Params { return Params{DocumentID: d.From(d.documents)} },
+	federation: documentFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
 			return graphql.Variables{"id": graphql.GlobalID("Document", e.Params.DocumentID)}

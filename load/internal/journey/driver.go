@@ -50,6 +50,8 @@ func (d Driver) serves(name Name) bool {
 		return byName[name].transcoded
 	case target.Thrift, target.ThriftJSON, target.GraphQLServices:
 		return !byName[name].told
+	case target.Federation:
+		return byName[name].federation != nil
 	}
 	return true
 }
@@ -65,7 +67,7 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 		return d.Steps.Prepare(ctx, names, open)
 	case target.GraphQLServices:
 		return graphql.Prepare(ctx, graphql.OfServices(), d.sends(), open)
-	case target.GraphQL:
+	case target.GraphQL, target.Federation:
 	default:
 		return nil
 	}
@@ -73,6 +75,12 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 		documents := byName[name].documents
 		if documents == nil {
 			documents = []string{string(name)}
+		}
+		if d.Protocol == target.Federation {
+			documents = slices.Clone(documents)
+			for i := range documents {
+				documents[i] = federationDocuments + documents[i]
+			}
 		}
 		if err := graphql.Prepare(ctx, documents, d.sends(), open); err != nil {
 			return err
@@ -90,6 +98,9 @@ func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exch
 	j := byName[e.Journey]
 	if d.Protocol == target.GraphQL {
 		return j.graphQL(ctx, graphql.NewClient(x, token, d.sends()), e)
+	}
+	if d.Protocol == target.Federation {
+		return j.federation(ctx, graphql.NewClient(x, token, d.sends()), e)
 	}
 	run := j.composed
 	if d.Protocol == target.REST && j.joined != nil {

@@ -37,6 +37,7 @@ type definition struct {
 	draw    func(dice) Params
 
 	graphQL    graphQLPlan
+	federation graphQLPlan  // over a router; nil if the subgraphs do not have it
 	documents  []string     // names of what the GraphQL plan sends; nil for the one document with the journey's name
 	composed   servicesPlan // in batches, and side by side what does not depend on each other
 	joined     servicesPlan // over the REST gateway, which joins what services have; nil for the composed one
@@ -52,8 +53,13 @@ type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
 
 // asks returns the plan of one document, which has the journey's name.
 func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
+	return asksIn("", variables, read)
+}
+
+// asksIn returns the plan of one document in a folder, which has the journey's name.
+func asksIn[T any](folder string, variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
 	return func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
-		data, err := graphql.Ask[T](ctx, c, string(e.Journey), variables(e))
+		data, err := graphql.Ask[T](ctx, c, folder+string(e.Journey), variables(e))
 		if err != nil {
 			return nil, err
 		}

@@ -13,11 +13,12 @@ import (
 const Login Name = "login"
 
 var login = definition{
-	name:      Login,
-	senders:   customers,
-	needs:     []string{"user_id"},
-	draw:      func(d dice) Params { return Params{UserID: d.From(d.scale.LoginUsers())} },
-	documents: []string{"login", "profile"},
+	name:       Login,
+	senders:    customers,
+	needs:      []string{"user_id"},
+	draw:       func(d dice) Params { return Params{UserID: d.From(d.scale.LoginUsers())} },
+	documents:  []string{"login", "profile"},
+	federation: loginFederated,
 	graphQL: func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
 		opened, err := graphql.Ask[struct {
 			Login struct {

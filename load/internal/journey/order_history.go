@@ -13,10 +13,11 @@ import (
 const OrderHistory Name = "order_history"
 
 var orderHistory = definition{
-	name:    OrderHistory,
-	senders: customers,
-	needs:   []string{"user_id"},
-	draw:    func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
+	name:       OrderHistory,
+	senders:    customers,
+	needs:      []string{"user_id"},
+	draw:       func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
+	federation: orderHistoryFederated,
 	graphQL: asks(
 		func(Entry) graphql.Variables { return graphql.Variables{"first": shopdata.OrdersPerRegular} },
 		func(data struct {

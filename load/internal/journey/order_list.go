@@ -13,11 +13,12 @@ import (
 const OrderList Name = "order_list"
 
 var orderList = definition{
-	name:    OrderList,
-	senders: customers,
-	needs:   []string{"user_id"},
-	shows:   []string{"id", "placed_at", "status", "total"},
-	draw:    orderHistory.draw,
+	name:       OrderList,
+	senders:    customers,
+	needs:      []string{"user_id"},
+	shows:      []string{"id", "placed_at", "status", "total"},
+	draw:       orderHistory.draw,
+	federation: orderListFederated,
 	graphQL: asks(
 		func(Entry) graphql.Variables { return graphql.Variables{"first": shopdata.OrdersPerRegular} },
 		func(data struct {

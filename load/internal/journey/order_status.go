@@ -12,10 +12,11 @@ import (
 const OrderStatus Name = "order_status"
 
 var orderStatus = definition{
-	name:    OrderStatus,
-	senders: partners,
-	needs:   []string{"order_id"},
-	draw:    func(d dice) Params { return Params{OrderID: d.From(d.scale.Orders())} },
+	name:       OrderStatus,
+	senders:    partners,
+	needs:      []string{"order_id"},
+	draw:       func(d dice) Params { return Params{OrderID: d.From(d.scale.Orders())} },
+	federation: orderStatusFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
 			return graphql.Variables{"id": graphql.GlobalID("Order", e.Params.OrderID)}

@@ -13,10 +13,11 @@ import (
 const Product Name = "product"
 
 var product = definition{
-	name:    Product,
-	senders: everyone,
-	needs:   []string{"product_id"},
-	draw:    func(d dice) Params { return Params{ProductID: d.products.Draw(d.Source)} },
+	name:       Product,
+	senders:    everyone,
+	needs:      []string{"product_id"},
+	draw:       func(d dice) Params { return Params{ProductID: d.products.Draw(d.Source)} },
+	federation: productFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
 			return graphql.Variables{"id": graphql.GlobalID("Product", e.Params.ProductID)}

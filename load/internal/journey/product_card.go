@@ -11,11 +11,12 @@ import (
 const ProductCard Name = "product_card"
 
 var productCard = definition{
-	name:    ProductCard,
-	senders: everyone,
-	needs:   []string{"product_id"},
-	shows:   []string{"id", "price", "title"},
-	draw:    product.draw,
+	name:       ProductCard,
+	senders:    everyone,
+	needs:      []string{"product_id"},
+	shows:      []string{"id", "price", "title"},
+	draw:       product.draw,
+	federation: productCardFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables {
 			return graphql.Variables{"id": graphql.GlobalID("Product", e.Params.ProductID)}

@@ -13,11 +13,12 @@ import (
 const ProductFeed Name = "product_feed"
 
 var productFeed = definition{
-	name:    ProductFeed,
-	senders: everyone,
-	needs:   []string{"category"},
-	shows:   []string{"id", "price", "stock"},
-	draw:    browse.draw,
+	name:       ProductFeed,
+	senders:    everyone,
+	needs:      []string{"category"},
+	shows:      []string{"id", "price", "stock"},
+	draw:       browse.draw,
+	federation: productFeedFederated,
 	graphQL: asks(
 		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
 		func(data struct {

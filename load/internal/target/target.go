@@ -24,6 +24,7 @@ type Protocol string
 const (
 	GraphQL         Protocol = "graphql"          // documents to the GraphQL gateway
 	GraphQLServices Protocol = "graphql-services" // the services' own GraphQL APIs; the client composes
+	Federation      Protocol = "federation"       // documents to a router, which joins the services' subgraphs
 	REST            Protocol = "rest"             // the REST gateway, which composes
 	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes
 	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs as JSON, by the edge
@@ -37,7 +38,7 @@ const (
 	Steps             Protocol = "steps" // what a file of steps says, to endpoints of their own
 )
 
-var protocols = []Protocol{GraphQL, GraphQLServices, REST, RESTServices, RESTTranscoded, GRPC, GRPCWeb, Connect, GRPCConnectClient, Thrift, ThriftJSON}
+var protocols = []Protocol{GraphQL, GraphQLServices, Federation, REST, RESTServices, RESTTranscoded, GRPC, GRPCWeb, Connect, GRPCConnectClient, Thrift, ThriftJSON}
 
 // Channel is who sends a journey.
 type Channel string

@@ -19,6 +19,7 @@ from mesh.description.switch_values import Hold
 from mesh.description.topology import (
     EDGE,
     GATEWAYS,
+    ROUTER,
     SERVICES,
     Plan,
     Program,
@@ -33,8 +34,9 @@ from mesh.paths import GRAPHIQL, ROOT
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at, tcp
-from provision import golang
+from provision import golang, hive
 from provision.errors import SetupError
+from provision.hive import SUPERGRAPH
 
 SCHEMES: Mapping[Protocol, str] = {**{protocol: protocol.value for protocol in Protocol}, Protocol.REST: "http"}
 TRIAL_DATABASE = "shop_trial"
@@ -142,8 +144,9 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     }
     if service in topology.programs or topology.checkout:
         env["SHOP_CONTRACT"] = CONTRACT
-    # A component that clients reach checks their tokens; `user` also signs them.
-    if service in GATEWAYS or service in topology.exposed or service == "user":
+    # A component that clients reach, or ask through a router, checks their tokens; `user` also signs them.
+    is_subgraph = Protocol.FEDERATION in topology.protocols_of(service)
+    if service in GATEWAYS or service in topology.exposed or service == "user" or is_subgraph:
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
     if service not in GATEWAYS:
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
@@ -159,6 +162,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
     if service == "graphql-gateway" and topology.plan is Plan.NAIVE:
         env["SHOP_GRAPHQL_LOADERS"] = "off"
+    if service == ROUTER and topology.federates:
+        env["SHOP_SUPERGRAPH"] = str(SUPERGRAPH)
     if service == "user":
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
     for callee, protocol in topology.links.get(service, {}).items():
@@ -215,6 +220,11 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
     """
     if program is None:
         return [python_of(checkout), *arguments_of(component, measured=True)]
+    if program.implementation == "hive":
+        try:
+            return hive.command()
+        except SetupError as error:
+            raise StartError(f"{component} by {program.implementation} cannot be fetched.\n{error}") from error
     if program.implementation:
         try:
             return [str(golang.build_service(component, ROOT / checkout))]

@@ -27,6 +27,8 @@ class Protocol(StrEnum):
     THRIFT = "thrift"
     THRIFT_JSON = "thrift-json"
     CONNECT = "connect"
+    FEDERATION = "federation"
+    """GraphQL of a subgraph, which a router joins with others."""
 
 
 class Library(StrEnum):
@@ -112,12 +114,16 @@ CLIENT_SPEAKS: Mapping[Protocol, str] = {
 }
 """What a client that composes its journeys sends, by the protocol of its links."""
 
+ROUTER = "graphql-gateway"
+"""The gateway whose place a router takes, which joins subgraphs."""
+
 BY_CONNECT = "grpc-connect-client"
 """What a client sends that speaks gRPC by `Library.CONNECT`."""
 
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
-    # Connect is for clients; components have gRPC.
-    **dict.fromkeys((*SERVICES, *GATEWAYS), frozenset(Protocol) - {Protocol.CONNECT}),
+    # Connect is for clients; components have gRPC. Only a router, in a gateway's place, asks subgraphs.
+    **dict.fromkeys((*SERVICES, "rest-gateway"), frozenset(Protocol) - {Protocol.CONNECT, Protocol.FEDERATION}),
+    ROUTER: frozenset(Protocol) - {Protocol.CONNECT},
     CLIENT: frozenset(CLIENT_SPEAKS),
     **dict.fromkeys((TRANSCODER, GRPC_WEB), frozenset({Protocol.GRPC})),
 }
@@ -127,10 +133,13 @@ PYTHON = "python"
 """The implementation that every component has."""
 
 BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
-    "go": {"product": frozenset({Protocol.GRPC, Protocol.REST}), "graphql-gateway": frozenset({Protocol.GRAPHQL})}
+    "go": {"product": frozenset({Protocol.GRPC, Protocol.REST}), "graphql-gateway": frozenset({Protocol.GRAPHQL})},
+    "hive": {ROUTER: frozenset({Protocol.GRAPHQL})},
 }
-"""The other implementations that come with the project: the components that each has, and what these serve. They call
-services over gRPC only, and in batches."""
+"""The other implementations that come with the project: the components that each has, and what these serve."""
+
+CALLS_OVER: Mapping[str, Protocol] = {"go": Protocol.GRPC, "hive": Protocol.FEDERATION}
+"""What they call services over."""
 
 LONGEST_NAME = 60
 """Characters of a topology's name."""
@@ -222,6 +231,11 @@ class Topology(BaseModel):
         return {**{gateway: GATEWAYS[gateway] for gateway in self.gateways}, **self.exposed}
 
     @property
+    def federates(self) -> bool:
+        """Whether a router joins the services' subgraphs."""
+        return Protocol.FEDERATION in self.links.get(ROUTER, {}).values()
+
+    @property
     def transcodes(self) -> bool:
         """Whether the edge turns REST requests into gRPC calls."""
         return TRANSCODER in self.entry.values()
@@ -245,10 +259,12 @@ class Topology(BaseModel):
         """What the clients of a channel send: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `BY_CONNECT`, or one of
         `CLIENT_SPEAKS`.
 
-        With `rest`, a journey is one request to the REST gateway; with `rest-services`, the client composes it from the
-        services' own APIs.
+        With `federation`, they send documents to a router, in terms of the services' own types. With `rest`, a journey
+        is one request to the REST gateway; with `rest-services`, the client composes it from the services' own APIs.
         """
         entry = self.entry[channel]
+        if entry == ROUTER and self.federates:
+            return Protocol.FEDERATION.value
         if entry in GATEWAYS:
             return GATEWAYS[entry].value
         if entry == TRANSCODER:
@@ -329,6 +345,11 @@ def require_runnable(topology: Topology, key: str) -> None:
         TopologyError: It does not say so of one.
     """
     for name, program in topology.programs.items():
+        if key == "image" and program.implementation == "hive":
+            raise TopologyError(
+                f"{topology.name}: {name} is hive, which has no image; run it on this machine, or give the image of a "
+                f"router beneath programs: {name}:"
+            )
         if not (program.implementation or getattr(program, key)):
             where = "a cluster and Compose take its image" if key == "image" else "this machine takes its command"
             raise TopologyError(
@@ -338,6 +359,8 @@ def require_runnable(topology: Topology, key: str) -> None:
 
 def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
     """The components that cannot run as the built-in programs that a topology asks for, and why not."""
+    if topology.federates and ROUTER not in topology.programs:
+        yield ROUTER, f"{ROUTER} in {PYTHON} does not call over {Protocol.FEDERATION}; routers do: hive, or a command"
     for component, program in topology.programs.items():
         if component not in topology.components:
             yield component, f"{topology.name} does not run {component}; it runs {', '.join(topology.components)}"
@@ -349,8 +372,9 @@ def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
             elif lacking := [one for one in topology.protocols_of(component) if one not in (serves[name] or ())]:
                 valid = ", ".join(sorted(serves[name] or ()))
                 yield component, f"{component} in {name} does not serve {', '.join(lacking)}; it serves {valid}"
-            elif others := sorted({*topology.links.get(component, {}).values()} - {Protocol.GRPC}):
-                yield component, f"{component} in {name} does not call over {', '.join(others)}; it calls over grpc"
+            elif others := sorted({*topology.links.get(component, {}).values()} - {CALLS_OVER[name]}):
+                calls = CALLS_OVER[name]
+                yield component, f"{component} in {name} does not call over {', '.join(others)}; it calls over {calls}"
 
 
 def port_name(component: str, protocol: Protocol) -> str:
@@ -538,6 +562,10 @@ def _mixture_problems(topology: Topology) -> Iterator[Problem]:
         yield ["links", CLIENT], f"{CLIENT} speaks {spoken[0]} where {GRPC_WEB} is an entry too; valid: {Protocol.GRPC}"
     if topology.library is Library.CONNECT and spoken != [Protocol.GRPC]:
         yield ["library"], f"{topology.library} is for a {CLIENT} that speaks {Protocol.GRPC} to the services"
+    joined = set(topology.links.get(ROUTER, {}).values())
+    if topology.federates and len(joined) > 1:
+        others = ", ".join(sorted(joined - {Protocol.FEDERATION}))
+        yield ["links", ROUTER], f"a router joins subgraphs over {Protocol.FEDERATION} only, and not over {others}"
     for one, other in combinations((TRANSCODER, SERVICES_ENTRY, "rest-gateway"), 2):
         if {one, other} <= set(topology.entry.values()):
             yield (

@@ -46,9 +46,11 @@ def _links(topology: Topology) -> str:
     return repr((topology.exposed, sorted(topology.gateways), inside))
 
 
-LINKED = sorted({_links(load_topology(name)): name for name in reversed(names())}.values())
+LINKED = sorted(
+    {_links(load_topology(name)): name for name in reversed(names()) if not load_topology(name).federates}.values()
+)
 """One topology for each set of links, for tests of what clients and programs do not change."""
-DEPLOYED = [*LINKED, *(name for name in names() if load_topology(name).programs)]
+DEPLOYED = [*LINKED, *(name for name in names() if (one := load_topology(name)).programs and not one.federates)]
 """One topology for each deployment: topologies that differ in clients or in a gateway's plan are alike."""
 
 

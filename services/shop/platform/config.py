@@ -138,6 +138,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     listen_grpc: Listen = None
     listen_rest: Listen = None
     listen_graphql: Listen = None
+    listen_federation: Listen = None  # as a subgraph, whose callers all are clients.
     listen_thrift: Listen = None  # framed.
     listen_thrift_entrance: Listen = None  # framed, for callers that all are clients: no edge marks their calls.
     listen_thrift_json: Listen = None  # TJSON over HTTP.

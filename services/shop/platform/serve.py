@@ -20,6 +20,7 @@ from shop.platform.process.runtime import BARE, Runtime
 _ADAPTERS = {
     "grpc": "shop.platform.grpc.server",
     "graphql": "shop.platform.graphql.service",
+    "federation": "shop.platform.graphql.subgraph",
     "thrift": "shop.platform.thrift.server",
     "thrift_entrance": "shop.platform.thrift.server",
     "thrift_json": "shop.platform.thrift.over_http",
@@ -54,6 +55,7 @@ def listening(config: ServiceConfig) -> dict[str, str]:
         "grpc": config.listen_grpc,
         "rest": config.listen_rest,
         "graphql": config.listen_graphql,
+        "federation": config.listen_federation,
         "thrift": config.listen_thrift,
         "thrift_entrance": config.listen_thrift_entrance,
         "thrift_json": config.listen_thrift_json,
@@ -118,6 +120,10 @@ def _server(
         app = connect_app(service, use_cases, incoming, offer.around, compresses=config.grpc_compression)
     elif protocol == "rest":
         app = importlib.import_module(f"shop.{service.name}.rest").build_app(use_cases, incoming, *offer.of_rest)
+    elif protocol == "federation":
+        from shop.platform.graphql.subgraph import subgraph_app
+
+        app = subgraph_app(service, use_cases, incoming, offer.around)
     else:
         from shop.platform.graphql.graphiql import GraphiQL
         from shop.platform.graphql.service import graphql_app

@@ -18,6 +18,7 @@ Document = Mapping[str, Any]
 CLIENTS, EDGE, DATABASE = "clients", "edge", "database"
 PROTOCOLS = {
     "graphql": "GraphQL",
+    "federation": "GraphQL",
     "grpc": "gRPC",
     "grpc-web": "gRPC-Web",
     "connect": "Connect",

@@ -102,10 +102,16 @@ class Schema(strawberry.Schema):
     Args:
         subscription: The type of everything that can be followed; None for nothing.
         types: Types that no field names, as those behind an interface.
+        further: Arguments of another base class of Strawberry's.
     """
 
     def __init__(
-        self, query: type, mutation: type, subscription: type | None = None, types: tuple[type, ...] = ()
+        self,
+        query: type,
+        mutation: type | None,
+        subscription: type | None = None,
+        types: tuple[type, ...] = (),
+        **further: Any,
     ) -> None:
         super().__init__(
             query=query,
@@ -115,6 +121,7 @@ class Schema(strawberry.Schema):
             extensions=[_Prepared],
             execution_context_class=_Execution,
             config=StrawberryConfig(scalar_map=SCALARS),
+            **further,
         )
         count_lists(core_schema(self))
 

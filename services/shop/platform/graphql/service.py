@@ -164,7 +164,7 @@ def graphql_app(
     def of_client(headers: dict[bytes, bytes]) -> ClientContext[P]:
         authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers who must have an identity
         token, address = headers.get(b"authorization"), headers.get(_MARK)
-        return ClientContext(use_cases, authenticator, around or {}, _text(token), _text(address))
+        return ClientContext(use_cases, authenticator, around or {}, text_of(token), text_of(address))
 
     # Each has its own store of documents, so that clients cannot drive out those of gateways.
     parts = Endpoint(schema, of_part, incoming)
@@ -177,7 +177,8 @@ def graphql_app(
     return app
 
 
-def _text(header: bytes | None) -> str | None:
+def text_of(header: bytes | None) -> str | None:
+    """Returns the text of a header; None if it is not there."""
     return None if header is None else header.decode("latin-1")
 
 
@@ -191,12 +192,13 @@ def schema_of(service: Service[object]) -> Schema:
     types = ValueTypes()
     roots: dict[str, list[StrawberryField]] = {}
     for method in methods_of(service):
-        roots.setdefault(operation_of(method), []).append(_field(method, types))
+        roots.setdefault(operation_of(method), []).append(field_of(method, types))
     operations = {name: create_type(name.title(), fields) for name, fields in roots.items()}
     return Schema(operations["query"], operations["mutation"], operations.get("subscription"))
 
 
-def _field(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
+def field_of(method: PortMethod[..., object], types: ValueTypes) -> StrawberryField:
+    """Returns the field of a call."""
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
     answer: Kind = bool if method.answer is type(None) else types.output(method.answer, items)
@@ -362,8 +364,16 @@ class ValueTypes:
             }
             hints = {field: self.output(kind) for field, kind in fields.items()}
             made = type(name, (), {"__annotations__": hints, **described})
-            self._made[name] = strawberry.type(made, description=(doc or "").partition("\n")[0])
+            self._made[name] = self.define(made, (doc or "").partition("\n")[0])
         return self._made[name]
+
+    def define(self, made: type, description: str) -> Kind:
+        """Returns the type of a value type.
+
+        Args:
+            made: Class with its annotations and fields, called as the value type.
+        """
+        return strawberry.type(made, description=description)
 
 
 def _leaf(kind: Kind) -> Kind:

