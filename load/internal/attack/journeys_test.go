@@ -523,7 +523,7 @@ func TestSelectionsAgree(t *testing.T) {
 		t.Fatalf("%d journeys show a part of a resource", len(screens))
 	}
 	answers := map[int64]string{}
-	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC} {
+	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC, target.GRPCWeb, target.Connect, target.GRPCConnectClient} {
 		for _, selection := range []target.Selection{"", target.SelectsNothing, target.SelectsGraphQL, target.SelectsAll} {
 			t.Run(fmt.Sprintf("%s, selection %q", protocol, selection), func(t *testing.T) {
 				shop := shoptest.Start(t)

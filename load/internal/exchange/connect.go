@@ -97,6 +97,7 @@ func (c *connectChannel) Invoke(ctx context.Context, method string, request, ans
 	if err := proto.Unmarshal(answered.Msg.Bytes, answer.(proto.Message)); err != nil {
 		return call.finish(err)
 	}
+	c.x.compareMessage(answer)
 	return call.finish(nil)
 }
 

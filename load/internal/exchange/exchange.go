@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"hopwise/load/internal/need"
 	"hopwise/load/internal/telemetry"
 )
@@ -114,11 +116,11 @@ func (x *Exchange) Keep(c *Cache) { x.cache = c }
 // Need has answers compared with the fields that the journey's screen shows; without fields, nothing is.
 func (x *Exchange) Need(fields []string) { x.needs = fields }
 
-// Beyond returns what the answers so far have beyond the need; nil without a need.
+// Beyond returns what the answers so far have beyond the need; nil without a need, and if no answer could be compared.
 func (x *Exchange) Beyond() *need.Beyond {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.needs) == 0 {
+	if x.beyond.Fields == 0 {
 		return nil
 	}
 	return &x.beyond
@@ -126,6 +128,12 @@ func (x *Exchange) Beyond() *need.Beyond {
 
 // packed says whether answers came compressed.
 func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
+
+func (x *Exchange) compareMessage(answer any) {
+	if message, ok := answer.(proto.Message); ok && len(x.needs) > 0 {
+		x.compare(x.needs.OfMessage(message, x.packed()))
+	}
+}
 
 func (x *Exchange) compare(b need.Beyond) {
 	x.mu.Lock()

@@ -22,6 +22,7 @@ import (
 	"hopwise/load/internal/telemetry"
 	"hopwise/load/internal/wire"
 	"hopwise/load/tests/shoptest"
+	"hopwise/proto/stubs/productv1"
 )
 
 // A request that has a connection of its own waits for its TLS first, which is its handshake; the connection is closed after it. That is so
@@ -270,5 +271,19 @@ func TestTheCountOfConnectionsHolds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// An answer that could not be compared is no answer without over-fetching.
+func TestWhatIsBeyondANeedIsUnknownUntilAnAnswerWasCompared(t *testing.T) {
+	x := Untraced(nil)
+	x.Need([]string{"id"})
+	x.compareMessage("no message")
+	if x.Beyond() != nil {
+		t.Error("nothing was compared")
+	}
+	x.compareMessage(&productv1.Product{Id: 1, Stock: 2})
+	if got := x.Beyond(); got == nil || got.FieldsBeyond != 1 {
+		t.Errorf("beyond the need is %+v", got)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	_ "google.golang.org/grpc/encoding/gzip" // channels accept it; services compress where a setting says so
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/proto"
 
 	"hopwise/load/internal/telemetry"
 )
@@ -105,8 +104,8 @@ func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer 
 	channel, err := r.channel(ctx)
 	if err == nil {
 		err = channel.Invoke(ctx, method, request, answer, options...)
-		if message, ok := answer.(proto.Message); ok && err == nil && len(c.x.needs) > 0 {
-			c.x.compare(c.x.needs.OfMessage(message, c.x.packed()))
+		if err == nil {
+			c.x.compareMessage(answer)
 		}
 	}
 	return r.finish(err)
