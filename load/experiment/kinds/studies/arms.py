@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiment.errors import UsageError
+from experiment.kinds.studies.page import digest_rules
 from experiment.kinds.studies.study import LoadEntry, Scale, StudyFile
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.closed_loop import ClosedLoop
@@ -99,7 +100,7 @@ def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: in
         seed=seed,
         # Answers of journeys that the workload has are compared with the data's before the load.
         workload=workload_file("document" if any(_reads_documents(arm) for arm in arms) else "default"),
-        about={"studies": [about for about, _ in replays]},
+        about={"studies": [about for about, _ in replays], "study_rules": digest_rules()},
     )
 
 

@@ -1,0 +1,126 @@
+"""The table of verdicts on the page about studies, made from a run.
+
+    .venv/bin/python -m experiment.kinds.studies.page results/RUN
+
+It keeps the run's verdicts in a file next to the page, from which a test makes the table again. Where a study or the
+rules have changed since that run, the table says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiment.errors import UsageError
+from experiment.kinds.studies.study import STUDIES, all_studies, read_study
+from hops.conclusions.wording import listed
+from hops.elements import numbers
+from hops.kinds.studies.document import KIND, Replayed, Verdict
+from hops.kinds.studies.tables import RULE, cited, counted, several_note, size_text
+from hops.run.files import MANIFEST, SUMMARY, read_document
+from hops.statistics.correction import SIGNIFICANCE
+from mesh.paths import ROOT
+
+PAGE = ROOT / "docs" / "experiments" / "studies.md"
+KEPT = PAGE.with_name("studies-verdicts.json")
+"""Name of the run, digest of its rules, and its verdicts."""
+BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->\n"
+NO_RUN = "No run has been made under the rules, arms and loads above.\n"
+OLDER = "**This run is older than the rules, arms and loads above.**"
+_HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size", "measured", "after Holm", "cause")
+
+
+def digest_rules(folder: Path = STUDIES) -> str:
+    """Returns a digest of all studies and of the rules of verdicts, as a run's manifest has it."""
+    studies = [read_study(folder / f"{name}.yaml").model_dump(mode="json") for name in all_studies(folder)]
+    return hashlib.sha256(json.dumps([RULE, studies], sort_keys=True).encode()).hexdigest()
+
+
+def verdicts_of(run: Path) -> dict[str, Any]:
+    """Returns what the page keeps of a run.
+
+    Raises:
+        UsageError: The folder has no finished replay of studies.
+    """
+    if not (run / SUMMARY).is_file():
+        raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
+    summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
+    if summary["kind"] != KIND:
+        raise UsageError(f"{run}: it is a run of {summary['kind']}; valid: one of `make {KIND}`")
+    return {"run": run.resolve().name, "rules": manifest["study_rules"], "studies": summary["studies"]}
+
+
+def section(kept: Mapping[str, Any] | None, rules: str) -> str:
+    """Returns the text between the marks of the page.
+
+    Args:
+        kept: What is kept of the run; None before the first one.
+        rules: Digest of the present rules.
+    """
+    return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
+
+
+def replace_section(page: str, text: str) -> str:
+    """Returns the page with another text between its marks."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}{text}{END}{after}"
+
+
+def _lines(kept: Mapping[str, Any], rules: str) -> Iterator[str]:
+    studies: Sequence[Replayed] = kept["studies"]
+    verdicts = [verdict for one in studies for verdict in one["verdicts"]]
+    older = f"{OLDER} " if kept["rules"] != rules else ""
+    yield f"{older}Run `{kept['run']}`. {counted(verdicts)} {several_note(verdicts)}"
+    for one in studies:
+        yield ""
+        yield f"{cited(one['study'])}, figures {one['figures']}:"
+        yield ""
+        yield f"| {' | '.join(_HEADS)} |"
+        yield f"|{'---|' * len(_HEADS)}"
+        for verdict in one["verdicts"]:
+            yield f"| {' | '.join(_cells(verdict))} |"
+
+
+def _cells(verdict: Verdict) -> list[str]:
+    claim, effect, p = verdict["claim"], verdict["effect"], verdict["p_holm"]
+    ends = claim["value"] if isinstance(claim["value"], list) else [claim["value"]]
+    ratio = " to ".join(f"{end:g}" for end in ends if end is not None)
+    between = {"lt": "below", "gt": "above", "eq": "as", "ratio": f"{ratio} times"}[claim["relation"]]
+    sides = f" {between} ".join([claim["left"], *claim["between"], claim["right"]])
+    source = f" ({claim['source']})" if claim["source"] else ""
+    decided = verdict["outcome"] in ("holds", "contradicted") and p is not None
+    cells = [
+        claim["id"],
+        f"{claim['metric']}: {sides}{source}",
+        listed([f"{name} {value}" for name, value in claim["under"].items()]),
+        listed([f"`{name}`" for name in claim["topologies"]]) if verdict["arms"] else "",
+        verdict["outcome"],
+        size_text(verdict),
+        "" if effect is None else numbers.figure(effect["value"], effect["ci95"]),
+        ("stays" if (p or 0.0) < SIGNIFICANCE else "not shown") if decided else "",
+        " ".join(verdict["why"]) or verdict["reason"],
+    ]
+    return [re.sub(r"\s+", " ", cell).replace("|", r"\|") or numbers.NOTHING for cell in cells]
+
+
+def write(run: Path) -> None:
+    """Keeps the verdicts of a run, and puts their table on the page."""
+    kept = verdicts_of(run)
+    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    page = replace_section(PAGE.read_text(encoding="utf-8"), section(kept, digest_rules()))
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("give the folder of one run of `make studies`, such as results/20261129T010000Z-studies")
+    try:
+        write(Path(sys.argv[1]))
+    except UsageError as error:
+        sys.exit(str(error))

@@ -1,0 +1,87 @@
+"""The page about studies shows the figures of the run that it names, and says where its rules are older."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.kinds.studies.page import (
+    BEGIN,
+    END,
+    KEPT,
+    NO_RUN,
+    OLDER,
+    PAGE,
+    digest_rules,
+    replace_section,
+    section,
+    verdicts_of,
+)
+from experiment.kinds.studies.study import STUDIES
+from hops.kinds import make_report
+from hops.run.files import MANIFEST, SUMMARY, read_document
+from synthetic.of_studies import synthetic_claim, write_synthetic_replay
+
+
+def test_the_page_s_table_is_that_of_its_run() -> None:
+    kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else None
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.count(BEGIN) == page.count(END) == 1
+    again = "make the table again: .venv/bin/python -m experiment.kinds.studies.page results/RUN"
+    assert replace_section(page, section(kept, digest_rules())) == page, again
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    claims = [
+        synthetic_claim("T1", relation="ratio", value=0.7, under={"payload": "100B"}, source="table"),
+        synthetic_claim("T2", relation="gt"),
+        synthetic_claim("T3", reason="it needs another moon", loads=[]),
+    ]
+    folder = tmp_path_factory.mktemp("studies") / "20261129-studies"
+    write_synthetic_replay(folder, claims, {"rest-flat": 1.0, "grpc-flat": 0.7}, journeys=60)
+    manifest = read_document(folder / MANIFEST)
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "study_rules": "now"}), encoding="utf-8")
+    make_report(folder)
+    return folder
+
+
+def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
+    kept = verdicts_of(run)
+    summary: dict[str, Any] = read_document(run / SUMMARY)
+    assert kept["studies"] == summary["studies"]
+    text = section(kept, "now")
+    assert text.startswith("Run `20261129-studies`. Of 3 claims, 1 holds, 1 is contradicted and 1 is not comparable.")
+    first, second, third = [line for line in text.splitlines() if line.startswith("| T")]
+    effect = summary["studies"][0]["verdicts"][0]["effect"]
+    assert first.startswith(
+        "| T1 | latency_p50: grpc 0.7 times rest (table) | payload 100B | `grpc` and `rest` | holds | inside |"
+    )
+    assert f"{effect['value']:.3f}"[:4] in first
+    assert "| stays |" in first
+    assert "between their means" in second
+    assert third.endswith("| It needs another moon. |")
+
+
+def test_a_table_under_other_rules_says_that_it_is_older(run: Path) -> None:
+    assert OLDER in section(verdicts_of(run), "changed")
+    assert OLDER not in section(verdicts_of(run), "now")
+    assert section(None, "now") == NO_RUN
+
+
+def test_a_changed_study_changes_the_digest(tmp_path: Path) -> None:
+    for file in STUDIES.glob("*.yaml"):
+        (tmp_path / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    assert digest_rules(tmp_path) == digest_rules()
+    niswar = tmp_path / "niswar.yaml"
+    niswar.write_text(niswar.read_text(encoding="utf-8").replace("users: 100\n", "users: 101\n", 1), encoding="utf-8")
+    assert digest_rules(tmp_path) != digest_rules()
+
+
+def test_what_is_no_run_of_studies_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no summary\.json; give the folder of a finished run"):
+        verdicts_of(tmp_path)
