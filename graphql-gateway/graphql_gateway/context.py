@@ -17,6 +17,7 @@ from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
 from shop.platform.deadline import DEFAULT_S, begin, work_s
 from shop.platform.graphql.schema import RequestContext
+from shop.platform.http.caching import surrogate_keys
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -30,6 +31,9 @@ class Context(RequestContext, Generic[R]):
             to know who is asking, so that open reads pay nothing for it.
         admission: Bounds the passwords that are hashed; None for no bound.
         address: The client's address, as the edge gives it; None for a request from inside.
+
+    Attributes:
+        shown: Products that the public fields of the answer show.
     """
 
     __slots__ = (
@@ -42,6 +46,7 @@ class Context(RequestContext, Generic[R]):
         "address",
         "clients",
         "reads",
+        "shown",
     )
 
     def __init__(
@@ -60,6 +65,7 @@ class Context(RequestContext, Generic[R]):
         self._streams = streams
         self._admission = admission
         self.address = address
+        self.shown: set[int] = set()
         self._authenticator = authenticator
         self._authorization = authorization
         self._caller: Caller | None = None
@@ -70,6 +76,10 @@ class Context(RequestContext, Generic[R]):
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return surrogate_keys(self.shown, listed=True) if self.shown else ()
 
     def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
         """Admits the caller to a call as its row says; calls for everybody need no token.

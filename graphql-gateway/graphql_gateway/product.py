@@ -91,6 +91,7 @@ class ProductQuery:
     @field(description="One product; NOT_FOUND if there is none.")
     async def product(self, info: GatewayInfo, id: strawberry.ID) -> Product | None:  # noqa: A002
         number = number_of(id, "Product")
+        info.context.shown.add(number)
         return await existing(info.context.reads.product(number, reviews_asked(info)), "product", number)
 
     @field(description=f"Products by ascending id; `first` is 1 to {MOST_PRODUCTS}.")
@@ -104,9 +105,13 @@ class ProductQuery:
             together = reviews if size <= MOST_PRODUCTS else 0
             return reads.product_page(together, page_size=size, page_token=token, category=category or "")
 
+        def show(product: values.Product) -> Product:
+            info.context.shown.add(product.id)
+            return Product.of(product, reviews)
+
         return await connect(
             fetch,
-            lambda product: Product.of(product, reviews),
+            show,
             checked_first(first, MOST_PRODUCTS),
             after,
             MOST_PER_PAGE,

@@ -27,6 +27,8 @@ JAEGER_RELEASE = "jaeger-release-"
 """What the folder of an official Jaeger in the shared cache is called, before its version."""
 DASHBOARDS = ROOT / "observability" / "grafana"
 ALERT_RULES = ROOT / "observability" / "prometheus" / "rules.yaml"
+SHOPLOAD = ROOT / ".tools" / "bin" / "shopload"
+"""The load generator, which also emulates the network behind a cache."""
 GRAPHIQL = ROOT / ".tools" / "graphiql"
 """GraphiQL's files, if set-up could fetch them."""
 RUNS = ".run"
@@ -207,6 +209,29 @@ def prometheus(environ: Mapping[str, str]) -> Path:
         environ,
         "Prometheus: {}. Install it (Debian and Ubuntu: apt-get install prometheus; others: "
         "https://prometheus.io/download/), or set PROMETHEUS_BIN to a prometheus program. metrics=on needs none.",
+    )
+
+
+def varnish(program: str, environ: Mapping[str, str]) -> Path:
+    """One of Varnish's programs: in the folder of the program that `VARNISH_BIN` names, else on PATH.
+
+    Args:
+        program: `varnishd`, `varnishncsa` or `varnishstat`.
+        environ: `VARNISH_BIN` and `PATH` are read from it.
+
+    Raises:
+        NotInstalledError: It is not there.
+    """
+    given = environ.get("VARNISH_BIN", "")
+    own = {"VARNISH_BIN": str(Path(given).expanduser().with_name(program))} if given else {}
+    # Debian has varnishd where only root's PATH leads.
+    path = f"{environ.get('PATH', '')}{os.pathsep}/usr/sbin"
+    return _on_path(
+        program,
+        "VARNISH_BIN",
+        {"PATH": path, **own},
+        "Varnish: {}. Install it (Debian and Ubuntu: apt-get install varnish; others: "
+        "https://varnish-cache.org/releases/), or set VARNISH_BIN to its varnishd. edge_cache=none needs none.",
     )
 
 

@@ -74,6 +74,9 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
     def cache_counts(self, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
         """What those of the shop's processes that have ended asked their cache within a time, by component."""
 
+    def edge_cache_counts(self) -> Mapping[str, int]:
+        """What the shared cache in front of the edge has counted since it started; empty without one."""
+
     def sidecar_facts(self) -> SidecarFacts | None:
         """What the sidecars say of themselves now; None without a mesh."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from experiment.errors import GeneratorError, UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from mesh.description.switches import SWITCHES
-from mesh.paths import ROOT
+from mesh.paths import SHOPLOAD
 from mesh.supervisor.processes import guarded
 
 GRACE_S = 60.0
@@ -303,4 +303,4 @@ def stop(process: subprocess.Popen[Any], grace_s: float = 5.0) -> None:
             process.wait(timeout=grace_s)
 
 
-BINARY = ROOT / ".tools" / "bin" / "shopload"
+BINARY = SHOPLOAD

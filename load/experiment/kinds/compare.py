@@ -27,17 +27,19 @@ def command(
     common: in_blocks.Common,
     switches: Given,
     edges: str | None,
+    edge_caches: str | None,
     vus: str | None,
     think: str | None,
 ) -> Plan:
     """The command `compare`; `commands.toml` has its help."""
     compared = common.read_measured(topologies, updates=switches.get("updates") or "off")
     networks = channel_networks(common.file)
-    arms = (
-        edge_arms(compared, edges, switches, networks)
-        if edges
-        else arms_of(compared, read_switches(compared, switches, networks))
-    )
+    if edge_caches:
+        arms = edge_cache_arms(compared, edge_caches, edges, switches, networks)
+    elif edges:
+        arms = edge_arms(compared, edges, switches, networks)
+    else:
+        arms = arms_of(compared, read_switches(compared, switches, networks))
     if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
         typer.echo(
             "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
@@ -47,6 +49,44 @@ def command(
     if plan.precision is not None:
         require_attainable(plan, in_blocks.foreseen(plan))
     return plan
+
+
+def edge_cache_arms(
+    topologies: Sequence[Topology],
+    edge_caches: str,
+    edges: str | None,
+    given: Mapping[str, str | None],
+    networks: Mapping[str, ChannelNetwork] | None = None,
+) -> tuple[Arm, ...]:
+    """An arm for each topology without a shared cache and with one, such as `rest` and `rest-edge-cache`.
+
+    Args:
+        topologies: The topologies.
+        edge_caches: `none,varnish`.
+        edges: The setting `edges`, which must be empty.
+        given: The other switches, as a user gives them. The cache speaks no TLS, so no arm does.
+        networks: Each channel's network, where the workload says so.
+
+    Raises:
+        UsageError: It is not the two, a switch contradicts it, or a topology cannot run with a cache.
+    """
+    names = [name.strip() for name in edge_caches.split(",")]
+    if sorted(names) != ["none", "varnish"]:
+        raise UsageError(f"edge_caches={edge_caches} is not valid; valid: none,varnish")
+    if edges or given.get("edge_cache"):
+        raise UsageError(f"edge_caches={edge_caches} cannot be combined with edges= or edge_cache=; leave these out")
+    given = {**given, "tls": given.get("tls") or "off"}
+    return tuple(
+        arm_of(
+            topology.name if name == "none" else f"{topology.name}-edge-cache",
+            topology,
+            {**given, "edge_cache": name},
+            networks,
+            compared=topologies,
+        )
+        for topology in topologies
+        for name in names
+    )
 
 
 def edge_arms(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from experiment.trial.resources import Origin
     from hops.gates.trial import Evidence
-    from hops.run.documents.cache import CacheCounts
+    from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
     from hops.run.documents.tracing import TracingRecord
     from hops.run.documents.trial import Fault, Program
 
@@ -49,6 +49,7 @@ class Trial:
         cache: What was asked of the cache during the load, by component; empty without one.
         programs: The busiest programs that were no part of the run.
         observed: The rows of its probe (`hops.run.rows.OBSERVED`), by the name of their file.
+        edge_cache: What a shared cache in front of the edge did during the load; None without one.
         tracing: What the spans were, and what each cost; None if nothing was traced.
         fault: What was done to the system during the load; None if nothing was.
         unrequested: Traces that a target recorded during the load and nobody asked for; None if that is unknown.
@@ -68,6 +69,7 @@ class Trial:
     machine_speed: float | None = None
     origin: Origin | None = None
     cache: Mapping[str, CacheCounts] = field(default_factory=dict)
+    edge_cache: EdgeCacheCounts | None = None
     tracing: TracingRecord | None = None
     programs: Sequence[Program] = ()
     fault: Fault | None = None

@@ -55,6 +55,8 @@ def record_of(
         record["machine_speed"] = round(trial.machine_speed, 3)
     if trial.cache:
         record["cache"] = dict(trial.cache)
+    if trial.edge_cache is not None:
+        record["edge_cache"] = trial.edge_cache
     if trial.programs:
         record["programs"] = list(trial.programs)
     if trial.fault is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
@@ -26,7 +27,7 @@ from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, beside, budgets_of
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Observed, Sidecars
-from hops.run.documents.cache import CacheCounts
+from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.fault_notice import aborts
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
 from hops.traces.clock_offset import clock_offset_ms
@@ -89,9 +90,11 @@ class Replay:
         self._lost_before = spans_lost(system.span_accounts())
         self._sidecars: Sidecars | None = None
         self._clock_offset_ms: float | None = None
+        cached_before = system.edge_cache_counts()
         began_s = time.time()
         self._resources = (sender or sender_of(system, shopload)).replay(load, folder)
         self._load_s = began_s, time.time()
+        self._edge_cache = {name: n - cached_before[name] for name, n in system.edge_cache_counts().items()}
         self._journeys = read_rows(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
         clock.lap("replay")
@@ -233,6 +236,7 @@ class Replay:
                 name: CacheCounts(asked=one.asked, hits=one.hits, unanswered=one.unanswered)
                 for name, one in self._system.cache_counts(*self._load_s).items()
             },
+            edge_cache=cast("EdgeCacheCounts | None", self._edge_cache or None),
             programs=resources.other_programs(),
             tracing=tracing_record(self._spans, accounts, generator) if self._spans else None,
         )

@@ -396,6 +396,31 @@ func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	}
 }
 
+// For a shared cache, persisted queries go by GET, and everything that changes something by POST; the answers are the same.
+func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
+	shop := shoptest.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.Gets = true
+	entries := one(t)
+	runner := prepared(t, at, entries)
+	registered := len(shop.Seen())
+	for _, e := range entries {
+		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
+			t.Errorf("%s: %s", e.Journey, row.Error)
+		}
+	}
+	methods := map[string]int{}
+	for _, seen := range shop.Seen()[registered:] {
+		methods[seen.Method]++
+		if seen.Method == http.MethodGet && (len(seen.Body) > 0 || !strings.Contains(seen.Query, "sha256Hash")) {
+			t.Errorf("a GET with the query %q and the body %q", seen.Query, seen.Body)
+		}
+	}
+	if methods[http.MethodGet] == 0 || methods[http.MethodPost] == 0 {
+		t.Errorf("sent %v", methods)
+	}
+}
+
 // A gateway that was restarted has lost the queries; the client sends the text once more, and the request counts.
 func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 	shop := shoptest.Start(t)

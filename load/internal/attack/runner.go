@@ -60,7 +60,7 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts, Selects: t.Selection, Steps: plan}, at.URL}
+			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts, Gets: t.Gets, Selects: t.Selection, Steps: plan}, at.URL}
 			r.drivers[entry.Channel] = channel
 			if t.Cache {
 				r.Cache[entry.Channel] = exchange.NewCache()

@@ -84,7 +84,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, watch, node, merge, echo, max", args[0])}
+				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, watch, node, merge, echo, link, max", args[0])}
 			}
 			return nil
 		},
@@ -95,7 +95,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		return badInput{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().Bool("json", false, "print the result as one JSON object on stdout")
-	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newWatch(stderr), newNode(stderr), newMerge(), newHold(), newEcho(), newMax())
+	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newWatch(stderr), newNode(stderr), newMerge(), newHold(), newEcho(), newLink(), newMax())
 	for _, command := range root.Commands() {
 		command.Args = noArguments
 	}

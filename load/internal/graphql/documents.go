@@ -26,6 +26,9 @@ type document struct {
 // federation is the folder of the documents that go to a router, at the gateway's endpoint.
 const federation = "federation"
 
+// reads says whether the document is a query.
+func (d document) reads() bool { return strings.HasPrefix(d.text, "query ") }
+
 // documents holds the documents by their names; those of a service are in a folder that is called like it: "product/get_product".
 var documents = func() map[string]document {
 	all := map[string]document{}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
@@ -55,6 +56,7 @@ type Client struct {
 // Sends is which documents a client sends, and how.
 type Sends struct {
 	Texts bool // whether documents go as texts, none persisted
+	Gets  bool // whether persisted queries go by GET, for shared caches
 	Whole bool // whether documents ask for whole resources where there are such documents, NAME_whole
 }
 
@@ -84,7 +86,7 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 		if !known {
 			return fmt.Errorf("there is no document %s.graphql", name)
 		}
-		response, err := NewClient(open(), "", s).post(ctx, document, nil, true)
+		response, err := NewClient(open(), "", s).send(ctx, document, nil, true)
 		if err != nil {
 			return fmt.Errorf("registering the query %s: %w", name, err)
 		}
@@ -109,15 +111,15 @@ func Ask[T any](ctx context.Context, c Client, name string, variables Variables)
 }
 
 func ask[T any](ctx context.Context, c Client, d document, variables Variables, withText bool) (data T, code string, err error) {
-	response, err := c.post(ctx, d, variables, withText)
+	response, err := c.send(ctx, d, variables, withText)
 	if err != nil {
 		return data, "", err
 	}
 	return decode[T](d.path, response)
 }
 
-// post sends a request that names the document by its hash, if any is persisted; with text it carries the document too.
-func (c Client) post(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
+// send sends a request that names the document by its hash, if any is persisted; with text it carries the document too.
+func (c Client) send(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
 	p := payload{Variables: variables}
 	if !c.sends.Texts {
 		p.Extensions = &extensions{persistedQuery{persistVersion, d.hash}}
@@ -125,11 +127,27 @@ func (c Client) post(ctx context.Context, d document, variables Variables, withT
 	if withText {
 		p.Query = d.text
 	}
+	if c.sends.Gets && !withText && d.reads() {
+		return c.get(ctx, d.path, p)
+	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		return exchange.Response{}, outcome.Failed(outcome.Client, "variables: %w", err)
 	}
 	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodPost, Route: d.path, Path: d.path, Token: c.token, Body: body})
+}
+
+// get sends a persisted query in the URL.
+func (c Client) get(ctx context.Context, path string, p payload) (exchange.Response, error) {
+	query := url.Values{}
+	for name, value := range map[string]any{"variables": p.Variables, "extensions": p.Extensions} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return exchange.Response{}, outcome.Failed(outcome.Client, "%s: %w", name, err)
+		}
+		query.Set(name, string(text))
+	}
+	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodGet, Route: path, Path: path, Query: query, Token: c.token})
 }
 
 // decode reads an answer: errors come by their code also with status 200, and what cannot be read is a wrong answer.

@@ -26,6 +26,7 @@ type Driver struct {
 	Plan     target.Plan
 	Steps    *steps.Plan // of a target that is not the shop
 	Texts    bool        // whether GraphQL documents go as texts, none persisted
+	Gets     bool        // whether persisted queries of GraphQL go by GET
 	Selects  target.Selection
 }
 
@@ -114,7 +115,7 @@ func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exch
 }
 
 func (d Driver) sends() graphql.Sends {
-	return graphql.Sends{Texts: d.Texts, Whole: d.Selects == target.SelectsNothing}
+	return graphql.Sends{Texts: d.Texts, Gets: d.Gets, Whole: d.Selects == target.SelectsNothing}
 }
 
 // services returns the shop in the session of the token, whose reads ask for the fields; for all if there are none.

@@ -105,6 +105,7 @@ type Target struct {
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers keep answers, and ask whether they have changed
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
 	Selection     Selection           `json:"selection,omitempty"`      // graphql if it is empty
+	Gets          bool                `json:"gets,omitempty"`           // whether persisted queries go by GET, which shared caches may answer
 	Uncompressed  bool                `json:"uncompressed,omitempty"`   // whether answers over HTTP come without gzip
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -40,7 +42,12 @@ func (s *Shop) resolved(seen Seen, resolve func(field string, variables object) 
 			} `json:"persistedQuery"`
 		} `json:"extensions"`
 	}
-	if err := json.Unmarshal(seen.Body, &body); err != nil {
+	sent := seen.Body
+	if seen.Method == http.MethodGet {
+		query, _ := url.ParseQuery(seen.Query)
+		sent = []byte(`{"variables":` + query.Get("variables") + `,"extensions":` + query.Get("extensions") + `}`)
+	}
+	if err := json.Unmarshal(sent, &body); err != nil {
 		return GraphQLError("INVALID_ARGUMENT", err.Error())
 	}
 	text, refused := s.document(body.Query, body.Extensions.PersistedQuery.SHA256Hash)

@@ -6,15 +6,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from mesh.components.edge_cache import NOTIFIES_EDGE_CACHE
 from mesh.components.valkey import CACHED
 from mesh.description.places import Places
 from mesh.description.switches import HTTP2, HTTP3, Switches
 from mesh.description.topology import (
+    CACHEABLE,
     EDGE,
+    EDGE_CACHE,
     GATEWAYS,
     NOTIFICATION,
     SERVICES,
     SERVICES_ENTRY,
+    UNCACHED,
     Channel,
     Library,
     Protocol,
@@ -47,6 +51,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
     if switches.edge == "kong":
         require_kong(topology)
+    if switches.has_edge_cache:
+        _require_cacheable(topology, switches)
     if switches.updates == "on" and not topology.has_updates:
         raise SwitchError(f"updates=on: {topology.name} has no notification service; valid with it: off.")
     unable = sorted({topology.client_speaks(channel) for channel in topology.entry} & WITHOUT_MASKS)
@@ -83,6 +89,23 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             )
 
 
+def _require_cacheable(topology: Topology, switches: Switches) -> None:
+    """A shared cache must be able to forward every channel, and to keep something of one."""
+    spoken = {topology.client_speaks(channel) for channel in topology.entry}
+    setting = f"edge_cache={switches.edge_cache}"
+    if not spoken & set(CACHEABLE) or Protocol.THRIFT in spoken or any(map(topology.speaks_grpc, topology.entry)):
+        others = sorted(spoken - set(CACHEABLE))
+        reasons = "; ".join(UNCACHED.get(one, f"the calls of {one} are POST requests") for one in others)
+        raise SwitchError(
+            f"{setting}: a shared cache can keep nothing of {topology.name}: {reasons}; valid with it: none."
+        )
+    if Protocol.GRAPHQL in spoken and switches.persisted == "off":
+        raise SwitchError(
+            f"{setting} with persisted=off: GraphQL documents that go as texts are POST requests, of which a shared "
+            "cache keeps nothing; give persisted=on."
+        )
+
+
 def _require_programs(topology: Topology, switches: Switches) -> None:
     """Components by other programs do what the contract of docs/system/your-component.md says, and no more."""
     for _, problem in unserved(topology):
@@ -92,6 +115,8 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
     beyond = {
         "store=memory": switches.store == "memory" and others & set(SERVICES),
         f"cache={switches.cache}": switches.cache != "none" and others & set(CACHED),
+        f"edge_cache={switches.edge_cache}": switches.has_edge_cache
+        and others & {NOTIFIES_EDGE_CACHE, *topology.behind_edge},
         "metrics=on": switches.metrics == "on",
         "admission=on": switches.admission == "on" and others & set(topology.behind_edge),
         "hold": others & set(switches.hold),
@@ -143,15 +168,18 @@ def parts_of(topology: Topology, switches: Switches) -> list[str]:
         "services",
         *(["gateways"] if topology.gateways else []),
         *(["edge"] if switches.has_edge else []),
+        *(["edge cache"] if switches.has_edge_cache else []),
         *(["sidecars"] if switches.meshed else []),
     ]
 
 
 def entrance(switches: Switches, places: Places, entered: str) -> str:
-    """Where a channel's clients send their requests: to the edge, or without one to the gateway that they enter by."""
+    """Where a channel's clients send requests: the edge cache, else the edge, else the gateway that they enter by."""
     if entered == SERVICES_ENTRY and not switches.has_edge:
         return framed_url(places)
-    return f"{switches.scheme}://{places.reached(EDGE if switches.has_edge else entered)[0]}"
+    if switches.has_edge:
+        entered = EDGE_CACHE if switches.has_edge_cache else EDGE
+    return f"{switches.scheme}://{places.reached(entered)[0]}"
 
 
 def target_document(
@@ -178,6 +206,7 @@ def target_document(
         **({"cache": True} if switches.client_cache == "on" else {}),
         "selection": switches.selection,
         **({} if switches.persisted == "on" else {"texts": True}),
+        **({"gets": True} if switches.has_edge_cache else {}),
         **({"uncompressed": True} if switches.compression == "off" else {}),
         "plan": topology.plan.value,
         **({"apart": switches.apart} if switches.apart else {}),
@@ -204,8 +233,8 @@ def framed_url(places: Places, service: str = "product") -> str:
 
 
 def network_of(switches: Switches) -> dict[str, Any]:
-    """The network before what customers enter, as the load generator reads it; empty if nothing is emulated."""
-    if not switches.emulates_network:
+    """The network before what customers enter, as the load generator reads it; empty if the generator emulates none."""
+    if not switches.emulates_network or switches.has_edge_cache:
         return {}
     networks = switches.networks or dict.fromkeys(Channel, switches.customers_network)
     lines = {str(channel): asdict(network.line) for channel, network in networks.items()}

@@ -71,6 +71,14 @@ class Switches:
         layer="edge",
         needs=AN_EDGE,
     )
+    edge_cache: str = entry(
+        "none",
+        choice(
+            "Shared HTTP cache near the customers, in front of the edge and of the emulated network", "none", "varnish"
+        ),
+        layer="edge",
+        needs=AN_EDGE,
+    )
     mesh: str = entry(
         "none",
         choice("Sidecar mesh", "none", "envoy", "istio"),
@@ -280,6 +288,11 @@ class Switches:
         return self.edge != "none"
 
     @property
+    def has_edge_cache(self) -> bool:
+        """Whether a shared cache answers clients in front of the edge."""
+        return self.edge_cache != "none"
+
+    @property
     def meshed(self) -> bool:
         """Whether a sidecar stands beside each component."""
         return self.mesh != "none"
@@ -373,6 +386,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {told}.")
     _require_one_store(switches)
     _require_fit_for_cache(switches)
+    _require_fit_for_edge_cache(switches)
     _require_fit_for_apart(switches)
     from mesh.description.topology import GATEWAYS
 
@@ -395,7 +409,7 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
             f"{cause} with runtime=kubernetes: between the load's pods and the edge lies the cluster's own network, "
             "and none is emulated; give runtime=native, or network=loopback."
         )
-    if given.get("tls"):
+    if given.get("tls") or switches.has_edge_cache:
         return switches
     if switches.edge == "none":
         raise SwitchError(
@@ -454,6 +468,36 @@ def _require_fit_for_cache(switches: Switches) -> None:
                 f"cache={switches.cache} with {name}={value}: the cache runs on this machine, before the services' "
                 f"database; give {name}={remedy}, or cache=none."
             )
+
+
+def _require_fit_for_edge_cache(switches: Switches) -> None:
+    """Checks that nothing else needs to see the customers' own connections, or to pass the cache by."""
+    if not switches.has_edge_cache:
+        return
+    for name, value, remedy, reason in (
+        ("http", switches.http, (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
+        ("tls", switches.tls, ("off",), "Varnish speaks no TLS, and nothing in front of it ends TLS"),
+        ("mesh", switches.mesh, ("none",), "calls that invalidate the cache would pass the sidecars by"),
+        ("runtime", switches.runtime, ("native",), "the cache runs on this machine"),
+        ("updates", switches.updates, ("off",), "streams of updates need connections that the cache does not forward"),
+        ("admission", switches.admission, ("off",), "the edge tells callers apart by addresses, and sees the cache's"),
+        (
+            "visit",
+            switches.visit,
+            ("warm",),
+            "the network lies behind the cache, whose connections to the edge stay open",
+        ),
+    ):
+        if value not in remedy:
+            valid = " or ".join(f"{name}={one}" for one in remedy)
+            raise SwitchError(
+                f"{name}={value} with edge_cache={switches.edge_cache}: {reason}; give {valid}, or edge_cache=none."
+            )
+    if switches.networks:
+        raise SwitchError(
+            f"edge_cache={switches.edge_cache} with the workload's networks: all channels share the network behind the "
+            "cache; give network, rtt or bandwidth, or edge_cache=none."
+        )
 
 
 def _require_fit_for_apart(switches: Switches) -> None:

@@ -86,6 +86,9 @@ SERVICES_ENTRY = "services"
 EDGE = "edge"
 """The proxy in front of the topology."""
 
+EDGE_CACHE = "edge-cache"
+"""The shared cache between clients and edge, with `edge_cache`."""
+
 ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER, GRPC_WEB)
 """Where a channel may enter."""
 
@@ -119,6 +122,18 @@ ROUTER = "graphql-gateway"
 
 BY_CONNECT = "grpc-connect-client"
 """What a client sends that speaks gRPC by `Library.CONNECT`."""
+
+CACHEABLE = ("graphql", "rest", "rest-services")
+"""What clients may speak for a shared cache to keep anything: they read by GET, and some answers are public."""
+UNCACHED: Mapping[str, str] = {
+    "grpc": "gRPC's calls are POST requests over HTTP/2, and Varnish sends HTTP/1.1 to the edge",
+    "thrift": "framed Thrift is not HTTP",
+    "thrift-json": "Thrift's calls are POST requests",
+    "rest-transcoded": "the transcoder marks every answer as private",
+    "federation": "the router marks no answer as public",
+    "graphql-services": "the services' own GraphQL marks no answer as public",
+}
+"""Why a shared cache keeps nothing of what other clients speak."""
 
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
     # Connect is for clients; components have gRPC. Only a router, in a gateway's place, asks subgraphs.

@@ -10,6 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mesh.components.cache_accounts import CacheCounts, cache_counts
+from mesh.components.edge_cache import (
+    LINK,
+    NOTIFIES_EDGE_CACHE,
+    edge_cache_components,
+    edge_cache_counts,
+    invalidation_socket,
+)
 from mesh.components.exporters import OF_POSTGRES, OF_VALKEY, exporter_component
 from mesh.components.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
@@ -31,7 +38,16 @@ from mesh.description.places import Place
 from mesh.description.ports import Ports
 from mesh.description.streams import LASTING
 from mesh.description.switches import HTTP3, Switches
-from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, entrance_name, metrics_port, port_name
+from mesh.description.topology import (
+    EDGE,
+    EDGE_CACHE,
+    GATEWAYS,
+    Protocol,
+    Topology,
+    entrance_name,
+    metrics_port,
+    port_name,
+)
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError
@@ -71,15 +87,15 @@ class System(Run):
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
         data: The data that the run begins with; by default, the switches' scale and seed 1.
-        environ: `DATABASE_URL`, `CACHE_URL`, `JAEGER_BIN` and `KONG_BIN` are read from it; by default, the process's
-            environment.
+        environ: `DATABASE_URL`, `CACHE_URL`, `JAEGER_BIN`, `KONG_BIN` and `VARNISH_BIN` are read from it; by default,
+            the process's environment.
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
         monitor: Whether Prometheus runs beside it; needs `metrics=on`.
         interactive: Whether people try it out: the edge has a start page, and describes its gRPC services.
 
     Raises:
-        NotInstalledError: There is no Prometheus program.
+        NotInstalledError: There is no Prometheus program, or no Varnish.
         SwitchError: The topology cannot run with these switches.
         InputError: DATABASE_URL is not the URL of a PostgreSQL server, or CACHE_URL not that of a Valkey server.
     """
@@ -227,6 +243,9 @@ class System(Run):
     def cache_counts(self, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
         return cache_counts(self.folder, began_s, ended_s)
 
+    def edge_cache_counts(self) -> Mapping[str, int]:
+        return edge_cache_counts(self.folder, self._environ) if self.switches.has_edge_cache else {}
+
     def sidecar_facts(self) -> SidecarFacts | None:
         if not self.workloads:
             return None
@@ -238,6 +257,8 @@ class System(Run):
     def port_names(self) -> Sequence[str]:
         return [
             *([EDGE] if self.switches.has_edge else []),
+            *([EDGE_CACHE] if self.switches.has_edge_cache else []),
+            *([LINK] if self.switches.has_edge_cache and self.switches.emulates_network else []),
             *([] if self.workloads else self._shop_ports()),
             *database_ports(self.database),
             *([VALKEY] if self._cache and self._cache.embedded else []),
@@ -302,6 +323,10 @@ class System(Run):
 
     def components(self) -> Sequence[Component]:
         keys = key_pair(self.folder)
+        if self.switches.has_edge_cache:
+            ban = invalidation_socket(self.folder, emulated=self.switches.emulates_network)
+            own = {"SHOP_EDGE_CACHE": str(ban), **self._extra.get(NOTIFIES_EDGE_CACHE, {})}
+            self._extra[NOTIFIES_EDGE_CACHE] = own
         if self.switches.tls == "on":
             # Certificates take a moment to import, which a run without TLS need not wait for.
             from mesh.edge.certificate import edge_certificate
@@ -351,6 +376,7 @@ class System(Run):
             *self._shop(around, frozenset({DATABASE_TASK, *(item.name for item in before)})),
             *self._sidecars(),
             *([self._edge()] if self.switches.has_edge else []),
+            *self._edge_cache(),
             *([self._monitor(self._prometheus)] if self._prometheus else []),
         ]
 
@@ -401,6 +427,13 @@ class System(Run):
             describer=self._describer,
         )
         return edge_component(self.switches.edge, plan, self.folder, self._environ)
+
+    def _edge_cache(self) -> Sequence[Component]:
+        if not self.switches.has_edge_cache:
+            return []
+        line = self.switches.customers_network.line if self.switches.emulates_network else None
+        settings = self._extra.get(EDGE_CACHE, {})
+        return edge_cache_components(self.ports, self.folder, self._environ, line, settings)
 
     def _page(self) -> str:
         if not self._interactive:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hops.budget.groups import GATEWAY_SUFFIX
-from hops.budget.parts import EDGE, GENERATOR
+from hops.budget.parts import EDGE, EDGE_CACHE, GENERATOR
 from hops.elements.compared import TARGET
 from hops.run.documents.estimate import Estimate
 from hops.run.files import RunFiles
@@ -20,12 +20,15 @@ SIDECAR_SUFFIX = "-sidecar"
 """A sidecar's process has the name of its component and this behind it; its spans say in which direction it
 forwarded."""
 TOTAL = "total"
+ORIGIN = "origin"
+EDGE_CACHE_GROUP = "edge cache"
 GENERATOR_GROUP = "generator"
 """The load generator: measured like the others, but not part of a shop."""
 
 GROUPS = (
     "services",
     "gateways",
+    EDGE_CACHE_GROUP,
     "edge",
     "sidecars",
     "control plane",
@@ -34,15 +37,19 @@ GROUPS = (
     "telemetry",
     TARGET.one,
     "other",
+    ORIGIN,
     TOTAL,
     GENERATOR_GROUP,
 )
-"""Groups of components; `total` is all of them but the generator."""
+"""Groups of components; `total` is all of them but the generator, `origin` all but a shared cache and telemetry too."""
 
 WATCHERS = "watchers"
 """The generator's customers who wait for updates, among the components."""
 _GROUP_OF = {
     EDGE: "edge",
+    EDGE_CACHE: EDGE_CACHE_GROUP,
+    f"{EDGE_CACHE}-link": GENERATOR_GROUP,
+    f"{EDGE_CACHE}-spans": "telemetry",
     CONTROL_PLANE: "control plane",
     DATABASE: "database",
     CACHE: "cache",
@@ -85,6 +92,7 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
         for name, block, count in run.journeys.group_by("topology", "block").len().iter_rows()
         if name == topology
     }
+    cached = any(EDGE_CACHE in trial["cpu_s"] for trial in run.used)
     used: dict[str, dict[int, tuple[float, int]]] = {}
     for trial in run.used:
         if trial["topology"] != topology:
@@ -95,6 +103,8 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
             sums[group] = sums.get(group, 0.0) + cpu_s
             if group != GENERATOR_GROUP:
                 sums[TOTAL] = sums.get(TOTAL, 0.0) + cpu_s
+        if cached:
+            sums[ORIGIN] = sums.get(TOTAL, 0.0) - sums.get(EDGE_CACHE_GROUP, 0.0) - sums.get(_GROUP_OF[TELEMETRY], 0.0)
         for group, cpu_s in sums.items():
             used.setdefault(group, {})[trial["block"]] = (cpu_s, counts.get(trial["block"], 0))
     return {group: used[group] for group in GROUPS if group in used}

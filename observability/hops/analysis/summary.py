@@ -26,15 +26,17 @@ from hops.gates.experiment import experiment_gates, experiment_gates_left_out, v
 from hops.gates.verdict import failing_gates, verdict_of, with_verdicts
 from hops.run.documents import SCHEMA
 from hops.run.documents.difference import Comparison
+from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.documents.summary import Summary
-from hops.run.documents.topology import TopologySummary, WireSummary
+from hops.run.documents.topology import EdgeCacheSummary, TopologySummary, WireSummary
 from hops.run.documents.trial import Program, TrialRecord
 from hops.run.files import RunFiles
 from hops.run.loads import is_closed, overloads
 from hops.run.network import network_summary
 from hops.run.rows import select_rows
-from hops.run.switches import compares_edges, is_of_the_shop
+from hops.run.switches import compares_edges, is_of_the_shop, switches_of
+from hops.statistics.over_blocks import rate_section
 
 _MAX_STRETCHES = 10_000
 """Stretches of rows of one topology up to which a run has them in order; it has one for each trial."""
@@ -85,6 +87,9 @@ def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
 
 def distance_figures(measured: Measured) -> Mapping[str, Any]:
     """What distance does to the topologies, by the model."""
+    manifest = measured.run.manifest
+    if any(switches_of(manifest, one).get("edge_cache", "none") != "none" for one in measured.topologies):
+        return {}  # what a cache answers crosses no network
     return {"distance": distance_of(measured.run, measured.topologies)}
 
 
@@ -271,7 +276,7 @@ def _topology(
     for trial in trials:
         cpu_s |= {name: cpu_s.get(name, 0.0) + seconds for name, seconds in trial["cpu_s"].items()}
         rss_mb |= {name: max(rss_mb.get(name, 0.0), memory) for name, memory in trial["rss_mb"].items()}
-    return summarise_topology(
+    summary = summarise_topology(
         journeys,
         hops,
         latencies,
@@ -283,6 +288,19 @@ def _topology(
         wire=_wire(trials, journeys.height, int(journeys["requests"].sum())),
         seed=seed,
     )
+    if counted := {trial["block"]: trial["edge_cache"] for trial in trials if "edge_cache" in trial}:
+        per_block = dict(journeys.group_by("block").len().iter_rows())
+        summary["edge_cache"] = EdgeCacheSummary(
+            hit_share=_rate([(one["hits"], one["requests"]) for one in counted.values()], run.first_stage),
+            fetches=_rate([(one["fetches"], per_block[block]) for block, one in counted.items()], run.first_stage),
+            bytes=_rate([(one["bytes"], per_block[block]) for block, one in counted.items()], run.first_stage),
+        )
+    return summary
+
+
+def _rate(blocks: Sequence[tuple[float, int]], first: int | None) -> Estimate:
+    section = rate_section(blocks, 1.0, first)
+    return Estimate(value=section.value or 0.0, ci95=list(section.interval))
 
 
 def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummary | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hops.budget.parts import (
     CLIENT_PART,
     EDGE,
+    EDGE_CACHE,
     GENERATOR,
     HANDSHAKE_PART,
     NETWORK_PART,
@@ -65,10 +66,16 @@ def group_of(part: str) -> str:
         return "client wire"
     kind, _, name = part.partition(":")
     match kind:
+        case "hit":
+            return CACHE_GROUP
+        case "wire" if name.startswith(f"{EDGE_CACHE}→"):
+            return NETWORK_GROUP
         case "wire":
             return "client wire" if name.startswith(f"{GENERATOR}→") else "internal calls"
         case "queue":
             return QUEUES_GROUP
+        case "proxy" if name == EDGE_CACHE:
+            return CACHE_GROUP
         case "proxy" if name == EDGE:
             return "edge"
         case "proxy" if is_sidecar(name):

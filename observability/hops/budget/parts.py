@@ -8,7 +8,8 @@
 | `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request had |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
 | `queue:<component>` | of a wire's time, what its end spent waiting for an event loop that was busy with others |
-| `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries that reached nobody |
+| `hit:edge-cache` | in a shared cache's SERVER spans that it answered from what it had |
+| `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries that reached nobody |
 | `db:<service>` | in CLIENT spans of a database |
 | `cache:<service>` | in CLIENT spans of a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
@@ -34,6 +35,10 @@ from hops.units import NS_PER_MS
 
 GENERATOR = "client"
 EDGE = "edge"
+EDGE_CACHE = "edge-cache"
+EDGE_CACHE_STATUS = "shop.edge_cache"
+"""Attribute of the SERVER spans of a shared cache in front of the edge: `hit`, `miss` or `pass`."""
+HIT = "hit"
 INBOUND, OUTBOUND = "-inbound", "-outbound"
 """What the spans of a sidecar have behind the name of its component: a sidecar is two proxies, one for each
 direction."""
@@ -54,6 +59,7 @@ CACHES = ("valkey", "redis")
 """Values of `db.system.name` that stand for a cache."""
 
 PROXY = "proxy:"
+HIT_PART = f"{HIT}:{EDGE_CACHE}"
 CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
 NETWORK_PART = "network"
@@ -326,6 +332,8 @@ def part_of(node: Node) -> str:
         if node.callee is not None:
             return _wire(span.service, node.callee)
         return _unanswered(span.service, node.unconnected)
+    if span.service == EDGE_CACHE and span.attributes.get(EDGE_CACHE_STATUS) == HIT:
+        return HIT_PART
     name = span.name
     return _inside(kind, span.service, name if name in _COUNTED_INTERNAL else "")
 
@@ -373,8 +381,8 @@ def _inside(kind: Kind, service: str, name: str) -> str:
 
 
 def is_proxy(service: str) -> bool:
-    """Whether a component forwards requests and answers none itself: the edge, or a sidecar."""
-    return service == EDGE or is_sidecar(service)
+    """Whether a component forwards requests: the edge, a shared cache before it, or a sidecar."""
+    return service in (EDGE, EDGE_CACHE) or is_sidecar(service)
 
 
 @cache
@@ -421,6 +429,7 @@ _ENTERING = {
     "work": SERVER,
     "queue": SERVER,
     "proxy": SERVER,
+    HIT: SERVER,
     "pool": INTERNAL,
     "db": CLIENT,
     "cache": CLIENT,

@@ -13,6 +13,7 @@ from hops.conclusions.notes import (
     cache_sentences,
     cost_sentences,
     doubt_sentences,
+    edge_cache_sentences,
     load_sentences,
     validity_sentences,
 )
@@ -93,7 +94,14 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     headline = [*([notice] if notice else []), *fastest, *over_fetching_headline(over_fetching)]
     return Conclusions(
         headline=mark_lines(summary["verdict"], headline[:1]) + headline[1:],
-        beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary), *cache_sentences(summary)],
+        beside=[
+            *slow_end,
+            *turns[:MOST_TURNS],
+            *meetings[:1],
+            *load_sentences(summary),
+            *cache_sentences(summary),
+            *edge_cache_sentences(summary),
+        ],
         mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=[*cost_sentences(summary, pairs), *over_fetching_sentences(over_fetching)],

@@ -17,7 +17,9 @@ from hops.run.documents.precision import Precision
 from hops.run.documents.summary import Summary
 from hops.units import ALL
 
-TOTAL = "total"
+TOTAL, ORIGIN = "total", "origin"
+EDGE_CACHE_ARM = "-edge-cache"
+"""What the name of an arm with a shared cache has behind that of the one without."""
 STEADY = 0.9
 """A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
 MOST_FIGURES = 3
@@ -82,6 +84,30 @@ def cache_sentences(summary: Summary) -> list[str]:
         text = f"Cache hits of {topology}: {', '.join(f'{name} {of_all}' for name, of_all in hits.items()) or 'none'}"
         told.append(text + (f"; {plural(unanswered, 'question')} got no answer in time." if unanswered else "."))
     return told
+
+
+def edge_cache_sentences(summary: Summary) -> list[str]:
+    """What a shared cache in front of the edge answered, what reached the edge, and what that saved behind it."""
+    topologies, sentences = summary["topologies"], []
+    for name, one in topologies.items():
+        cache = one.get("edge_cache")
+        if cache is None:
+            continue
+        hits, fetches, size = cache["hit_share"], cache["fetches"], cache["bytes"]
+        ends = [None if end is None else 100 * end for end in hits["ci95"]]
+        sentences.append(
+            f"The edge cache of {name} answered {figure(100 * hits['value'], ends, '%')} of the requests; for each "
+            f"journey, {figure(fetches['value'], fetches['ci95'], 'requests')} reached the edge, with "
+            f"{figure(size['value'], size['ci95'], 'bytes')} both ways."
+        )
+        without = topologies.get(name.removesuffix(EDGE_CACHE_ARM))
+        if without is not None and "edge_cache" not in without and ORIGIN in one["cost"] and ORIGIN in without["cost"]:
+            behind, before = one["cost"][ORIGIN], without["cost"][ORIGIN]
+            sentences.append(
+                f"Behind it, a million journeys cost {figure(behind['value'], behind['ci95'], _COST)}, without it "
+                f"{figure(before['value'], before['ci95'], _COST)}, telemetry excluded."
+            )
+    return sentences
 
 
 def doubt_sentences(summary: Summary) -> list[str]:

@@ -4,6 +4,8 @@ The same journey, sent over the same channel in as many requests, makes the same
 of than its kind, it has lost. Where the number depends on what was asked (some have more than most, or a component was
 called less often), fewer is no loss, but none is. And whoever borrows a connection runs a statement on it.
 
+What a shared cache in front of the edge has, nothing behind it answers: so hits make a separate kind.
+
 What a cache has needs no statement: where there is a cache, it is only certain that one of the two was asked.
 """
 
@@ -15,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hops.budget.parts import Budget
+from hops.budget.parts import HIT_PART, Budget
 
 _COMPARED = ("wire", "work", "proxy", "pool", "db")
 _OF_STORES = ("pool", "db")
@@ -35,10 +37,11 @@ def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
         budgets: Budgets of journeys that ended ok.
         keepers: Components each request to which leaves a statement, or a question to its cache.
     """
-    kinds: dict[tuple[str, str, int], list[Budget]] = defaultdict(list)
+    kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)
     for budget in budgets:
         requests = sum(count for part, count in budget.crossings.items() if part.startswith("wire:client→"))
-        kinds[budget.journey, budget.channel, requests].append(budget)
+        hits = budget.crossings.get(HIT_PART, 0)
+        kinds[budget.journey, budget.channel, requests, hits].append(budget)
     return sum(_lacking(kind, keepers) for kind in kinds.values())
 
 

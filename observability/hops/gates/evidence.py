@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from hops.budget.bands import banded_budgets
-from hops.budget.parts import EDGE, GENERATOR, NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
+from hops.budget.parts import EDGE, EDGE_CACHE, GENERATOR, NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
 from hops.gates.complete import lacking, outside
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import Evidence, Observed
@@ -18,7 +18,7 @@ from hops.run.rows import hops_frame
 from hops.traces.tree import Quality
 from hops.units import NS_PER_MS
 
-_ENTRY = (GENERATOR, EDGE)
+_ENTRIES = {(GENERATOR, EDGE), (GENERATOR, EDGE_CACHE)}
 
 
 def evidence_of(
@@ -53,7 +53,7 @@ def evidence_of(
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
     calls = [] if journeys["network_ns"].sum() else [call for budget in budgets for call in budget.calls]
     # Over the loopback, an answer is there as soon as it was sent; what comes then is reading it.
-    after_ns = [call.after_ns for call in calls if (call.caller, call.callee) == _ENTRY]
+    after_ns = [call.after_ns for call in calls if (call.caller, call.callee) in _ENTRIES]
     return Evidence(
         **{one.name: getattr(observed, one.name) for one in fields(observed)},
         journeys_sent=journeys.height,

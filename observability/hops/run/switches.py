@@ -11,6 +11,7 @@ Switches = Mapping[str, Any]
 
 DEFAULTS: Switches = {
     "plugins": "none",
+    "edge_cache": "none",
     "tls": "off",
     "mesh": "none",
     "mtls": "off",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hops.analysis.cost import GENERATOR_GROUP, GROUPS
+from hops.analysis.cost import EDGE_CACHE_GROUP, GENERATOR_GROUP, GROUPS
 from hops.elements import numbers
 from hops.elements.table import Cell, Column, Table, estimate
 from hops.tables.view import SummaryView
 
 _SPARE = {
+    EDGE_CACHE_GROUP: 1,
     "edge": 1,
     "database": 1,
     "cache": 1,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hops.elements.table import Column, Table, estimate, number, whole, words
+from hops.elements.numbers import NOTHING
+from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.run.documents.topology import EdgeCacheSummary
 from hops.run.network import LOOPBACK, NAMED
 from hops.tables.view import SummaryView
 
@@ -25,6 +27,14 @@ def bytes_table(view: SummaryView) -> Table:
         for name, cell in view.cells(journey)
     ]
     return Table("bytes", view.titled("Requests and bytes per journey, means"), columns, rows, heads=2)
+
+
+def _edge_cache_cells(cache: EdgeCacheSummary | None) -> list[Cell]:
+    if cache is None:
+        return [Cell(NOTHING)] * 3
+    hits = cache["hit_share"]
+    share = estimate(100 * hits["value"], [None if end is None else 100 * end for end in hits["ci95"]])
+    return [share, *(estimate(one["value"], one["ci95"]) for one in (cache["fetches"], cache["bytes"]))]
 
 
 def has_wire(view: SummaryView) -> bool:
@@ -66,6 +76,13 @@ def wire_table(view: SummaryView) -> Table:
     carried = {name: view.summary["topologies"][name]["wire"] for name in view.topologies}
     cached = any(wire and "not_modified" in wire for wire in carried.values())
     columns += [Column("not modified", "% of requests")] * cached
+    shared = {name: view.summary["topologies"][name].get("edge_cache") for name in view.topologies}
+    has_shared = any(shared.values())
+    columns += [
+        Column("cache hits", "% of requests", interval=True),
+        Column("to the edge", "requests per journey", interval=True),
+        Column("to and from the edge", "bytes per journey", interval=True),
+    ] * has_shared
     rows = []
     for name, wire in carried.items():
         figures = (
@@ -81,6 +98,6 @@ def wire_table(view: SummaryView) -> Table:
         )
         share = wire.get("not_modified") if wire else None
         unchanged = [number(None if share is None else 100 * share)] * cached
-        rows.append([view.name(name), *map(whole, figures), *unchanged])
+        rows.append([view.name(name), *map(whole, figures), *unchanged, *_edge_cache_cells(shared[name]) * has_shared])
     caption = "Bytes on the wire over the whole replay, and to open the connections beforehand"
     return Table("wire", view.titled(caption), columns, rows)

@@ -52,6 +52,7 @@ NEEDED = frozenset(
         "response_flags",
         "rpc.system",
         "shop.channel",
+        "shop.edge_cache",
         "shop.injected_delay_took_ms",
         "shop.loop.busy_ms",
         "shop.loop.rested_ms",

@@ -183,3 +183,22 @@ async def test_what_was_made_has_the_tag_of_its_resource(api: httpx.AsyncClient,
     assert made.headers["etag"] == read.headers["etag"]
     assert made.content == read.content
     assert made.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/v1/products/3", "product-3"),
+        ("/v1/products/3?include=reviews", "product-3"),
+        ("/v1/products?ids=3,1", "products,product-"),
+        ("/v1/products?page_size=1000", "catalogue"),
+        ("/v1/users/3", None),
+    ],
+)
+async def test_a_shared_cache_that_can_take_answers_out_is_told_by_which_keys(
+    api: httpx.AsyncClient, partner: Headers, path: str, expected: str | None
+) -> None:
+    assert "surrogate-key" not in (await api.get(path, headers=partner)).headers
+    answer = await api.get(path, headers={**partner, "surrogate-capability": 'cache="Surrogate/1.0"'})
+    told = answer.headers.get("surrogate-key")
+    assert (told is None) if expected is None else (told is not None and told.startswith(expected))

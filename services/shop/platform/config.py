@@ -151,6 +151,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     cache_namespace: str = "shop"  # first part of every key.
     cache_bound_ms: Annotated[int, whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
     cache_limit_ms: Annotated[int, whole, 1, 10_000] = 10  # how long a request waits for an answer of the cache.
+    edge_cache: Annotated[str | None, _socket] = None  # socket at which a shared cache takes answers out (`BAN`).
     # Of each service that this process calls, from SHOP_PEER_…: "grpc://127.0.0.1:18020". Commas separate replicas. The
     # path of a socket, from SHOP_SOCKET_…, replaces that address.
     peers: Mapping[str, str] = {}

@@ -9,9 +9,11 @@ from shop.contract.calls import PRODUCT
 from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import OpenStore, in_postgres
+from shop.platform.http.edge_cache import edge_cache
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Offer, run_servers
+from shop.product.announced import AnnouncedProductStore
 from shop.product.cached import CachedProductStore
 from shop.product.ports import ProductStore
 from shop.product.postgres import PostgresProductStore
@@ -29,8 +31,10 @@ async def bootstrap(
     async with (
         open_store(config, runtime) as store,
         behind_cache(config, store, Product, CachedProductStore, runtime.note_cache) as catalogue,
+        edge_cache(config.edge_cache) as shared,
     ):
-        yield ProductService(catalogue, page_token_key=config.page_token_key)
+        announced = catalogue if shared is None else AnnouncedProductStore(catalogue, shared)
+        yield ProductService(announced, page_token_key=config.page_token_key)
 
 
 def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer:

@@ -46,7 +46,7 @@ class CachedProductStore:
         changed: set[int] = set()
         try:
             async with self._store.transaction() as stock:
-                yield _Noting(stock, changed)
+                yield NotedStock(stock, changed)
         finally:
             await self._products.remove(changed)
 
@@ -55,7 +55,7 @@ class CachedProductStore:
         return [] if product is None else [product]
 
 
-class _Noting:
+class NotedStock:
     """A transaction that notes the products that it changes.
 
     Args:

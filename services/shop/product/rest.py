@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.contract.ports import ProductClient
-from shop.platform.http.caching import PUBLIC
+from shop.platform.http.caching import PUBLIC, surrogate_keys
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, changed, ok
@@ -55,7 +55,7 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
         """The first reviews of each product asked for, by ascending id."""
         reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
         listed = [ProductReviews(product_id, tuple(some)) for product_id, some in reviews.items()]
-        return ok(call, ReviewList(listed), PUBLIC)
+        return ok(call, ReviewList(listed), PUBLIC, keys=surrogate_keys(reviews, listed=False))
 
 
 def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
@@ -71,7 +71,12 @@ def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
         chunks = service.stream_product_rows(after_product_id=after, limit=page_size)
         rows = [row async for chunk in chunks for row in chunk]
         token = next_token(_ROWS, rows, page_size, lambda row: row.product_id, key)
-        return ok(call, ProductRowsPage(rows, token), PUBLIC)
+        return ok(
+            call,
+            ProductRowsPage(rows, token),
+            PUBLIC,
+            keys=surrogate_keys([row.product_id for row in rows], listed=True),
+        )
 
 
 def _add_reservations(api: FastAPI, service: ProductService) -> None:

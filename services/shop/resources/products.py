@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query
 from shop.contract.ports import Catalogue, Page
 from shop.errors import NotFound
 from shop.money import Money
-from shop.platform.http.caching import PUBLIC
+from shop.platform.http.caching import PUBLIC, surrogate_keys
 from shop.platform.rest.answers import Answer, as_read, changed, created, ok, removed
 from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import (
@@ -81,7 +81,8 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             else:
                 page = await catalogue.list_products(page_size=page_size, page_token=page_token, category=category)
             products, token = page.items, page.next_page_token
-        return ok(call, ProductPage([product_document(product) for product in products], token), PUBLIC, mask)
+        document = ProductPage([product_document(product) for product in products], token)
+        return ok(call, document, PUBLIC, mask, _keys(products, listed=True))
 
     @api.api_route(**reading("products", Catalogue.get_product, problems=[404]))
     async def get_product(
@@ -93,8 +94,9 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             products = await catalogue.batch_get_products_with_reviews([product_id])
             if not products:
                 raise NotFound(f"there is no product {product_id}", field="product_id")
-            return ok(call, product_document(products[0]), PUBLIC, mask)
-        return ok(call, product_document(await catalogue.get_product(product_id)), PUBLIC, mask)
+            return ok(call, product_document(products[0]), PUBLIC, mask, _keys(products))
+        product = await catalogue.get_product(product_id)
+        return ok(call, product_document(product), PUBLIC, mask, _keys([product]))
 
     @api.api_route(**creating("products", Catalogue.create_product))
     async def create_product(product: received.NewProduct) -> Answer[ProductDocument]:
@@ -137,6 +139,10 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     async def get_document(call: RestCall, document_id: DocumentId) -> Answer[Document]:
         """One technical document."""
         return ok(call, await catalogue.get_document(document_id), PUBLIC)
+
+
+def _keys(products: Sequence[Product], *, listed: bool = False) -> tuple[str, ...]:
+    return surrogate_keys([product.id for product in products], listed=listed)
 
 
 def _money(price: received.Price) -> Money:

@@ -142,6 +142,10 @@ class ClusterSystem(Run):
         """None: the accounts of pods stay in the pods."""
         return {}
 
+    def edge_cache_counts(self) -> dict[str, int]:
+        """None: a cluster has no cache in front of its edge."""
+        return {}
+
     def cache_counts(self, began_s: float, ended_s: float) -> dict[str, CacheCounts]:  # noqa: ARG002
         """None: a cluster has no cache."""
         return {}

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from mesh.components.trial import as_it_runs, require_fit
+from mesh.components.trial import as_it_runs, entrance, network_of, require_fit
 from mesh.description.network import Network
+from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
+
+PORTS = load_ports({})
 
 
 def test_defaults() -> None:
@@ -247,6 +250,16 @@ NO_EDGE = {"edge": "none", "http": "1"}
          "cache=valkey with store=memory: .*; give store=postgres, or cache=none", {"cache": "none"}),
         ({"cache": "valkey", "runtime": "kubernetes"},
          "cache=valkey with runtime=kubernetes: .*; give runtime=native, or cache=none", {"cache": "none"}),
+        ({"edge_cache": "varnish", "http": "3"},
+         "http=3 with edge_cache=varnish: Varnish speaks HTTP/1.1 and HTTP/2 only; give http=1 or", {"http": "2"}),
+        ({"edge_cache": "varnish", "tls": "on"},
+         "tls=on with edge_cache=varnish: Varnish speaks no TLS.*; give tls=off, or edge_cache=none", {"tls": "off"}),
+        ({"edge_cache": "varnish", "mesh": "envoy"}, "mesh=envoy with edge_cache=varnish: ", {"mesh": "none"}),
+        ({"edge_cache": "varnish", "runtime": "kubernetes"}, "runtime=kubernetes with edge_c", {"runtime": "native"}),
+        ({"edge_cache": "varnish", "updates": "on"}, "updates=on with edge_cache=varnish: ", {"updates": "off"}),
+        ({"edge_cache": "varnish", "admission": "on"}, "admission=on with edge_cache=v", {"admission": "off"}),
+        ({"edge_cache": "varnish", "rtt": "40ms", "visit": "first"}, "visit=first with edge_", {"visit": "warm"}),
+        (NO_EDGE | {"edge_cache": "varnish"}, "edge_cache=varnish needs an edge", {"edge": "kong"}),
         ({"store": "memory", "replicas": "product:2,rest-gateway:2"},
          "store=memory with replicas of product: each replica would keep data of its", {"replicas": "rest-gateway:2"}),
         ({"store": "memory", "updates": "on"},
@@ -396,3 +409,40 @@ def test_clients_without_masks_cannot_select(name: str, spoken: str) -> None:
 def test_documents_for_services_ask_for_what_is_shown() -> None:
     with pytest.raises(SwitchError, match=r"selection=off: clients of graphql-direct .*; valid with it: graphql\."):
         require_fit(load_topology("graphql-direct"), parse_switches(selection="off"))
+
+
+def test_the_network_lies_behind_a_shared_cache_without_tls() -> None:
+    far = parse_switches(edge_cache="varnish", rtt="100ms")
+    assert (far.tls, far.emulates_network) == ("off", True)
+    assert network_of(far) == {}
+    assert network_of(parse_switches(rtt="100ms"))["networks"]["web"]["rtt_ms"] == 100
+    assert entrance(far, PORTS, "rest-gateway") == PORTS.url("edge-cache")
+    with pytest.raises(SwitchError, match="edge_cache=varnish with the workload's networks: all channels share"):
+        parse_switches({"web": Network("4g")}, edge_cache="varnish")
+
+
+@pytest.mark.parametrize("name", ["rest", "rest-naive", "rest-bff", "graphql", "hybrid", "hybrid-transcoded"])
+def test_a_shared_cache_keeps_what_clients_read_by_get(name: str) -> None:
+    require_fit(load_topology(name), parse_switches(edge_cache="varnish"))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "reason"),
+    [
+        ("grpc", {}, "can keep nothing of grpc: gRPC's calls are POST requests over HTTP/2"),
+        (
+            "graphql-direct",
+            {},
+            "can keep nothing of graphql-direct: the services' own GraphQL marks no answer as public",
+        ),
+        ("federation", {}, "edge_cache=varnish"),
+        ("grpc-web", {}, "can keep nothing of grpc-web: the calls of grpc-web are POST requests"),
+        ("rest-go", {}, "edge_cache=varnish with rest-go"),
+        ("thrift-json", {}, "can keep nothing of thrift-json: Thrift's calls are POST requests; valid with it: none"),
+        ("graphql", {"persisted": "off"}, "persisted=off: .* are POST requests.*; give persisted=on"),
+        ("hybrid-go", {}, "edge_cache=varnish with hybrid-go"),
+    ],
+)
+def test_a_shared_cache_that_could_keep_nothing_is_refused(name: str, given: dict[str, str], reason: str) -> None:
+    with pytest.raises(SwitchError, match=reason):
+        require_fit(load_topology(name), parse_switches(edge_cache="varnish", **given))

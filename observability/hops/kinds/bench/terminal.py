@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rich.console import Group
 
-from hops.conclusions.notes import cache_sentences
+from hops.conclusions.notes import cache_sentences, edge_cache_sentences
 from hops.elements.element import Element, Text
 from hops.elements.table import Table
 from hops.run.documents.summary import Summary
@@ -49,7 +49,7 @@ def bench(summary: Summary) -> Group:
     net = net_text(view)
     elements += [net] if net else []
     elements += sidecars
-    elements += [Text(sentence) for sentence in cache_sentences(summary)]
+    elements += [Text(sentence) for sentence in (*cache_sentences(summary), *edge_cache_sentences(summary))]
     elements += [observer_text(view), *validity_elements(view)]
     (topology,) = view.topologies
     return rendered([_unnamed(element, topology) if isinstance(element, Table) else element for element in elements])

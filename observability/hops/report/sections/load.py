@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hops.conclusions.notes import cache_sentences, load_sentences
+from hops.conclusions.notes import cache_sentences, edge_cache_sentences, load_sentences
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
@@ -29,7 +29,7 @@ def section(view: View) -> Section:
         text += " The dashed line is the planned rate; random arrivals scatter around it."
     charts = [rate_chart(view, look, rate_of(view.run.manifest, look.name) if is_open else None) for look in view.looks]
     key = [*([("line plain", "one block")] if several else []), *([("line dashed", "planned")] if is_open else [])]
-    sentences = [*load_sentences(view.summary), *cache_sentences(view.summary)]
+    sentences = [*load_sentences(view.summary), *cache_sentences(view.summary), *edge_cache_sentences(view.summary)]
     busy = [Text(" ".join(sentences))] if sentences else []
     return Section("rate", "Load", [Text(text), Figures(charts, key), *busy, rate_table(view)], detail=True)
 

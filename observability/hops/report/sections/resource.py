@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
+from hops.analysis.cost import EDGE_CACHE_GROUP, GENERATOR_GROUP, GROUPS, ORIGIN, TOTAL, component_group
+from hops.budget.groups import CACHE_GROUP, HANDSHAKE_GROUP, NETWORK_GROUP, UNATTRIBUTED_GROUP
 from hops.budget.groups import GROUPS as PARTS
-from hops.budget.groups import HANDSHAKE_GROUP, NETWORK_GROUP, UNATTRIBUTED_GROUP
 from hops.elements import numbers
 from hops.elements.compared import TARGET
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
@@ -26,6 +26,8 @@ _BINS = 40
 _NS_PER_S = 1e9
 _LIKE = {
     "control plane": NETWORK_GROUP,
+    EDGE_CACHE_GROUP: CACHE_GROUP,
+    ORIGIN: UNATTRIBUTED_GROUP,
     "telemetry": HANDSHAKE_GROUP,
     TARGET.one: "services",
     "other": UNATTRIBUTED_GROUP,
@@ -103,7 +105,7 @@ def cost_chart(view: View) -> Chart:
         rows += [
             {"topology": look.name, "group": group, "hours": one["value"], "order": GROUPS.index(group)}
             for group, one in cost.items()
-            if group in GROUPS and group not in (TOTAL, GENERATOR_GROUP)
+            if group in GROUPS and group not in (ORIGIN, TOTAL, GENERATOR_GROUP)
         ]
         if TOTAL not in cost:
             continue  # a target whose processes are not seen

@@ -55,6 +55,17 @@ class WireSummary(TypedDict):
     not_modified: NotRequired[float]
 
 
+class EdgeCacheSummary(TypedDict):
+    """What a shared cache in front of the edge answered, and what reached the edge all the same.
+
+    `hit_share` is of the clients' requests, 0 to 1. `fetches` and `bytes` are per journey, bytes of both ways together.
+    """
+
+    hit_share: Estimate
+    fetches: Estimate
+    bytes: Estimate
+
+
 class SidecarSummary(TypedDict):
     """One direction of a component's sidecar: how often a traced journey crosses it, and its own time for each.
 
@@ -79,5 +90,6 @@ class TopologySummary(TypedDict):
     rss_mb: dict[str, float]
     cost: dict[str, Estimate]
     wire: WireSummary | None
+    edge_cache: NotRequired[EdgeCacheSummary]
     sidecars: dict[str, SidecarSummary]
     journeys: dict[str, JourneySummary]

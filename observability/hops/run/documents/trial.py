@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from hops.run.documents.cache import CacheCounts
+from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.documents.tracing import TracingRecord
 
@@ -41,6 +41,12 @@ class _Cached(TypedDict, total=False):
     """What there is with a cache only, by component."""
 
     cache: dict[str, CacheCounts]
+
+
+class _EdgeCached(TypedDict, total=False):
+    """What there is with a shared cache in front of the edge only."""
+
+    edge_cache: EdgeCacheCounts
 
 
 class Program(TypedDict):
@@ -95,7 +101,7 @@ class _OfTarget(TypedDict, total=False):
     traces_unrequested: int
 
 
-class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _Disturbed, _Struck, _OfTarget):
+class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _EdgeCached, _Disturbed, _Struck, _OfTarget):
     """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int

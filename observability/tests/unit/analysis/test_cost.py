@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hops.analysis.cost import GROUPS, TOTAL, component_group, cost, used_by_group
+from hops.analysis.cost import GROUPS, ORIGIN, TOTAL, component_group, cost, used_by_group
 from hops.run.files import read_run
 from synthetic.run import write_generated_run
 
@@ -18,6 +18,9 @@ EXPECTED = {
     "valkey": "cache",
     "jaeger": "telemetry",
     "client": "generator",
+    "edge-cache": "edge cache",
+    "edge-cache-link": "generator",
+    "edge-cache-spans": "telemetry",
     "edge-sidecar": "sidecars",
     "product-canary": "services",
     "istiod": "control plane",
@@ -32,7 +35,7 @@ def test_a_component_has_its_group(component, group):
 
 
 def test_every_group_is_known():
-    assert {*EXPECTED.values(), TOTAL} == set(GROUPS)
+    assert {*EXPECTED.values(), ORIGIN, TOTAL} == set(GROUPS)
 
 
 def test_core_hours_of_a_million_journeys():
@@ -52,3 +55,14 @@ def test_the_total_is_all_but_the_generator(tmp_path):
     assert found["total"]["value"] == pytest.approx(inside)
     measured = sum(cpu for trial in run.used for name, cpu in trial["cpu_s"].items() if name != "client")
     assert found["total"]["value"] == pytest.approx(measured / 300 * 1e6 / 3600)
+
+
+def test_the_origin_is_what_a_shared_cache_spares(tmp_path):
+    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=3, journeys_per_trial=100))
+    assert ORIGIN not in used_by_group(run, "hybrid")
+    for trial in run.used:
+        trial["cpu_s"] |= {"edge-cache": 1.0, "edge-cache-spans": 0.5, "edge-cache-link": 0.25}
+    found = used_by_group(run, "hybrid")
+    for block, (origin_s, _) in found[ORIGIN].items():
+        assert origin_s == pytest.approx(found[TOTAL][block][0] - 1.0 - found["telemetry"][block][0])
+        assert found["edge cache"][block][0] == 1.0

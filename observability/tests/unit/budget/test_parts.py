@@ -25,6 +25,16 @@ client browse                          INTERNAL 0..100 shop.journey=browse shop.
                   `- product SELECT    CLIENT   36..60 db.system.name=postgresql
 """
 
+HIT_AND_MISS_OF_A_SHARED_CACHE = """
+client browse                          INTERNAL 0..100
+|- client GET                          CLIENT   5..15
+|  `- edge-cache GET                   SERVER   6..14 shop.edge_cache=hit
+`- client GET                          CLIENT   20..95
+   `- edge-cache GET                   SERVER   22..93 shop.edge_cache=miss
+      `- edge-cache GET                CLIENT   25..90
+         `- edge ingress               SERVER   50..60
+"""
+
 ROW_THAT_THE_CACHE_LACKS = """
 client browse                             INTERNAL 0..100 shop.journey=browse
 `- client POST                            CLIENT   0..100
@@ -269,6 +279,11 @@ CASES = {
         "start_lag 3, client 7, wire:client→edge 10, proxy:edge 4, wire:edge→graphql-gateway 16, "
         "work:graphql-gateway 10, wire:graphql-gateway→product 10, work:product 12, pool:product 4, db:product 24",
     ),
+    "a shared cache: a hit has its own part, a miss the rest of its way": (
+        HIT_AND_MISS_OF_A_SHARED_CACHE,
+        "client 15, wire:client→edge-cache 6, hit:edge-cache 8, proxy:edge-cache 6, wire:edge-cache→edge 55, "
+        "proxy:edge 10",
+    ),
     "a row that the cache lacks: asked for, read from the database, and stored": (
         ROW_THAT_THE_CACHE_LACKS,
         "wire:client→product 60, work:product 7, cache:product 11, pool:product 4, db:product 18",
@@ -417,7 +432,7 @@ def test_a_step_inside_a_component_enters_no_part_but_counts_on_the_path(draw):
     [
         ("work:order", ("order", "SERVER")), ("proxy:order-inbound", ("order-inbound", "SERVER")),
         ("pool:order", ("order", "INTERNAL")), ("db:order", ("order", "CLIENT")),
-        ("cache:user", ("user", "CLIENT")),
+        ("cache:user", ("user", "CLIENT")), ("hit:edge-cache", ("edge-cache", "SERVER")),
         ("wire:order→user", ("order", "CLIENT")), ("client", ("client", "INTERNAL")),
         ("network", ("client", "INTERNAL")), ("client:waiting", ("client", "INTERNAL")), ("unattributed", None),
     ],

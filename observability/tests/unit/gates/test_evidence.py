@@ -145,6 +145,19 @@ def test_what_a_cache_has_needs_no_statement_but_nobody_who_asks_neither_is_whol
     )
 
 
+@pytest.mark.parametrize(("status", "lost"), [("hit", False), ("miss", True)])
+def test_a_hit_of_a_shared_cache_needs_nothing_behind_it_but_a_miss_does(status, lost):
+    def answered_by_the_cache(number, spans):
+        if number != 3:
+            return spans
+        root = next(one for one in spans if not one.parent_id)
+        call = next(one for one in spans if one.parent_id == root.span_id and one.kind is Kind.CLIENT)
+        answer = next(one for one in spans if one.parent_id == call.span_id and one.kind is Kind.SERVER)
+        return [root, call, replace(answer, service="edge-cache", attributes={"shop.edge_cache": status})]
+
+    assert ("spans_missing" in failing(answered_by_the_cache)) is lost
+
+
 def test_one_lost_call_leaves_an_orphan_which_is_one_too_many():
     def one_lost(number, spans):
         lost = next(one for one in spans if one.kind is Kind.CLIENT and one.service == "graphql-gateway")

@@ -33,7 +33,7 @@ from shop.platform.graphql.execution import Execution, while_awaited
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema, core_schema
 from shop.platform.graphql.tracing import name_operation, note_error
-from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, Header
+from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, SURROGATE, Header, surrogate_key_header
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
@@ -95,6 +95,8 @@ class Endpoint:
         caching = request.caching
         if is_public and request.method == "GET":
             caching = PUBLIC_QUERY
+            if context.keys and request.header(SURROGATE):
+                caching = (*PUBLIC_QUERY, surrogate_key_header(context.keys))
         body, encoding = self._encoded(body, request.headers)
         await request.respond(status, body, encoding, caching)
 

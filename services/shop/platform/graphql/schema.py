@@ -53,6 +53,11 @@ class RequestContext:
     is_public: bool
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys by which a shared cache takes the answer out."""
+        return ()
+
+    @property
     def caller(self) -> Caller:
         """Who is asking. Raises `Unauthenticated` if there is no token, or it is not valid."""
         return current_caller()

@@ -13,11 +13,15 @@
 An entity tag is strong, and made of the body's content. A compressed body is another representation, so its tag differs
 (`"…-gzip"`); both forms are recognised when they come back.
 
+A shared cache that says in `Surrogate-Capability` that it can take answers out gets their keys in
+`Surrogate-Key`: `product-17` for each product of the answer, and `products` for a list of them.
+
 `Vary` names all headers on which an answer depends; GraphQL's media type depends on `Accept`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, TypeAlias
 
 import xxhash
@@ -27,6 +31,26 @@ from shop.errors import PreconditionFailed
 Header: TypeAlias = tuple[bytes, bytes]
 
 NO_STORE = (b"cache-control", b"no-store")
+
+
+SURROGATE = "surrogate-capability"
+PRODUCTS = "products"
+"""Key of every list of products."""
+CATALOGUE = "catalogue"
+"""Key of an answer with more products than `MAX_KEYS`: every change takes it out."""
+MAX_KEYS = 50
+
+
+def surrogate_keys(product_ids: Collection[int], *, listed: bool) -> tuple[str, ...]:
+    """Returns the keys of an answer that has these products."""
+    if len(product_ids) > MAX_KEYS:
+        return (CATALOGUE,)
+    return (*([PRODUCTS] if listed else []), *(f"product-{id_}" for id_ in product_ids))
+
+
+def surrogate_key_header(keys: Sequence[str]) -> Header:
+    """Returns the header that tells a shared cache the keys of an answer."""
+    return (b"surrogate-key", ",".join(keys).encode())
 
 
 class Policy(NamedTuple):

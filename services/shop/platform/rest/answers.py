@@ -11,7 +11,16 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 from starlette.responses import Response
 
-from shop.platform.http.caching import NO_STORE, Policy, check_if_match, content_hash, entity_tag, is_not_modified
+from shop.platform.http.caching import (
+    NO_STORE,
+    SURROGATE,
+    Policy,
+    check_if_match,
+    content_hash,
+    entity_tag,
+    is_not_modified,
+    surrogate_key_header,
+)
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.read_mask import Mask, select_fields
 
@@ -52,17 +61,25 @@ class Answer(Response, Generic[T]):
             self.raw_headers.append((b"content-length", b"%d" % len(body)))
 
 
-def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None) -> Answer[T]:
-    """Returns the answer to a GET: the document, with the fields that a mask names, or 304 if the client has it."""
+def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None, keys: Sequence[str] = ()) -> Answer[T]:
+    """Returns the answer to a GET: the document, with the fields that a mask names, or 304 if the client has it.
+
+    Args:
+        keys: Keys by which a shared cache takes the answer out.
+    """
     body = encode(document if mask is None else select_fields(document, mask))
-    return representation(call, body, policy, JSON)
+    return representation(call, body, policy, JSON, keys)
 
 
-def representation(call: HasHeaders, body: bytes, policy: Policy, media_type: bytes) -> Answer[Any]:
-    """Returns the answer to a GET whose content is encoded already."""
+def representation(
+    call: HasHeaders, body: bytes, policy: Policy, media_type: bytes, keys: Sequence[str] = ()
+) -> Answer[Any]:
+    """Returns the answer to a GET whose content is encoded already; arguments as of `ok`."""
     content = content_hash(body)
     packed = len(body) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding"))
     headers = [(b"etag", entity_tag(content, gzip=packed).encode()), *policy]
+    if keys and call.header(SURROGATE.encode()):
+        headers.append(surrogate_key_header(keys))
     known = call.header(b"if-none-match")
     if known is not None and is_not_modified(known, content):
         return Answer(304, b"", headers, b"")

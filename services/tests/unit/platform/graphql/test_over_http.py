@@ -313,6 +313,26 @@ async def test_caches_share_a_get_only_if_all_its_fields_are_public(
 
 
 @pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (f"{{ {PRODUCT} {{ title }} }}", {"products", "product-1"}),
+        ("{ products(first: 2) { edges { node { title } } } }", {"products", "product-1", "product-2"}),
+        ("{ me { id } }", set()),
+        (f"{{ {PRODUCT} {{ title }} me {{ id }} }}", set()),
+    ],
+    ids=range(4),
+)
+async def test_a_shared_cache_is_told_by_which_products_to_take_an_answer_out(
+    gateway: Any, query: str, expected: set[str]
+) -> None:
+    headers = {"authorization": f"Bearer {gateway.token('customer', 3)}"}
+    assert "surrogate-key" not in (await gateway.http.get("/graphql", params={"query": query}, headers=headers)).headers
+    headers["surrogate-capability"] = 'cache="Surrogate/1.0"'
+    answer = await gateway.http.get("/graphql", params={"query": query}, headers=headers)
+    assert set(filter(None, answer.headers.get("surrogate-key", "").split(","))) == expected
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body"),
     [
         ("GET", "/nothing", b""),

@@ -1,0 +1,271 @@
+"""`make prove-edge-cache`, `python -m proofs.edge_cache`: customers read through a shared cache while prices change.
+
+A product's price counts its changes, so that an answer says which of them it has seen. A read that began after a change
+was acknowledged, and has not seen it, is stale by the time in between. Customers also ask for accounts, with the
+owner's token, another customer's and none: only the owner may get one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
+
+import typer
+
+from experiment.commands.options import end, in_ci
+from experiment.trial.resources import OtherWork
+from hops.gates.trial import audit_verdict
+from hops.run.documents.gate import NOISY, VALID, WRONG, Verdict
+from mesh.components.edge_cache import BOUND_SETTING
+from mesh.components.keys import key_pair
+from mesh.description.options import Json, takes_settings
+from mesh.description.ports import HOST, load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import EDGE_CACHE, load_topology
+from mesh.native.system import System
+from mesh.supervisor.reporting import reported
+from proofs.crowd import Crowd
+from shop.platform.access.jwt import Principal, TokenSigner
+
+WORKERS = 8
+PRODUCTS_EACH = 20
+"""Products of a worker, which nobody else changes."""
+CHANGES, PRODUCTS, LISTS = 0.02, 0.70, 0.13
+"""Shares of what a worker does: change a price, read a product, read several; the rest is what belongs to customers."""
+BOUND_S = 5
+"""How long the cache may keep an answer; short, so that an answer that is never taken out would show."""
+TAKEN_OUT_S = 1.0
+"""How long after a change an answer may still be there on a machine that has nothing else to do, in seconds."""
+REQUEST_LIMIT_S = 10.0
+PROGRESS_S = 2.0
+VERDICTS = {
+    VALID: "No customer saw another's answer, and no price was too old.",
+    NOISY: "NOT SHOWN: requests failed or changes came late while other programs used the machine.",
+    WRONG: "The proof FAILED.",
+}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the requests showed.
+
+    Attributes:
+        requests: Requests to the cache.
+        changes: Prices that were changed.
+        hits: Requests that the cache answered from what it had.
+        foreign: Answers that belonged to another customer, or came without a token.
+        missed: Reads that had not seen a change which was acknowledged before they began.
+        late: How many of these began more than `TAKEN_OUT_S` after that.
+        longest_stale_s: How stale the worst of them was, in seconds.
+        longest_request_s: The longest request; a fetch, whose answer is as old as it, is part of one.
+        failed: Requests that failed, by what they said.
+        wall_s: Duration, in seconds.
+        other_cores: Cores that other programs used meanwhile.
+    """
+
+    requests: int = 0
+    changes: int = 0
+    hits: int = 0
+    foreign: list[str] = field(default_factory=list)
+    missed: int = 0
+    late: int = 0
+    longest_stale_s: float = 0.0
+    longest_request_s: float = 0.0
+    failed: list[str] = field(default_factory=list)
+    wall_s: float = 0.0
+    other_cores: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """WRONG if an answer was another customer's or too old, or the cache was not in use."""
+        too_old = self.longest_stale_s > BOUND_S + self.longest_request_s
+        broken = len(self.foreign) + too_old + (self.hits == 0) + (self.changes == 0)
+        return audit_verdict(broken, len(self.failed) + self.late, 0, self.other_cores)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome for programs."""
+        return {"verdict": self.verdict, **asdict(self)}
+
+
+class _Connection:
+    """A connection over HTTP/1.1, which costs little enough for a hundred thousand requests."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, method: str, path: str, headers: str = "", body: bytes = b"") -> tuple[int, Any]:
+        """Sends a request; returns the status and the decoded body."""
+        async with asyncio.timeout(REQUEST_LIMIT_S):
+            self._streams = self._streams or await asyncio.open_connection(HOST, self._port)
+            reader, writer = self._streams
+            size = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+            head = f"{method} {path} HTTP/1.1\r\nHost: shop\r\nAccept-Encoding: identity\r\n{size}{headers}\r\n"
+            writer.write(head.encode() + body)
+            status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+            found = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            text = await reader.readexactly(int(found.get("content-length", "0")))
+            if found.get("connection") == "close":
+                self.close()
+            return int(status.split(" ")[1]), json.loads(text) if text else None
+
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+class _Customers:
+    def __init__(self, system: System, requests: int, seed: int, outcome: Outcome) -> None:
+        self._ports = system.ports
+        self._left = requests
+        self._seed = seed
+        self._outcome = outcome
+        signer = TokenSigner(key_pair(system.folder).private.read_bytes())
+        self._tokens = {
+            id_: f"Authorization: Bearer {signer.sign(Principal('customer', id_))}\r\n" for id_ in range(1, WORKERS + 1)
+        }
+        self._acknowledged: dict[int, list[float]] = {}
+
+    async def run(self) -> None:
+        shops = [_Connection(self._ports["product-rest"]) for _ in range(WORKERS)]
+        for number, shop in enumerate(shops):
+            for id_ in _products_of(number):
+                self._acknowledged[id_] = []
+                await self._change(shop, id_)
+        # What was read before the first change of every product is gone from the cache by then.
+        await asyncio.gather(*(self._worker(number, shop) for number, shop in enumerate(shops)))
+
+    async def _worker(self, number: int, shop: _Connection) -> None:
+        chance, cache = random.Random(f"{self._seed}/{number}"), _Connection(self._ports[EDGE_CACHE])
+        everything = list(self._acknowledged)
+        while self._left > 0:
+            draw = chance.random()
+            try:
+                if draw < CHANGES:
+                    await self._change(shop, chance.choice(list(_products_of(number))))
+                    continue
+                self._left -= 1
+                self._outcome.requests += 1
+                began = time.time()
+                if draw < CHANGES + PRODUCTS:
+                    await self._read(cache, f"/v1/products/{chance.choice(everything)}", lambda body: [body])
+                elif draw < CHANGES + PRODUCTS + LISTS:
+                    ids = ",".join(map(str, sorted(chance.sample(everything[:PRODUCTS_EACH], 3))))
+                    await self._read(cache, f"/v1/products?ids={ids}", lambda body: body["products"])
+                else:
+                    await self._read_own(cache, chance.randint(1, WORKERS), chance.choice([None, *self._tokens]))
+                self._outcome.longest_request_s = max(self._outcome.longest_request_s, time.time() - began)
+            except (OSError, EOFError, TimeoutError, ValueError, LookupError) as error:
+                self._outcome.failed.append(f"{type(error).__name__}: {error}")
+                cache.close()
+                shop.close()
+        cache.close()
+        shop.close()
+
+    async def _change(self, shop: _Connection, id_: int) -> None:
+        price = {"price": {"amount_minor": 1 + len(self._acknowledged[id_]), "currency": "EUR"}}
+        status, _ = await shop.ask("PATCH", f"/v1/products/{id_}", "If-Match: *\r\n", json.dumps(price).encode())
+        if status != 200:
+            raise OSError(f"a change: status {status}")
+        self._acknowledged[id_].append(time.time())
+        self._outcome.changes += 1
+
+    async def _read(self, cache: _Connection, path: str, products: Callable[[Any], list[Any]]) -> None:
+        began = time.time()
+        status, body = await cache.ask("GET", path)
+        if status != 200:
+            raise OSError(f"{path}: status {status}")
+        for product in products(body):
+            seen = product["price"]["amount_minor"]
+            following = self._acknowledged[product["id"]][seen : seen + 1]
+            if following and following[0] < began:
+                stale_s = began - following[0]
+                self._outcome.missed += 1
+                self._outcome.late += stale_s > TAKEN_OUT_S
+                self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, stale_s)
+
+    async def _read_own(self, cache: _Connection, owner: int, reader: int | None) -> None:
+        path = f"/v1/users/{owner}"
+        status, body = await cache.ask("GET", path, "" if reader is None else self._tokens[reader])
+        expected = 401 if reader is None else 200 if reader == owner else 403
+        if status >= 500:
+            raise OSError(f"{path}: status {status}")
+        if status != expected or (status == 200 and body["id"] != reader):
+            self._outcome.foreign.append(f"{path} as {reader}: status {status} instead of {expected}")
+
+
+def _products_of(number: int) -> range:
+    return range(1 + number * PRODUCTS_EACH, 1 + (number + 1) * PRODUCTS_EACH)
+
+
+def run_requests(system: System, requests: int, seed: int, progress: Callable[[int], None]) -> Outcome:
+    """Lets customers read through the cache while prices change; to be called from the thread that started the system.
+
+    Args:
+        system: The running system, with an edge cache.
+        requests: How many requests customers send.
+        seed: Seed of the requests.
+        progress: Called now and then with the number of requests so far.
+    """
+    outcome, began = Outcome(), time.monotonic()
+    others = OtherWork(lambda: [pid for pids in system.pids().values() for pid in pids])
+    crowd = Crowd(_Customers(system, requests, seed, outcome).run)
+    while not crowd.wait(PROGRESS_S):
+        system.check()
+        progress(outcome.requests)
+    outcome.other_cores, outcome.wall_s = others.cores, time.monotonic() - began
+    outcome.hits = system.edge_cache_counts()["hits"]
+    return outcome
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+@takes_settings("prove-edge-cache")
+def prove(
+    *,
+    requests: Annotated[int, typer.Option(min=1)],
+    rtt: str,
+    seed: Annotated[int, typer.Option(min=0)],
+    as_json: Json = False,
+) -> None:
+    """Read through a shared cache while prices change. Exit code 3 if an answer was another's, or too old."""
+    with reported():
+        switches = parse_switches(edge_cache="varnish", http="1", rtt=rtt, trace="0")
+        settings = {EDGE_CACHE: {BOUND_SETTING: str(BOUND_S)}}
+        with System(load_topology("rest"), switches, load_ports(os.environ), "prove", extra=settings) as system:
+            outcome = run_requests(
+                system, requests, seed, lambda sent: print(f"\r{sent:,} of {requests:,}", end="", file=sys.stderr)
+            )
+        print(file=sys.stderr)
+    typer.echo(json.dumps(outcome.as_dict(), indent=2) if as_json else in_words(outcome))
+    end(outcome.verdict, strict=in_ci())
+
+
+def in_words(outcome: Outcome) -> str:
+    """The outcome for people."""
+    lines = [
+        f"{outcome.requests:,} requests in {outcome.wall_s:.0f} s, while {outcome.changes:,} prices changed; the cache "
+        f"answered {outcome.hits:,} of them.",
+        f"{len(outcome.foreign)} answers belonged to another customer; {len(outcome.failed)} requests failed.",
+        f"{outcome.missed:,} reads had not seen a change that was acknowledged before they began, {outcome.late} of "
+        f"them {TAKEN_OUT_S:g} s later or more.",
+        f"The worst was {outcome.longest_stale_s * 1_000:.0f} ms old, allowed: {BOUND_S} s and the time of a request "
+        f"({outcome.longest_request_s * 1_000:.0f} ms).",
+        *(f"FAILED: {what}" for what in (outcome.foreign + outcome.failed)[:10]),
+        VERDICTS[outcome.verdict],
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    app()
