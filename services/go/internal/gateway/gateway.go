@@ -2,14 +2,12 @@
 package gateway
 
 import (
-	"compress/gzip"
 	"context"
 	"net/http"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"go.opentelemetry.io/otel/trace"
 
@@ -23,10 +21,7 @@ import (
 	"hopwise/services/internal/web"
 )
 
-const (
-	route   = "/graphql"
-	minGzip = 1_024 // bytes of an answer
-)
+const route = "/graphql"
 
 // Gateway reads requests within their limits, and has gqlgen's executor answer them.
 type Gateway struct {
@@ -40,13 +35,9 @@ type Gateway struct {
 
 // New returns the gateway over the services.
 func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing trace.TracerProvider) http.Handler {
-	compressed, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(gzip.BestSpeed))
-	if err != nil { // only for an unknown option
-		panic(err)
-	}
 	tracer := tracing.Tracer("hopwise/services")
 	g := &Gateway{
-		services: s, authenticator: a, config: c, tracer: tracer, executor: newExecutor(tracer), compressed: compressed,
+		services: s, authenticator: a, config: c, tracer: tracer, executor: newExecutor(tracer), compressed: web.Compress(""),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(route, g.traced)

@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	minGzip      = 1_024   // bytes of an answer
 	gzipSuffix   = "-gzip" // of the tag of a compressed body
 	problemTypes = "https://hopwise.invalid/problems/"
 )

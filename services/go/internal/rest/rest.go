@@ -2,7 +2,6 @@
 package rest
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/gzhttp"
 	"go.opentelemetry.io/otel/trace"
 
 	"hopwise/services/internal/access"
@@ -54,11 +52,7 @@ func New(g *guard.Guard, tracer trace.Tracer, calls map[string]Route) http.Handl
 		}
 		h.routes[place][method] = &route
 	}
-	pack, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.SuffixETag(gzipSuffix))
-	if err != nil { // only for an unknown option
-		panic(err)
-	}
-	return pack(h)
+	return web.Compress(gzipSuffix)(h)
 }
 
 // find returns the routes of a path by method, and the parameter in the path: of /v1/products/17 and /v1/reservations/x:release.

@@ -1,11 +1,13 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -13,6 +15,8 @@ import (
 
 	"hopwise/services/internal/guard"
 )
+
+const minGzip = 1_024 // bytes of an answer
 
 // Outcome is how a request ended, for its span.
 type Outcome struct {
@@ -45,6 +49,16 @@ func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Durati
 	if outcome.IsServerFault {
 		span.SetStatus(codes.Error, "")
 	}
+}
+
+// Compress returns what has answers compressed for clients that accept gzip; suffix ends the entity tag of a compressed one.
+func Compress(suffix string) func(http.Handler) http.HandlerFunc {
+	compress, err := gzhttp.NewWrapper(
+		gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.SuffixETag(suffix))
+	if err != nil { // only for an unknown option
+		panic(err)
+	}
+	return compress
 }
 
 // AnswerHealth says that the process serves.
