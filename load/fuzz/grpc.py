@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
+from google.protobuf.json_format import MessageToJson, SerializeToJsonError
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from fuzz.inputs import PERSONAL, Input, drawn, mutated
-from fuzz.wire import Header, h2_request
+from fuzz.wire import Header, h1_request, h2_request
 from shop.stubs import notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
 
 METHODS: Sequence[MethodDescriptor] = [
@@ -85,6 +89,72 @@ def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
             *(mutated(chance, [message, *earlier]) for _ in "ab"),
         ):
             yield Input(way, h2_request(_headers(method, tokens, chance), _framed(content, chance)))
+
+
+def browser_inputs(surface: str, way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
+    """Calls in gRPC-Web or over Connect as bytes of a connection over HTTP/1.1, without end.
+
+    Args:
+        surface: `grpc-web` or `connect`.
+        way: How they are sent.
+        tokens: What the header `authorization` may say.
+        seed: Seed of all choices.
+    """
+    chance = random.Random(seed)
+    for method, message in drawn(_calls(), seed):
+        if method.containing_service.name == "NotificationService":  # which neither has
+            continue
+        asked = GetMessageClass(method.input_type).FromString(message)
+        for content in (message, message + chance.choice(UNKNOWN), mutated(chance, [message])):
+            if surface == "grpc-web":
+                kind, body = "application/grpc-web+proto", _framed(content, chance)
+                if chance.random() < 0.2:
+                    kind, body = "application/grpc-web-text", base64.b64encode(body)
+            elif method.server_streaming:
+                kind, body = "application/connect+proto", _framed(content, chance)
+            else:
+                kind, body = "application/proto", content
+                if chance.random() < 0.4:
+                    text = _as_json(asked)
+                    kind, body = "application/json", mutated(chance, [text]) if chance.random() < 0.5 else text
+            yield Input(way, _browser_request(method, kind, body, tokens, chance))
+
+
+def _as_json(message: Message) -> bytes:
+    try:
+        return MessageToJson(message, indent=None).encode()
+    except SerializeToJsonError:  # of a mask with paths that JSON cannot have
+        return b'{"readMask": "a,B.*"}'
+
+
+def _browser_request(
+    method: MethodDescriptor, kind: str, body: bytes, tokens: Sequence[str], chance: random.Random
+) -> bytes:
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    if chance.random() < 0.05:
+        kind = chance.choice(MEDIA_TYPES)
+
+    def mostly_none(*values: str) -> str:
+        return "" if chance.random() < 0.95 else chance.choice(values)
+
+    limit = "50" if method.server_streaming else ""
+    headers = [
+        ("authorization", chance.choice(tokens)),
+        ("content-type", kind),
+        ("grpc-timeout", limit and f"{limit}m"),
+        ("connect-timeout-ms", limit or mostly_none("0", "-1", "x", "9" * 11)),
+        ("content-encoding", mostly_none("gzip", "br")),
+        ("connect-protocol-version", mostly_none("1", "2")),
+    ]
+    told = [(name, value) for name, value in headers if value]
+    reads = method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
+    if kind in ("application/proto", "application/json") and chance.random() < (0.5 if reads else 0.03):
+        encoding = kind.removeprefix("application/")
+        query = f"connect=v1&encoding={encoding}&base64=1&message={base64.urlsafe_b64encode(body).decode()}"
+        wrong = (query[:-3], f"encoding={encoding}&message=%ff\xff", "message=&encoding=zzz", "")
+        query = query if chance.random() < 0.7 else chance.choice(wrong)
+        return h1_request("GET", f"{path}?{query}", told)
+    return h1_request("POST" if chance.random() < 0.97 else "PUT", path, told, body)
 
 
 def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Random) -> list[Header]:

@@ -26,9 +26,11 @@ BY_GRPC = frozenset(
 
 gRPC demands the first (compression.md, test case 6). The library sends the others for data that it cannot decompress.
 """
+BY_CONNECT = b"protocol error: sent compressed message without compression support"
+"""Message of INTERNAL that Connect demands, as gRPC does, and that its library sends."""
 LATE_GRPC = frozenset({4, 14})
 LATE_HTTP = frozenset({503, 504})
-_CODE = re.compile(rb'"code": ?"([A-Z_]+)"')
+_CODE = re.compile(rb'"code": ?"([A-Za-z_]+)"')
 
 _SERVICES = "product|order|user|payment|notification|shared"
 INTERNAL_TEXT = re.compile(
@@ -58,12 +60,14 @@ def judged(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]
     statuses, code = answer.statuses, answer.grpc_status
     message = unquote_to_bytes(answer.headers.get("grpc-message", ""))
     text = b"\n".join([message, *(value.encode("latin-1") for value in answer.headers.values()), answer.body])
-    wrong = [f"HTTP {status}" for status in statuses if status >= 500 and status not in LATE_HTTP]
+    codes = {code.upper() for code in _CODE.findall(answer.body)} if statuses else set()
+    # Connect's status for a compression that it does not have.
+    fine = LATE_HTTP | ({501} if b"UNIMPLEMENTED" in codes else set())
+    wrong = [f"HTTP {status}" for status in statuses if status >= 500 and status not in fine]
     if code in SERVER_FAULTS and message.decode(errors="replace") not in BY_GRPC:
         wrong.append(f"gRPC {SERVER_FAULTS[code]}: {message.decode(errors='replace')[:120]}")
-    codes = set(_CODE.findall(answer.body)) if statuses else set()
-    if b"INTERNAL" in codes and not wrong:
-        wrong.append("code INTERNAL")
+    if (bad := codes & {b"INTERNAL", b"UNKNOWN"}) and not wrong and BY_CONNECT not in answer.body:
+        wrong.append(f"code {min(bad).decode()}")
     told = [match[0] for match in INTERNAL_TEXT.finditer(text) if match[0] not in sent]
     wrong += [f"internal text: {one.decode(errors='replace')[:120]}" for one in told]
     if must_answer and answer.waiting:

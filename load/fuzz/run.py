@@ -23,6 +23,8 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "hybrid": ("rest", "graphql", "edge"),
     "rest": ("rest",),
     "grpc": ("grpc", "edge"),
+    "grpc-web": ("grpc-web",),
+    "connect": ("connect",),
     "harness": ("harness",),
 }
 """The topologies that are started, and the harness; and which surfaces are tried there."""

@@ -15,7 +15,7 @@ from graphql import build_schema
 
 from fuzz.edge import ENCRYPTED, PLAIN, QUERY, edge_inputs
 from fuzz.graphql import graphql_inputs
-from fuzz.grpc import grpc_inputs
+from fuzz.grpc import browser_inputs, grpc_inputs
 from fuzz.inputs import Input, with_spoilt
 from fuzz.judge import ANSWERED, judged, log_faults
 from fuzz.rest import rest_inputs
@@ -24,7 +24,7 @@ from mesh.components.keys import key_pair
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import Ports
 from mesh.description.switches import HTTP3, parse_switches
-from mesh.description.topology import EDGE, Protocol, load_topology, port_name
+from mesh.description.topology import EDGE, Protocol, load_topology, names, port_name
 from mesh.native.system import System
 from mesh.paths import ROOT, RunFolder
 from shop.platform.access.jwt import Principal, TokenSigner
@@ -36,10 +36,11 @@ EDGE_PATIENCE_S, PATIENCE_S = 0.2, 15.0
 the edge itself gives up before."""
 SCHEMA = ROOT / "graphql-gateway" / "schema.graphql"
 PERSONS = "SELECT DISTINCT unnest(ARRAY[name, recipient, street]) FROM shop_user.account WHERE id <= 40"
+LISTS_PRODUCTS = "/shop.product.v1.ProductService/ListProducts"
 CALL = [
     (b":method", b"POST"),
     (b":scheme", b"http"),
-    (b":path", b"/shop.product.v1.ProductService/ListProducts"),
+    (b":path", LISTS_PRODUCTS.encode()),
     (b":authority", b"shop"),
     (b"content-type", b"application/grpc"),
     (b"te", b"trailers"),
@@ -47,7 +48,7 @@ CALL = [
 
 
 class Shop:
-    """A topology with updates of orders; `hybrid` has TLS and HTTP/3 at its edge. Use it in a `with` statement.
+    """A topology, with updates of orders if it has them; `hybrid` has TLS and HTTP/3. Use it in a `with` statement.
 
     Args:
         name: Name of the topology.
@@ -56,9 +57,10 @@ class Shop:
     """
 
     def __init__(self, name: str, ports: Ports, folder: RunFolder) -> None:
+        updates = "on" if name in names(updates="on") else "off"
         self.system = System(
-            load_topology(name, updates="on"),
-            parse_switches(updates="on", trace=0, http=HTTP3 if name == "hybrid" else None),
+            load_topology(name, updates=updates),
+            parse_switches(updates=updates, trace=0, http=HTTP3 if name == "hybrid" else None),
             ports,
             "fuzz",
             folder=folder,
@@ -103,6 +105,8 @@ class Shop:
                 return with_spoilt(graphql_inputs(f"{over}-h1", schema, self._tokens, seed), seed)
             case "grpc":
                 return grpc_inputs(f"{over}-h2", self._tokens, seed)
+            case "grpc-web" | "connect":
+                return browser_inputs(surface, f"{over}-h1", self._tokens, seed)
         return edge_inputs(PLAIN if over == "tcp" else ENCRYPTED, self.system.ports[EDGE], seed)
 
     def _documents(self) -> Sequence[Mapping[str, Any]]:
@@ -147,6 +151,9 @@ class Shop:
                 f"{over}-h1", h1_request("POST", "/graphql", [("content-type", "application/json")], QUERY)
             ),
             Protocol.GRPC: Input(f"{over}-h2", h2_request(CALL, b"\0\0\0\0\0")),
+            Protocol.CONNECT: Input(
+                f"{over}-h1", h1_request("POST", LISTS_PRODUCTS, [("content-type", "application/json")], b"{}")
+            ),
         }
         for protocol in set(self.system.topology.behind_edge.values()):
             ((kind, fault, _),) = self.tried("", [good[protocol]])

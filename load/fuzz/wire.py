@@ -53,8 +53,10 @@ class Answer:
 
     @property
     def grpc_status(self) -> int | None:
-        """The gRPC status; None for none."""
+        """The gRPC status, of gRPC-Web in the body's last frame; None for none."""
         text = self.headers.get("grpc-status", "")
+        if not text and self.headers.get("content-type", "").startswith("application/grpc-web+"):
+            text = self.body.rpartition(b"grpc-status:")[2].partition(b"\r")[0].decode("latin-1")
         return int(text) if text.isdigit() else None
 
     def note(self, headers: Sequence[Header]) -> None:

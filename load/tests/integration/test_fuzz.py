@@ -17,8 +17,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 SEED, INPUTS = 1, 100
 
 
-# The services' own REST has the gateway's resources, and is left to `make fuzz`: a start takes longer than its inputs.
-@pytest.mark.parametrize("place", ["hybrid", "grpc", "harness"])
+# The services' own REST has the gateway's resources, and gRPC-Web becomes gRPC. Both are left to `make fuzz`: a start
+# takes longer than its inputs.
+@pytest.mark.parametrize("place", ["hybrid", "grpc", "connect", "harness"])
 def test_no_bad_input_does_harm(place: str, tmp_path: Path, shop_ports: Ports) -> None:
     outcome = Outcome(SEED, tmp_path)
     fuzz(outcome, Budget(inputs=INPUTS), shop_ports, RunFolder.of(shop_ports.base), print, places=[place])

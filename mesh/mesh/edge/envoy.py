@@ -61,6 +61,7 @@ BUFFER = "envoy.filters.http.buffer"
 OVERRIDE = "override_stream_error_on_invalid_http_message"
 COMPRESSOR = "envoy.filters.http.compressor"
 CORS = "envoy.filters.http.cors"
+GRPC_WEB_FILTER = "envoy.filters.http.grpc_web"
 
 
 def render(plan: EdgePlan) -> dict[str, Any]:
@@ -98,6 +99,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     ]
     if topology.admits_browsers:
         _admit_browsers(host["routes"])
+    if topology.translates:
+        _refuse_untranslated(host["routes"])
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
@@ -143,7 +146,7 @@ def _filter(name: str, kind: str) -> dict[str, Any]:
     return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type}}
 
 
-def _admit_browsers(routes: Sequence[dict[str, Any]]) -> None:
+def _admit_browsers(routes: list[dict[str, Any]]) -> None:
     """Lets pages of every origin make calls. They get no customer's rights by it: browsers add no token themselves."""
     policy = {
         "@type": f"{TYPES}/envoy.extensions.filters.http.cors.v3.CorsPolicy",
@@ -154,9 +157,37 @@ def _admit_browsers(routes: Sequence[dict[str, Any]]) -> None:
         "max_age": str(limits.PREFLIGHT_S),
         "forward_not_matching_preflights": False,
     }
-    for route in routes:
-        if any(isinstance(path, str) and path.startswith(limits.CALLS) for path in route["match"].values()):
+    calls = [route for route in routes if _is_of_calls(route)]
+    for route in calls:
+        if "route" in route:
             route["typed_per_filter_config"] = {**route.get("typed_per_filter_config", {}), CORS: policy}
+        else:
+            # The filter leaves out what a route answers itself.
+            route["response_headers_to_add"] = [header("access-control-allow-origin", "*")]
+    led = next(route["route"] for route in calls if "route" in route)
+    asked = [{"name": name, "present_match": True} for name in ("origin", "access-control-request-method")]
+    # Before the refusals of methods. The filter answers, and needs a route that leads somewhere.
+    preflight = {
+        "match": {
+            "prefix": limits.CALLS,
+            "headers": [{"name": ":method", "string_match": {"exact": "OPTIONS"}}, *asked],
+        },
+        "route": {"cluster": led["cluster"]},
+        "typed_per_filter_config": {CORS: policy},
+    }
+    routes.insert(routes.index(calls[0]), preflight)
+
+
+def _refuse_untranslated(routes: Sequence[dict[str, Any]]) -> None:
+    """Keeps the status of the edge's own refusals, which the filter would replace by one of the HTTP status alone."""
+    off = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True}
+    for route in routes:
+        if "direct_response" in route:
+            route["typed_per_filter_config"] = {**route.get("typed_per_filter_config", {}), GRPC_WEB_FILTER: off}
+
+
+def _is_of_calls(route: Mapping[str, Any]) -> bool:
+    return any(isinstance(path, str) and path.startswith(limits.CALLS) for path in route["match"].values())
 
 
 def _tls(certificate: Certificate) -> dict[str, Any]:

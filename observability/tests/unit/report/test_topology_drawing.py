@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hops.report.sections.topology_drawing import draw_topology
+from hops.report.sections.topology_drawing import Link, browser_note, draw_topology, links_of
 
 HYBRID = {
     "name": "hybrid",
@@ -28,3 +28,17 @@ def test_a_component_by_another_program_says_which():
     drawn = draw_topology("hybrid", topology, edge="envoy", programs={"product": "go"})
     assert ">product (Go)<" in drawn.svg
     assert ">order<" in drawn.svg
+
+
+def test_a_web_channel_that_speaks_grpc_is_no_browser() -> None:
+    grpc = {"entry": {"web": "services"}, "links": {"client": {"product": "grpc"}}}
+    connect = {"entry": {"web": "services"}, "links": {"client": {"product": "connect"}}}
+    told = browser_note({"grpc": grpc, "hybrid": HYBRID, "connect": connect})
+    assert told.startswith("The web channel of grpc is no browser: pages cannot read HTTP trailers")
+    assert browser_note({"hybrid": HYBRID, "connect": connect}) == ""
+
+
+def test_what_the_edge_translates_is_drawn_on_both_sides() -> None:
+    topology = {"entry": {"web": "grpc-web"}, "links": {"grpc-web": {"product": "grpc"}}}
+    links = [Link("web", "edge", "grpc-web"), Link("edge", "product", "grpc"), Link("product", "database", "sql")]
+    assert links_of(topology, edge=True) == links
