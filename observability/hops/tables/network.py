@@ -50,7 +50,8 @@ def over_fetching_table(view: SummaryView) -> Table | None:
         return None
     shown = [name for name in NAMED if name != LOOPBACK]
     columns = [Column("journey", numeric=False), view.topology_column, Column("fields"), Column("beyond")]
-    columns += [Column("raw beyond", "bytes"), Column("sent beyond", "bytes"), Column("of the body", "%")]
+    columns += [Column("raw beyond", "bytes", spare=1), Column("sent beyond", "bytes")]
+    columns += [Column("of the body", "%", spare=1)]
     columns += [Column(name, "ms", spare=int(name != "4g")) for name in shown]
     columns.append(Column("5 % of p50 below", "Mbit/s"))
     lines = [
