@@ -48,7 +48,10 @@ def asked_of(program: Conforming) -> list[str]:
     return [row for protocol, row in rows.items() if protocol in program.protocols and row in COMPONENTS]
 
 
-@pytest.fixture(scope="module", params=list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM))
+ROWS = list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM)
+
+
+@pytest.fixture(scope="module", params=ROWS)
 def contracted(request: pytest.FixtureRequest) -> Contracted:
     """The component that the program is; every law is tried with each of ours, or with the one that is named."""
     return COMPONENTS[request.param]

@@ -9,8 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from .components import Contracted, Rows, insert_rows
-from .conftest import Running
+from .components import COMPONENTS, Contracted, Rows, insert_rows
+from .conftest import ROWS, Running
 from .doors import RestDoor
 
 pytestmark = pytest.mark.integration
@@ -54,11 +54,16 @@ WRONG: list[tuple[str, str, Any, str]] = [
 UNREADABLE = [b"{", b"", b"null", b"[]", b"\xff", b"[" * 50_000, b'{"a":' * 10_000, b"NaN", b'{"stock": 1, "stock": 2}']
 
 
+@pytest.fixture(scope="module", params=[row for row in ROWS if COMPONENTS[row].over_rest])
+def contracted(request: pytest.FixtureRequest) -> Contracted:
+    """A service over REST; no other is started here."""
+    return COMPONENTS[request.param]
+
+
 @pytest.fixture
 def client(serving: Running) -> httpx.Client:
-    """A client of the service over REST."""
-    if not isinstance(serving.door, RestDoor):
-        pytest.skip("this is about services over REST")
+    """A client of the service."""
+    assert isinstance(serving.door, RestDoor)
     return serving.door.client
 
 
