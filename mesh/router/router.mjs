@@ -171,8 +171,11 @@ const gateway = createGatewayRuntime({
     tracing.plugin,
   ],
 });
+const drainMs = Number(process.env.SHOP_DRAIN_S || 0) * 1_000;
+let stopping = false;
 const delayMs = Number(process.env.SHOP_DELAY_US || 0) / 1_000;
 const server = http.createServer((request, response) => {
+  if (stopping) response.setHeader("connection", "close"); // so that clients leave
   if (request.url === "/healthz") {
     response.end("ok");
     return;
@@ -199,6 +202,8 @@ server.on("error", (error) => {
 });
 
 async function stop() {
+  stopping = true;
+  await sleep(drainMs);
   server.close();
   server.closeIdleConnections();
   const limit = performance.now() + 5_000;

@@ -1,7 +1,7 @@
 // Spans of the router, as hop budgets read them, and its account of them.
 import { AsyncLocalStorage } from "node:async_hooks";
-import { renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-grpc";
@@ -52,6 +52,10 @@ class Clock {
   }
 }
 
+function readsByKey({ definitions }) {
+  return definitions.some((one) => one.selectionSet.selections.some((field) => field.name?.value === "_entities"));
+}
+
 class Accountant {
   #counts = { recorded: 0, exported: 0, lost: 0 };
 
@@ -71,6 +75,7 @@ class Accountant {
 
   write(more = {}) {
     if (!this.file) return;
+    mkdirSync(dirname(this.file), { recursive: true });
     writeFileSync(`${this.file}.new`, JSON.stringify({ ...this.#counts, ...more }));
     renameSync(`${this.file}.new`, this.file);
   }
@@ -147,8 +152,7 @@ export function openTracing(env) {
     onValidate: ({ validateFn, setValidationFn }) => wrapped("graphql.validate", setValidationFn, validateFn),
     onExecute: ({ executeFn, setExecuteFn }) => wrapped("graphql.execute", setExecuteFn, executeFn),
     onSubgraphExecute({ subgraphName, executionRequest, executor, setExecutor }) {
-      const joins = executionRequest.rootValue !== undefined || /_entities/.test(executionRequest.operationName ?? "");
-      wrapped(`subgraph ${subgraphName}${joins ? " _entities" : ""}`, setExecutor, executor);
+      wrapped(`subgraph ${subgraphName}${readsByKey(executionRequest.document) ? " _entities" : ""}`, setExecutor, executor);
     },
   };
 

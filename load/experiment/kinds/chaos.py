@@ -22,6 +22,7 @@ from hops.conclusions.wording import plural
 from hops.kinds.chaos.document import KIND
 from mesh.description.options import Given
 from mesh.description.switches import parse_switches
+from mesh.errors import TopologyError
 
 USUAL = "kill,crash,restart,readonly,rolling"
 USUAL_IN_CLUSTER = "evict,drain"
@@ -74,7 +75,12 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
     Raises:
         UsageError: A topology, a fault or a switch has a value that it cannot have.
     """
-    struck, parsed = topologies_of(topologies, updates="on"), parse_switches(**switches, updates="on")
+    try:
+        struck, updates = topologies_of(topologies, updates="on"), "on"
+    except TopologyError:
+        # One has no notification service, or is wrong in another way, which is said here.
+        struck, updates = topologies_of(topologies, updates="off"), "off"
+    parsed = parse_switches(**switches, updates=updates)
     return tuple(
         Arm(
             f"{topology.name}-{fault.kind}-{fault.target}",

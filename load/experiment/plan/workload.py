@@ -185,5 +185,5 @@ def require_fitting(workload: Path, *of_arms: Switches) -> None:
         if switches.updates == "off" and NOTIFICATIONS in journeys:
             raise UsageError(
                 f"workload={workload.stem} has the journey {NOTIFICATIONS}, which needs a shop that tells customers of "
-                "their orders; give updates=on"
+                "their orders; give updates=on, or a workload without it"
             )

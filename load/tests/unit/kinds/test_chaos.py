@@ -142,6 +142,13 @@ def test_a_load_lasts_until_the_end_of_a_fault_can_be_seen() -> None:
     assert lasts_s("drain") > lasts_s("evict") > 40 > lasts_s("evict", mesh="envoy") > 0
 
 
+def test_a_topology_without_updates_is_struck_without_them() -> None:
+    [arm] = arms_of_faults("federation", "kill:graphql-gateway", {})
+    assert (arm.switches.updates, arm.topology.has_updates) == ("off", False)
+    [arm] = arms_of_faults("hybrid", "kill:graphql-gateway", {})
+    assert (arm.switches.updates, arm.topology.has_updates) == ("on", True)
+
+
 def test_each_topology_and_fault_is_an_arm() -> None:
     arms = arms_of_faults("grpc,hybrid", "kill:order", {"edge": "kong"})
     assert [(arm.label, arm.fault, arm.switches.edge) for arm in arms] == [
