@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiment.errors import UsageError
-from experiment.kinds.compare import edge_arms
+from experiment.kinds.compare import edge_arms, edge_cache_arms
 from mesh.description.topology import Topology, load_topology
 
 HYBRID, REST, TRANSCODED = (load_topology(name) for name in ("hybrid", "rest", "hybrid-transcoded"))
@@ -49,3 +49,24 @@ def test_what_contradicts_itself_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=problem):
         edge_arms([topology], edges, given)
+
+
+def test_every_topology_runs_without_and_with_a_shared_cache_and_no_arm_has_tls() -> None:
+    arms = edge_cache_arms([HYBRID, REST], "none, varnish", None, {"rtt": "100ms"})
+    assert [(arm.label, arm.switches.edge_cache, arm.switches.tls, arm.switches.rtt_ms) for arm in arms] == [
+        ("hybrid", "none", "off", 100),
+        ("hybrid-edge-cache", "varnish", "off", 100),
+        ("rest", "none", "off", 100),
+        ("rest-edge-cache", "varnish", "off", 100),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("caches", "edges", "given"),
+    [("varnish", None, {}), ("none,varnish", "envoy,kong", {}), ("none,varnish", None, {"edge_cache": "varnish"})],
+)
+def test_a_comparison_of_caches_has_both_and_nothing_else_varies(
+    caches: str, edges: str | None, given: dict[str, str]
+) -> None:
+    with pytest.raises(UsageError, match=f"edge_caches={caches}"):
+        edge_cache_arms([REST], caches, edges, given)

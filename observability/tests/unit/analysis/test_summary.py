@@ -11,10 +11,10 @@ import pytest
 
 from hops.analysis.summary import of_ok
 from hops.conclusions.comparison import grouped_conclusions
-from hops.conclusions.notes import cache_sentences
+from hops.conclusions.notes import cache_sentences, edge_cache_sentences
 from hops.errors import MalformedRunError
 from hops.kinds import analyse, shown
-from hops.run.documents.cache import CacheCounts
+from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.run.rows import select_rows
@@ -52,6 +52,34 @@ def test_what_the_cache_had_is_told_where_there_was_one(run, summary):
     assert cache_sentences(cached) == ["Cache hits of rest: product 31 %; 3 questions got no answer in time."]
     assert cache_sentences(cached)[0] in grouped_conclusions(cached).beside
     assert cache_sentences(summary) == []
+
+
+def test_what_a_shared_cache_answered_and_saved_has_intervals(run, summary):
+    def cached(trial):
+        requests = 900 + trial["block"]
+        counts = EdgeCacheCounts(requests=requests, hits=300, fetches=requests - 300, bytes=1_000_000 + trial["block"])
+        return {**trial, "edge_cache": counts, "cpu_s": {**trial["cpu_s"], "edge-cache": 0.01}}
+
+    trials = [cached(trial) if trial["topology"] == "rest" else trial for trial in run.trials]
+    found = analyse(replace(run, trials=trials), name="night")
+    figures = found["topologies"]["rest"]["edge_cache"]
+    assert figures["hit_share"]["value"] == pytest.approx(900 / 2706)
+    assert figures["fetches"]["value"] == pytest.approx((2706 - 900) / 1200)
+    assert figures["bytes"]["ci95"][0] < 3_000_006 / 1200 < figures["bytes"]["ci95"][1]
+    assert {"edge cache", "origin"} <= set(found["topologies"]["rest"]["cost"])
+    assert "origin" in found["topologies"]["hybrid"]["cost"]
+    (sentence,) = edge_cache_sentences(found)
+    assert sentence.startswith("The edge cache of rest answered 33.3 % (33.2 to 33.4) of the requests")
+    assert sentence in grouped_conclusions(found).beside
+    heads = [column.name for column in wire_table(SummaryView(found)).columns]
+    assert heads[-3:] == ["cache hits", "to the edge", "to and from the edge"]
+    assert edge_cache_sentences(summary) == []
+
+
+def test_where_a_cache_answers_no_other_distance_is_predicted(run):
+    switches = {**run.manifest["switches"], "edge_cache": "varnish"}
+    found = analyse(replace(run, manifest={**run.manifest, "switches": switches}), name="night")
+    assert "distance" not in found
 
 
 def test_why_journeys_failed_and_whose_answers_differ(run, summary):

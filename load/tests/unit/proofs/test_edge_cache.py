@@ -1,0 +1,42 @@
+"""What the requests through a shared cache prove."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from hops.run.documents.gate import NOISY, VALID, WRONG
+from proofs.edge_cache import BOUND_S, Outcome, in_words
+
+SOUND = Outcome(requests=100_000, changes=2_000, hits=60_000, missed=60, longest_stale_s=0.03, longest_request_s=0.4)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        (SOUND, VALID),
+        (replace(SOUND, foreign=["/v1/users/1 as 2: status 200 instead of 403"]), WRONG),
+        (replace(SOUND, longest_stale_s=BOUND_S + 0.5, late=1, other_cores=1.5), WRONG),
+        (replace(SOUND, late=101, other_cores=1.5), WRONG),
+        (replace(SOUND, late=8, other_cores=1.5), NOISY),
+        (replace(SOUND, late=8), WRONG),
+        (replace(SOUND, failed=["TimeoutError: "], other_cores=1.5), NOISY),
+        (replace(SOUND, hits=0), WRONG),
+        (replace(SOUND, changes=0), WRONG),
+    ],
+    ids=[
+        "sound",
+        "foreign",
+        "too old",
+        "never taken out",
+        "late on a busy machine",
+        "late",
+        "failed",
+        "no hit",
+        "no change",
+    ],
+)
+def test_nobody_gets_another_s_answer_nor_an_old_price(outcome: Outcome, verdict: str) -> None:
+    assert outcome.verdict == verdict
+    assert "100,000 requests" in in_words(outcome)
