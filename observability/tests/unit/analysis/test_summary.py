@@ -55,12 +55,12 @@ def test_what_the_cache_had_is_told_where_there_was_one(run, summary):
 
 
 def test_what_a_shared_cache_answered_and_saved_has_intervals(run, summary):
-    def cached(trial):
+    def with_cache(trial):
         requests = 900 + trial["block"]
         counts = EdgeCacheCounts(requests=requests, hits=300, fetches=requests - 300, bytes=1_000_000 + trial["block"])
         return {**trial, "edge_cache": counts, "cpu_s": {**trial["cpu_s"], "edge-cache": 0.01}}
 
-    trials = [cached(trial) if trial["topology"] == "rest" else trial for trial in run.trials]
+    trials = [with_cache(trial) if trial["topology"] == "rest" else trial for trial in run.trials]
     found = analyse(replace(run, trials=trials), name="night")
     figures = found["topologies"]["rest"]["edge_cache"]
     assert figures["hit_share"]["value"] == pytest.approx(900 / 2706)
