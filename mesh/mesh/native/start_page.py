@@ -133,6 +133,8 @@ def _protocols(topology: Topology, url: str, trusted: Path | None) -> Iterator[t
     if Protocol.GRPC in topology.exposed.values():
         safety = f"-cacert {shlex.quote(str(trusted))}" if trusted else "-plaintext"
         yield "gRPC", list(_over_grpc(f"grpcurl {safety}", urlsplit(url).netloc))
+    if "connect" in speaks:
+        yield "Connect (JSON)", list(_over_connect(f"{curl} {url}"))
     if "thrift-json" in speaks:
         yield "Thrift (TJSON over HTTP)", list(_over_thrift(f"{curl} {url}"))
 
@@ -182,6 +184,17 @@ def _over_grpc(grpcurl: str, place: str) -> Iterator[Request]:
     yield Request("Products", call("shop.product.v1.ProductService/ListProducts", page))
     yield Request("Log in, and keep the token", f"TOKEN=$({call('shop.user.v1.UserService/Login', _LOGIN)} | {_KEEP})")
     mine = call("shop.order.v1.OrderService/ListOrdersByUser", {"user_id": 1, **page}, _AS_CUSTOMER)
+    yield Request("The customer's orders", mine)
+
+
+def _over_connect(curl: str) -> Iterator[Request]:
+    def call(method: str, message: Mapping[str, object], header: str = "") -> str:
+        body = shlex.quote(json.dumps(message))
+        return f"{curl}/{method} -H 'content-type: application/json'{header} -d {body}"
+
+    yield Request("Products", call("shop.product.v1.ProductService/ListProducts", {"pageSize": 3}))
+    yield Request("Log in, and keep the token", f"TOKEN=$({call('shop.user.v1.UserService/Login', _LOGIN)} | {_KEEP})")
+    mine = call("shop.order.v1.OrderService/ListOrdersByUser", {"userId": 1, "pageSize": 3}, _AS_CUSTOMER)
     yield Request("The customer's orders", mine)
 
 

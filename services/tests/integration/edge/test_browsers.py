@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -24,6 +26,7 @@ from playwright.sync_api import Page, Request, sync_playwright
 
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.envoy_config import DESCRIPTOR
+from mesh.native.start_page import start_page
 from provision.graphiql import LIMITS
 from provision.paths import cache
 
@@ -151,3 +154,12 @@ def test_only_calls_answer_other_origins(shop: Any) -> None:
         assert refused.status_code == 400
         assert "access-control-allow-origin" in refused.headers
         assert json.loads(refused.text)["code"] == "INVALID_ARGUMENT"
+
+
+@pytest.mark.parametrize("shop", ["connect"], indirect=True)
+def test_requests_to_copy_are_answered(shop: Any, tmp_path: Path) -> None:
+    page = start_page(shop.system.topology, shop.system.url, {}, None, tmp_path, "")
+    assert re.findall(r">([^<]+): three requests to copy<", page) == ["Connect (JSON)"]
+    commands = [html.unescape(found) for found in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)]
+    done = subprocess.run(["sh", "-c", "\n".join(commands)], capture_output=True, text=True, timeout=30)
+    assert (done.stdout.count('"products"'), done.stdout.count('"orders"')) == (1, 1), done
