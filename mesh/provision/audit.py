@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from provision import golang, graphiql
+from provision import golang, graphiql, hive
 from provision.environment import IMAGES, LOCK
 from provision.paths import BIN, ROOT
 from provision.step import say
@@ -61,6 +61,7 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
         if passes("GraphiQL's packages", [*locking, f"--prefix={scratch}"]):
             shipped.append(f"--lockfile={scratch}/package-lock.json")
         yield "advisories of Python packages", [*osv, f"--lockfile=requirements.txt:{LOCK}"], frozenset()
+        yield "advisories of the router's packages", [*osv, f"--lockfile={hive.SOURCES}/package-lock.json"], frozenset()
         licences = f"--licenses={','.join(LICENCES.split())}"
         yield "licences and advisories of what is shipped", [*osv, licences, *shipped], frozenset()
     accepted = frozenset(one["id"] for one in tomllib.loads(RULES.read_text())["IgnoredVulns"])
