@@ -163,7 +163,10 @@ def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> N
         ),
         (["--minutes", "abc"], "minutes=abc is not a number"),
         (["--seed", "abc"], "seed=abc is not valid: give an integer from 0"),
-        (["--surfaces", "nope"], "surfaces=nope: nope is unknown; valid: rest, graphql, edge, grpc, harness"),
+        (
+            ["--surfaces", "nope"],
+            "surfaces=nope: nope is unknown; valid: rest, graphql, edge, grpc, grpc-web, connect, harness",
+        ),
         (["--again", "nothing.json"], "again=nothing.json cannot be read: No such file or directory\n"),
         (["--again", "/etc/hostname"], "again=/etc/hostname is no input that `make fuzz` has kept\n"),
     ],
