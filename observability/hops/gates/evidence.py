@@ -47,7 +47,8 @@ def evidence_of(
     sampled = int(journeys["sampled"].sum())
     answered_ok = set(ok["trace_id"])
     budgets_ok = [budget for budget in budgets if budget.trace_id in answered_ok]
-    # Where an edge gave up, what it waited for may never have begun: only what was answered has parts for all its time.
+    # Where an edge gave up, what it waited for may never have begun, or may go on. Only what was answered has parts for
+    # all its time, and ends before it.
     mean = banded_budgets(hops_frame(budgets_ok or budgets))["mean"]
     p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
@@ -63,7 +64,7 @@ def evidence_of(
         edge_lag_ms=_median_ms([call.after_ns for call in calls if call.caller == EDGE]) or 0.0,
         requests=len(after_ns) / len(budgets) if after_ns else 1.0,
         spans_missing=lacking(budgets_ok, keepers),
-        spans_outside=quality.skewed + outside(budgets),
+        spans_outside=quality.skewed + outside(budgets_ok),
         latency_median_ms=float(np.median(ok_ms)) if ok_ms.size else None,
         failures=journeys.height - int(ok_ms.size),
         traced=sampled > 0,

@@ -176,6 +176,20 @@ def test_spans_that_end_a_little_after_their_callers_are_no_other_clock():
     assert "spans_outside" not in failing(closed_late)
 
 
+def test_work_that_goes_on_after_its_caller_gave_up_is_no_other_clock():
+    def goes_on(number, spans):
+        return [
+            replace(one, start_ns=one.start_ns + 3_000_000, end_ns=one.end_ns + 3_000_000)
+            if number < 15 and one.service == "product"
+            else one
+            for one in spans
+        ]
+
+    timed_out = pl.when(pl.col("seq") < 15).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
+    assert "spans_outside" in failing(goes_on)
+    assert "spans_outside" not in failing(goes_on, replay()[0].with_columns(timed_out.alias("outcome")))
+
+
 @pytest.mark.parametrize("ahead_ns", [3_000_000, -3_000_000])
 def test_a_component_s_clock_that_is_off_shows(ahead_ns):
     def shifted(_, spans):
