@@ -47,8 +47,8 @@ def evidence_of(
     sampled = int(journeys["sampled"].sum())
     answered_ok = set(ok["trace_id"])
     budgets_ok = [budget for budget in budgets if budget.trace_id in answered_ok]
-    # Where an edge gave up, what it waited for may never have begun, or may go on. Only what was answered has parts for
-    # all its time, and ends before it.
+    # Where an edge gave up, what it waited for may never have begun, or may continue. Only what was answered has parts
+    # for all its time, and ends before it.
     mean = banded_budgets(hops_frame(budgets_ok or budgets))["mean"]
     p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
