@@ -14,7 +14,7 @@ from shop.contract.ports import Clients, Page
 from shop.errors import NotFound
 from shop.values.product import Product as ShopProduct
 
-MOST_PER_CALL = 1000
+MAX_PER_CALL = 1000
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -81,27 +81,27 @@ class BatchedReads:
 
     @cached_property
     def _products(self) -> DataLoader[int, Product | None]:
-        return DataLoader(self._read_products, max_batch_size=MOST_PER_CALL)
+        return DataLoader(self._read_products, max_batch_size=MAX_PER_CALL)
 
     @cached_property
     def _reviewed(self) -> DataLoader[tuple[int, int], Product | None]:
-        return DataLoader(self._read_reviewed, max_batch_size=MOST_PER_CALL)
+        return DataLoader(self._read_reviewed, max_batch_size=MAX_PER_CALL)
 
     @cached_property
     def _users(self) -> DataLoader[int, User | None]:
-        return DataLoader(self._read_users, max_batch_size=MOST_PER_CALL)
+        return DataLoader(self._read_users, max_batch_size=MAX_PER_CALL)
 
     @cached_property
     def _orders(self) -> DataLoader[int, Order | None]:
-        return DataLoader(self._read_orders, max_batch_size=MOST_PER_CALL)
+        return DataLoader(self._read_orders, max_batch_size=MAX_PER_CALL)
 
     @cached_property
     def _payments(self) -> DataLoader[int, Payment | None]:
-        return DataLoader(self._read_payments, max_batch_size=MOST_PER_CALL)
+        return DataLoader(self._read_payments, max_batch_size=MAX_PER_CALL)
 
     @cached_property
     def _reviews(self) -> DataLoader[tuple[int, int], list[Review]]:
-        return DataLoader(self._read_reviews, max_batch_size=MOST_PER_CALL)
+        return DataLoader(self._read_reviews, max_batch_size=MAX_PER_CALL)
 
     async def _read_products(self, numbers: list[int]) -> list[Product | None]:
         products = await self._clients.product.batch_get_products(numbers)

@@ -15,7 +15,7 @@ from shop.platform.graphql.field import field
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.order import Order as ShopOrder
 
-MOST_LINES = 1000
+MAX_LINES = 1000
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
@@ -86,13 +86,13 @@ class OrderQuery:
         return await own_order(info, number)
 
     @field(
-        description=f"Lines of all orders by ascending id; `first` is 1 to {MOST_LINES}. `after` is the `id` or "
+        description=f"Lines of all orders by ascending id; `first` is 1 to {MAX_LINES}. `after` is the `id` or "
         "`cursor` of a line. Partners only."
     )
     async def order_lines(self, info: GatewayInfo, first: int = 100, after: str | None = None) -> Connection[OrderLine]:
         """Returns a page of order lines, each of which knows its order's id, status, time and user."""
         info.context.admit(OrderClient.stream_order_lines)
-        checked_first(first, MOST_LINES)
+        checked_first(first, MAX_LINES)
         kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)
         if kind != "OrderLine":
             raise InvalidArgument(

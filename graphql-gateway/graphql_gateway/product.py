@@ -17,8 +17,8 @@ from shop.platform.graphql.field import field
 from shop.platform.graphql.scalars import Long, MoneyInput
 from shop.values import product as values
 
-MOST_PRODUCTS = 100
-MOST_PER_PAGE = 1000
+MAX_PRODUCTS = 100
+MAX_PER_PAGE = 1000
 
 
 @strawberry.input
@@ -94,7 +94,7 @@ class ProductQuery:
         info.context.shown.add(number)
         return await existing(info.context.reads.product(number, reviews_asked(info)), "product", number)
 
-    @field(description=f"Products by ascending id; `first` is 1 to {MOST_PRODUCTS}.")
+    @field(description=f"Products by ascending id; `first` is 1 to {MAX_PRODUCTS}.")
     async def products(
         self, info: GatewayInfo, first: int = 20, after: str | None = None, category: str | None = None
     ) -> Connection[Product]:
@@ -102,7 +102,7 @@ class ProductQuery:
 
         def fetch(size: int, token: str) -> Awaitable[Page[values.Product]]:
             # Far inside a page, most of what is read is left out: no reviews of that.
-            together = reviews if size <= MOST_PRODUCTS else 0
+            together = reviews if size <= MAX_PRODUCTS else 0
             return reads.product_page(together, page_size=size, page_token=token, category=category or "")
 
         def show(product: values.Product) -> Product:
@@ -112,9 +112,9 @@ class ProductQuery:
         return await connect(
             fetch,
             show,
-            checked_first(first, MOST_PRODUCTS),
+            checked_first(first, MAX_PRODUCTS),
             after,
-            MOST_PER_PAGE,
+            MAX_PER_PAGE,
         )
 
     @field(description="One technical document; NOT_FOUND if there is none.")

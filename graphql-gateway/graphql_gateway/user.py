@@ -16,8 +16,8 @@ from shop.platform.access.guesses import count_failure
 from shop.platform.graphql.field import field, later
 from shop.values import user as values
 
-MOST_USERS = 100
-MOST_USERS_PER_PAGE = 1000
+MAX_USERS = 100
+MAX_USERS_PER_PAGE = 1000
 
 
 @strawberry.input
@@ -107,16 +107,16 @@ class UserQuery:
         info.context.admit(UserClient.get_user, number)
         return await existing(info.context.reads.user(number), "user", number)
 
-    @field(description=f"Users by ascending id; `first` is 1 to {MOST_USERS}. Partners only.")
+    @field(description=f"Users by ascending id; `first` is 1 to {MAX_USERS}. Partners only.")
     async def users(self, info: GatewayInfo, first: int = 20, after: str | None = None) -> Connection[User]:
         info.context.admit(UserClient.list_users)
         client = info.context.clients.user
         return await connect(
             lambda size, token: client.list_users(page_size=size, page_token=token),
             User.of,
-            checked_first(first, MOST_USERS),
+            checked_first(first, MAX_USERS),
             after,
-            MOST_USERS_PER_PAGE,
+            MAX_USERS_PER_PAGE,
         )
 
 

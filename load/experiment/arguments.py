@@ -15,7 +15,7 @@ Profile = TypeVar("Profile")
 T = TypeVar("T")
 
 WORKLOADS = ROOT / "load" / "workloads"
-HIGHEST_SEED = 2**53 - 1
+MAX_SEED = 2**53 - 1
 
 _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>ms|s|m)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
@@ -82,7 +82,7 @@ def checked_seed(given: str) -> int:
     Raises:
         UsageError: It is no integer from 0 to 2^53 - 1.
     """
-    return whole_number("seed", given, 0, HIGHEST_SEED)
+    return whole_number("seed", given, 0, MAX_SEED)
 
 
 def duration_s(name: str, given: str, lowest: str, highest: str) -> float:

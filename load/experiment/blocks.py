@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, make_tapes
-from experiment.plan.arms_in_blocks import DATA_SEED, MOST_BLOCKS, PLAN, Arm, Plan, Planned
+from experiment.plan.arms_in_blocks import DATA_SEED, MAX_BLOCKS, PLAN, Arm, Plan, Planned
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
@@ -227,7 +227,7 @@ class Blocks:
         journeys = self._files.frame("journeys", plan.trials())
         sides = {arm.label: journeys.filter(pl.col("topology") == arm.label) for arm in plan.arms}
         decided = decide({name: latencies_of(side, first) for name, side in sides.items()}, precision, plan.blocks)
-        self.plan, self._decided = replace(plan, blocks=decided.blocks(MOST_BLOCKS)), decided
+        self.plan, self._decided = replace(plan, blocks=decided.blocks(MAX_BLOCKS)), decided
         left_s = (self.plan.blocks - plan.blocks) * len(plan.arms) * self._trial_s
         self._say(decision_sentence(decided) + (f", {minutes(left_s)} left" if left_s else ""), keep=True)
 

@@ -21,7 +21,7 @@ from mesh.errors import InputError
 from mesh.paths import ROOT, RunFolder
 from mesh.supervisor.reporting import reported
 
-SHORTEST_MIN, LONGEST_MIN = 0.1, 24 * 60.0
+MIN_MINUTES, MAX_MINUTES = 0.1, 24 * 60.0
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -39,8 +39,8 @@ def command(
     """Send bad inputs to the shop and to the harness, and look at what comes of them. Exit code 1 if one failed."""
     with reported():
         chosen, length = surfaces_of(surfaces), number("minutes", minutes)
-        if length is None or not SHORTEST_MIN <= length <= LONGEST_MIN:
-            raise InputError(f"minutes={minutes} is not valid: give {SHORTEST_MIN:g} to {LONGEST_MIN:g} minutes")
+        if length is None or not MIN_MINUTES <= length <= MAX_MINUTES:
+            raise InputError(f"minutes={minutes} is not valid: give {MIN_MINUTES:g} to {MAX_MINUTES:g} minutes")
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if again:

@@ -30,7 +30,7 @@ from hypothesis_graphql import Mode, from_schema, nodes
 from fuzz.inputs import PERSONAL, Input, drawn
 from fuzz.wire import h1_request
 
-MOST_QUERY = 65_536
+MAX_QUERY = 65_536
 """Bytes of a query string, about the most that the edge and the server take."""
 RARELY = st.integers(0, 9).map(lambda number: number == 7)
 TEXTS = ["", "a", "ß", "İ@İ", "\u1c89x@example.com", "\u202e\x00", "😀" * 20, "1" * 5000, "SHIPPED", "c0001", "tok_ok"]
@@ -118,7 +118,7 @@ def requests(schema: GraphQLSchema) -> SearchStrategy[tuple[str, str, bytes]]:
             body |= {"extensions": {"persistedQuery": persisted}, **({} if draw(st.booleans()) else {"query": None})}
         if draw(RARELY):
             parts = {name: part if isinstance(part, str) else json.dumps(part) for name, part in body.items()}
-            return "GET", urlencode(parts, errors="replace")[:MOST_QUERY], b""
+            return "GET", urlencode(parts, errors="replace")[:MAX_QUERY], b""
         raw = json.dumps(body, ensure_ascii=draw(st.booleans()))
         return "POST", "", (draw(_spoilt(raw)) if draw(RARELY) else raw).encode(errors="surrogatepass")
 

@@ -27,7 +27,7 @@ METHODS: Sequence[MethodDescriptor] = [
 ]
 TEXTS = ["", "a", "EUR", "DE", "c0001", "tok_ok", "İ@İ", "\x00", "😀" * 20, "x" * 5_000]
 TEXTS += ["title", "name", "price", "lines.*.id"]
-DEEPEST, MOST_ENTRIES = 3, 3
+DEEPEST, MAX_ENTRIES = 3, 3
 MEDIA_TYPES = ["application/grpc", "application/grpc+proto", "application/grpc+zzz", "application/grpc-web"]
 MEDIA_TYPES += ["application/json", "", "\xff"]
 TIMEOUTS = ["300m", "1n", "99999999H", "-1S", "zzz", ""]
@@ -62,7 +62,7 @@ def _values(one: FieldDescriptor, depth: int) -> SearchStrategy[Any]:
         value = st.binary(max_size=40) if is_bytes else st.sampled_from([*TEXTS, *personal * 5]) | st.text(max_size=40)
     else:
         value = _SCALARS[one.cpp_type]
-    return st.lists(value, max_size=MOST_ENTRIES) if one.is_repeated else value
+    return st.lists(value, max_size=MAX_ENTRIES) if one.is_repeated else value
 
 
 @st.composite

@@ -29,7 +29,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
 }
 """The topologies that are started, and the harness; and which surfaces are tried there."""
 SURFACES = tuple(dict.fromkeys(surface for tried in PLACES.values() for surface in tried))
-MOST_KEPT = 3
+MAX_KEPT = 3
 """Failures that look the same whose inputs are kept."""
 
 
@@ -93,7 +93,7 @@ class Outcome:
             alike = Failure(surface, what, case)
             self.failures.append(alike)
         alike.count += 1
-        if alike.count > MOST_KEPT:
+        if alike.count > MAX_KEPT:
             return
         for number, one in enumerate(inputs):
             file = self.kept / f"{case.replace('/', '-')}{f'-{number}' if number else ''}.json"

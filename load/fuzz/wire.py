@@ -31,7 +31,7 @@ WAYS = ("tcp", "tcp-h1", "tcp-h2", "tls-h1", "tls-h2", "quic", "udp")
 """The bytes go over a connection of their own, and what comes back is read as HTTP/1.1, HTTP/2 or HTTP/3; "tcp" and
 "udp" read nothing into it. Over "quic" they are what a stream carries."""
 CONNECT_S = 5.0
-MOST_BODY = 60_000
+MAX_BODY = 60_000
 """Bytes of a body that HTTP/2 sends before it is told to go on."""
 _FRAME = 16_384
 
@@ -250,7 +250,7 @@ def h1_request(method: str, target: str, headers: Sequence[tuple[str, str]] = ()
 
 def h2_request(headers: Sequence[Header], body: bytes) -> bytes:
     """A request as the first bytes of a connection of HTTP/2; headers are not checked, and the body is cut off."""
-    link, body = _link(), body[:MOST_BODY]
+    link, body = _link(), body[:MAX_BODY]
     link.send_headers(1, list(headers), end_stream=not body)
     for at in range(0, len(body), _FRAME):
         link.send_data(1, body[at : at + _FRAME], end_stream=at + _FRAME >= len(body))

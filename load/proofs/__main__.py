@@ -15,7 +15,7 @@ from experiment.arguments import checked_seed, whole_number
 from experiment.blocks import expected_s
 from experiment.commands.options import console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
+from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.plan.resume import take_up
 from experiment.plan.workload import workload_file
 from experiment.progress import minutes, shown
@@ -32,7 +32,7 @@ from proofs import delays as delay_proof
 from proofs import queues as queue_proof
 from proofs import resume as resume_proof
 from proofs import what_if as what_if_proof
-from proofs.account import LEAST_PAIRS, MOST_PAIRS, account_table
+from proofs.account import MAX_PAIRS, MIN_PAIRS, account_table
 from proofs.budget_speed import benchmark, benchmark_budgets_command
 from proofs.delays import FoundDelay, delays_view
 from proofs.giving import give, with_progress
@@ -47,8 +47,8 @@ from proofs.what_if import Foretold, foretold_view
 PROOF = "proof.json"
 #: One disturbed trial among sixty would widen all intervals of its delay, so it is repeated once.
 RETRY = 1
-MOST_KILLS = 100
-MOST_KILLED_BLOCKS = 10
+MAX_KILLS = 100
+MAX_KILLED_BLOCKS = 10
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check the instrument where the truth is known.")
 app.add_typer(simulations)
@@ -89,7 +89,7 @@ def delays(
             lambda: delay_proof.proof_plan(
                 delay_proof.injected(hops, sizes),
                 load_topology("hybrid"),
-                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                blocks=whole_number("blocks", blocks, 1, MAX_BLOCKS),
                 seed=checked_seed(seed),
             ),
         )
@@ -129,7 +129,7 @@ def what_if(
             lambda: what_if_proof.proof_plan(
                 delay_proof.injected(hops, sizes),
                 load_topology("hybrid"),
-                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                blocks=whole_number("blocks", blocks, 1, MAX_BLOCKS),
                 seed=checked_seed(seed),
             ),
         )
@@ -160,7 +160,7 @@ def queues(
             resume,
             lambda: queue_proof.proof_plan(
                 load_topology("hybrid"),
-                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                blocks=whole_number("blocks", blocks, 1, MAX_BLOCKS),
                 seed=checked_seed(seed),
             ),
         )
@@ -224,7 +224,7 @@ def account(
 ) -> None:
     """Turn the event loops' account on and off in a running shop; fails unless it is shown to cost p50 at most 1 %."""
     with reported_errors():
-        how_many, number = whole_number("pairs", pairs, LEAST_PAIRS, MOST_PAIRS), checked_seed(seed)
+        how_many, number = whole_number("pairs", pairs, MIN_PAIRS, MAX_PAIRS), checked_seed(seed)
         rows = []
         for name in topologies.split(","):
             with tempfile.TemporaryDirectory(prefix="hopwise-account-") as folder:
@@ -255,8 +255,8 @@ def resume_command(
     """Kill an experiment at random moments, resume it, and check that nothing was lost."""
     with reported_errors():
         number = checked_seed(seed)
-        plan = resume_proof.proof_plan(whole_number("blocks", blocks, 1, MOST_KILLED_BLOCKS), number)
-        how_often = whole_number("kills", kills, 1, MOST_KILLS)
+        plan = resume_proof.proof_plan(whole_number("blocks", blocks, 1, MAX_KILLED_BLOCKS), number)
+        how_often = whole_number("kills", kills, 1, MAX_KILLS)
         run = RunFolder.of(load_ports(os.environ).base)
         folder = begin(plan, RESULTS)
         folder.release()

@@ -33,7 +33,7 @@ from mesh.description.topology import Topology
 from mesh.native.system import System
 
 SLOT_S = 0.3
-LEAST_PAIRS, MOST_PAIRS = 10, 10_000
+MIN_PAIRS, MAX_PAIRS = 10, 10_000
 USERS = 2
 LIMIT = 0.01
 """Largest share of an answer's time that the account may cost."""

@@ -43,7 +43,7 @@ PRODUCTS_EACH = 20
 """Products of a worker, which nobody else changes."""
 READERS, READERS_AFTER = 4, 2
 """Reads beside a change, and one after the other once it is acknowledged."""
-LONGEST_LEAD_S = 0.004
+MAX_LEAD_S = 0.004
 """A reader begins up to so long before or after the writer, in seconds: about as long as either takes."""
 FROZEN_S = 0.5
 CALL_LIMIT_S = 5.0
@@ -165,9 +165,9 @@ class _Races:
         while self._left > 0:
             self._left -= 1
             id_ = chance.choice(mine)
-            leads = [chance.uniform(-LONGEST_LEAD_S, LONGEST_LEAD_S) for _ in range(READERS)]
-            beside = [self._read(product, id_, LONGEST_LEAD_S + lead) for lead in leads]
-            await asyncio.gather(self._change(product, id_, LONGEST_LEAD_S), *beside)
+            leads = [chance.uniform(-MAX_LEAD_S, MAX_LEAD_S) for _ in range(READERS)]
+            beside = [self._read(product, id_, MAX_LEAD_S + lead) for lead in leads]
+            await asyncio.gather(self._change(product, id_, MAX_LEAD_S), *beside)
             # The first finds nothing and stores; the second, of another replica, finds that.
             for _ in range(READERS_AFTER):
                 await self._read(product, id_)

@@ -29,7 +29,7 @@ PAUSE_S = (0.01, 0.1)
 DECLINED, ABANDONED, REPEATED, CANCELLED = 0.1, 0.1, 0.2, 0.1
 """Shares of purchases: paid with a card that is declined; given up in the middle and never asked for again; asked
 for once more after their answer; cancelled after it."""
-LONGEST_BEFORE_ABANDONING_S = 0.03
+MAX_BEFORE_ABANDONING_S = 0.03
 REPEAT_AFTER = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
 """After these errors the same call is repeated with the same idempotency key."""
 
@@ -142,7 +142,7 @@ class Customers:
     async def _abandon(self, call: Callable[[], Awaitable[Order]], chance: random.Random) -> None:
         self.seen["checkout abandoned"] += 1
         try:
-            async with asyncio.timeout(chance.uniform(0.0, LONGEST_BEFORE_ABANDONING_S)):
+            async with asyncio.timeout(chance.uniform(0.0, MAX_BEFORE_ABANDONING_S)):
                 with deadline(CALL_LIMIT_S):
                     await call()
         except (TimeoutError, ShopError):

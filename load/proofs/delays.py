@@ -48,7 +48,7 @@ from hops.gates.verdict import failing_gates, verdict_of, worst_verdict
 from hops.run.documents.difference import PartDifference
 from hops.run.files import HOPS_FILE, TRIALS, RunFiles, read_run
 from hops.statistics.intervals import CONFIDENCE
-from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import NS_PER_MS
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology
@@ -177,8 +177,8 @@ def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, s
     Raises:
         UsageError: Too few blocks, or too many arms.
     """
-    if blocks < LEAST_BLOCKS:
-        raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {LEAST_BLOCKS}")
+    if blocks < MIN_BLOCKS:
+        raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {MIN_BLOCKS}")
     return Plan("proof", NAME, arms_of(delays, topology), blocks, PROFILE, seed, WORKLOAD)
 
 

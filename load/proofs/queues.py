@@ -32,9 +32,9 @@ PROFILE = Profile("proof", warmup_s=2, duration_s=20, rate=30.0, parity_samples=
 COMPONENTS = ("graphql-gateway", "product", "order", "payment")
 SIZES_MS = {5: 2, 20: 8, 100: 30}
 """How long a hold is, ms, and at each how manieth request: so that the loop is held for a tenth of the time or less."""
-LEAST_WAIT_MS = 1.0
+MIN_WAIT_MS = 1.0
 """Who came at the very end of a hold waited for hardly anything, and is not looked at."""
-LEAST_WAITED = 3
+MIN_WAITED = 3
 ELSE_MS, ELSE_SHARE = 3.0, 0.1
 
 
@@ -63,7 +63,7 @@ class FoundQueue:
     @property
     def failed(self) -> tuple[str, ...]:
         """Why the wait counts as not found; empty if it was found."""
-        if self.waited < LEAST_WAITED:
+        if self.waited < MIN_WAITED:
             return (f"only {self.waited} calls waited: give more blocks",)
         low, high = self.off_ci95
         allowed = ELSE_MS + ELSE_SHARE * self.true_ms
@@ -105,7 +105,7 @@ def judge(folder: Path, plan: Plan) -> list[FoundQueue]:
 
 def _judged(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms: float) -> FoundQueue:
     waits = pl.concat([_waits(rows) for rows in calls.filter(pl.col("callee") == component).partition_by("block")])
-    waits = waits.filter(pl.col("true_ns") >= LEAST_WAIT_MS * NS_PER_MS)
+    waits = waits.filter(pl.col("true_ns") >= MIN_WAIT_MS * NS_PER_MS)
     did_wait = pl.col("trace_id").is_in(waits["trace_id"].implode())
     mean = [
         dict(rows.group_by("part").agg(pl.col("ns").sum() / rows["trace_id"].n_unique()).iter_rows())

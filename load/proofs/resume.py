@@ -39,7 +39,7 @@ EARLIEST_S, LATEST_S = 0.3, 8.0
 WATCH_S = 0.05
 GONE_WITHIN_S = 5.0
 """Seconds that a run's processes may take to end once it was killed."""
-LONGEST_END_S = 900.0
+MAX_END_S = 900.0
 
 Hashes = Mapping[str, Mapping[str, str]]
 """File -> SHA-256, by the name of the trial."""
@@ -120,7 +120,7 @@ def prove(
             if to_be_killed:
                 _wait_for(child, folder, log, offset, after[number - 1], drawn.uniform(EARLIEST_S, LATEST_S))
             else:
-                child.wait(LONGEST_END_S)
+                child.wait(MAX_END_S)
             if to_be_killed and child.poll() is not None:
                 proof.wrong.append(f"it ended by itself with code {child.returncode} before kill {number}; see {log}")
                 return proof

@@ -24,7 +24,7 @@ SLOWER = {"equal": 1.0, "slower by 40 %": 1.4}
 _OBJECTIVE_MS = 100.0
 _USUAL_MS, _SLOW_MS, _SLOW = 5.0, 40.0, 0.03
 """Work of most journeys and of slow ones, ms, and the share of these."""
-_MIN_JOURNEYS, _SHORTEST_S, _LONGEST_S, _CONFIRM_S = 420, 10.0, 22.0, 30.0
+_MIN_JOURNEYS, _MIN_S, _MAX_S, _CONFIRM_S = 420, 10.0, 22.0, 30.0
 _CLEAR = 2.0
 
 
@@ -89,7 +89,7 @@ def search(slower: float, rng: np.random.Generator) -> float | None:
         p99 = float(np.quantile(_latencies_ms(at, journeys, slower, rng), 0.99))
         return Seen(at, p99 < _OBJECTIVE_MS, clear=p99 > _CLEAR * _OBJECTIVE_MS)
 
-    bracket = climb(lambda at: look(at, min(max(_SHORTEST_S, _MIN_JOURNEYS / at), _LONGEST_S)), BOUNDS)
+    bracket = climb(lambda at: look(at, min(max(_MIN_S, _MIN_JOURNEYS / at), _MAX_S)), BOUNDS)
     return confirm(lambda at: look(at, max(_CONFIRM_S, _MIN_JOURNEYS / at)), bracket, BOUNDS).rate
 
 

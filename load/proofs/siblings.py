@@ -19,7 +19,7 @@ from synthetic.waits import CAUSES, KnownTrace, known_trace
 
 RULES = (0, 5, 10, 15, 20, 30, 40, 50)
 """Shares of a call that may still lie ahead, percent; the one in use is among them."""
-LEAST_GAIN = 0.005
+MIN_GAIN = 0.005
 """Share of a trace's time; a rule that is better than the one in use by less is not worth a change."""
 _Z95 = 1.96
 
@@ -39,7 +39,7 @@ class RuleErrors(TypedDict):
 
 
 class SiblingsProof(TypedDict):
-    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, significantly."""
+    """All rules; it holds if none is better than the one in use by `MIN_GAIN`, significantly."""
 
     holds: bool
     traces: int
@@ -79,7 +79,7 @@ def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lam
                 more_ci95=[mean - half, mean + half],
             )
         )
-    holds = all(rule["more_ci95"][1] > -LEAST_GAIN for rule in rules)
+    holds = all(rule["more_ci95"][1] > -MIN_GAIN for rule in rules)
     return SiblingsProof(holds=holds, traces=traces, seed=seed, used_percent=AHEAD_PERCENT, rules=rules)
 
 

@@ -18,7 +18,7 @@ from mesh.description.ports import load_ports
 from serialisation.answers import real_answers
 from serialisation.bench import bench
 from serialisation.go_half import GoHalf
-from serialisation.rounds import LEAST_ROUNDS
+from serialisation.rounds import MIN_ROUNDS
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -26,7 +26,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def serialisation(
     *,
-    rounds: Annotated[int, typer.Option(help="Number of rounds.", min=LEAST_ROUNDS, max=1000)] = 10,
+    rounds: Annotated[int, typer.Option(help="Number of rounds.", min=MIN_ROUNDS, max=1000)] = 10,
     seconds: Annotated[float, typer.Option(help="How long all rounds take together, about.", min=1, max=3600)] = 75,
     seed: Annotated[int, typer.Option(help="Seed of the answers and of the rounds' orders.", min=0)] = 1,
     as_json: Json = False,

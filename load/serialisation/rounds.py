@@ -14,7 +14,7 @@ from hops.statistics.intervals import t_quantile
 
 BUILD, ENCODE, GZIP, GUNZIP, DECODE, READ = OPERATIONS = ("build", "encode", "gzip", "gunzip", "decode", "read")
 """What is measured, in the order of an answer's way from one program to the next."""
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 """Fewer have no interval worth the name; so many are measured however long they take."""
 
 
@@ -85,7 +85,7 @@ def measured(
 
     Args:
         cells: What to measure.
-        rounds: How many rounds, at least `LEAST_ROUNDS`.
+        rounds: How many rounds, at least `MIN_ROUNDS`.
         seconds: How long all rounds may take together, about.
         seed: Seed of the orders.
         say: Told what is going on.
@@ -96,7 +96,7 @@ def measured(
     took: list[list[float]] = [[] for _ in cells]
     until = now() + seconds
     for number in range(rounds + 1):
-        if number > LEAST_ROUNDS and now() > until:
+        if number > MIN_ROUNDS and now() > until:
             say(f"out of time after {number - 1} of {rounds} rounds")
             break
         say(f"round {number} of {rounds}" if number else f"warming up {len(cells)} measurements")

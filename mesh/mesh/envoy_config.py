@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from mesh.description.places import Place
-from mesh.description.streams import MOST_STREAMS
+from mesh.description.streams import MAX_STREAMS
 from mesh.paths import ROOT, envoy
 
 EDGE_FILE = Path(__file__).parent / "edge" / "templates" / "envoy.yaml"
@@ -68,7 +68,7 @@ def endpoints(cluster: str, addresses: Sequence[dict[str, Any]]) -> dict[str, An
 def holding_streams(cluster: Mapping[str, Any]) -> dict[str, Any]:
     """A cluster whose circuit breakers let as many requests last as there may be streams."""
     (threshold,) = cluster["circuit_breakers"]["thresholds"]
-    most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), MOST_STREAMS)
+    most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), MAX_STREAMS)
     return {**cluster, "circuit_breakers": {"thresholds": [{**threshold, **most}]}}
 
 

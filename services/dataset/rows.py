@@ -21,7 +21,7 @@ Whole = NDArray[np.int64]
 USERS = PRODUCTS = ORDERS = 10_000
 REVIEWS_PER_PRODUCT = 3
 PRODUCTS_PER_CATEGORY = 100
-MOST_LINES = 5
+MAX_LINES = 5
 REGULARS, REGULAR_ORDERS = 800, 8_000
 """The regulars placed the first orders, ten each; the others belong to random users of the range after them."""
 LAST_OCCASIONAL = 5_000
@@ -103,7 +103,7 @@ class SeededShop:
 
     def _order_lines(self) -> None:
         # A shuffled deck of 1 to 5 rather than dice: three lines in the mean, exactly.
-        deck = np.argsort(self._draws.bits("line count", self.order_ids), kind="stable") % MOST_LINES + 1
+        deck = np.argsort(self._draws.bits("line count", self.order_ids), kind="stable") % MAX_LINES + 1
         self.line_counts = deck.astype(np.int64)
         self.line_orders = np.repeat(self.order_ids, self.line_counts)
         self.line_ids = np.arange(1, len(self.line_orders) + 1)
@@ -112,7 +112,7 @@ class SeededShop:
         # One stride per order: its products differ from each other without drawing again.
         products = len(self.product_ids)
         start = self._draws.between("first product", self.order_ids, 0, products - 1)
-        stride = self._draws.between("product stride", self.order_ids, 1, products // MOST_LINES)
+        stride = self._draws.between("product stride", self.order_ids, 1, products // MAX_LINES)
         at = self.line_orders - 1
         self.line_products = (start[at] + stride[at] * self.line_numbers) % products + 1
         self.quantities = self._draws.between("quantity", self.line_ids, 1, 3)

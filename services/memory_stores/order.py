@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from memory_stores.loading import in_memory
 from shop.errors import no_such
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.order.checkout_states import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.domain import Purchase
 from shop.order.ports import Cancellation, OrderStores, TakenOver
@@ -81,7 +81,7 @@ class MemoryOrders:
         if self.is_gone(user_id):
             return []
         ids = self._of_user.get(user_id, [])
-        end = bisect_left(ids, before or LARGEST_ID)
+        end = bisect_left(ids, before or MAX_ID)
         return [self._orders[order_id] for order_id in reversed(ids[max(0, end - limit) : end])]
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:

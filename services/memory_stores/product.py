@@ -12,7 +12,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from memory_stores.loading import in_memory
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.money import Money
 from shop.platform.database.pool import Connection
 from shop.product.domain import NewProduct, ProductChange, with_reviews
@@ -69,7 +69,7 @@ class MemoryProductStore:
     async def load(cls, connection: Connection) -> MemoryProductStore:
         """Returns the store of what the tables hold."""
         return cls(
-            [product_of(row) for row in await connection.fetch(PAGE, 0, LARGEST_ID)],
+            [product_of(row) for row in await connection.fetch(PAGE, 0, MAX_ID)],
             [Review(*row) for row in await connection.fetch(REVIEWS)],
             [
                 Reservation(

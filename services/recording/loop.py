@@ -15,7 +15,7 @@ from opentelemetry.trace import Span
 BUSY, RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
 """Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop was busy, and
 how long ago that had ended; none if nobody can have waited for it."""
-_LEAST_NS = 1_000_000
+_MIN_NS = 1_000_000
 _OWN_NS = 4_000_000
 """What comes first after a rest has kept the loop busy itself: it was read and parsed before anybody knew of it. Beyond
 this, something else was done before it that nobody had announced."""
@@ -50,7 +50,7 @@ class LoopAccount:
         busy_ns = now_ns - self._since_ns
         began_ns, ended_ns = self._last
         before_ns = ended_ns - began_ns if now_ns - ended_ns < _ON_ITS_WAY_NS else 0
-        if busy_ns >= max(_LEAST_NS, before_ns):
+        if busy_ns >= max(_MIN_NS, before_ns):
             self._last = self._since_ns, now_ns
             if busy_ns >= _OWN_NS or not rested:
                 return busy_ns, 0

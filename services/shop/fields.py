@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-LARGEST_ID = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
 def documented(description: str | None = None, **keywords: int | str) -> Meta:
@@ -23,7 +23,7 @@ def documented(description: str | None = None, **keywords: int | str) -> Meta:
     return Meta(description=description, extra_json_schema=keywords or None)
 
 
-Id = Annotated[int, documented(minimum=1, maximum=LARGEST_ID)]
+Id = Annotated[int, documented(minimum=1, maximum=MAX_ID)]
 Pieces = Annotated[int, documented("Pieces.", minimum=1)]
 INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"
 Instant = Annotated[datetime, documented("RFC 3339, whole seconds, UTC.", pattern=INSTANT)]

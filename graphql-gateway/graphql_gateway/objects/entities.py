@@ -27,8 +27,8 @@ from shop.values.product import Review as ShopReview
 from shop.values.user import User as ShopUser
 
 DEFAULT_REVIEWS = 3
-MOST_ORDERS = 50
-MOST_ORDERS_PER_PAGE = 100
+MAX_ORDERS = 50
+MAX_ORDERS_PER_PAGE = 100
 _IDENTITY = frozenset({"__typename", "id"})
 KNOWN_OF_USER = _IDENTITY | {"orders"}
 """Fields of a user that need no call; so do these of the others."""
@@ -169,16 +169,16 @@ class User(Node):
         self.check_owner(info)
         return cast(Address, self.user.address)
 
-    @field(description=f"Newest first; `first` is 1 to {MOST_ORDERS}. Only the customer and partners see them.")
+    @field(description=f"Newest first; `first` is 1 to {MAX_ORDERS}. Only the customer and partners see them.")
     async def orders(self, info: GatewayInfo, first: int = 10, after: str | None = None) -> Connection[Order]:
         self.check_owner(info)
         client, number = info.context.clients.order, self.number
         page = await connect(
             lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
             lambda order: Order.of(order, info.context.reads),
-            checked_first(first, MOST_ORDERS),
+            checked_first(first, MAX_ORDERS),
             after,
-            MOST_ORDERS_PER_PAGE,
+            MAX_ORDERS_PER_PAGE,
         )
         await prepare(info, [edge.node for edge in page.edges], "edges", "node")
         return page

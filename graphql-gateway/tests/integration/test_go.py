@@ -22,14 +22,14 @@ from shop.errors import ResourceExhausted, ShopError
 from shop.platform.graphql.cost import max_cost
 from shop.platform.graphql.documents import parsed, validated
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.limits import MOST_TOKENS
+from shop.platform.graphql.limits import MAX_TOKENS
 from shop.platform.graphql.schema import core_schema
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 
 pytestmark = pytest.mark.integration
 SCHEMA = core_schema(build_schema(updates=False))
 RUNS, INVALID = "it runs", "it is not valid"
-TOO_LONG = f"the document has more than {MOST_TOKENS} tokens, which is the limit"
+TOO_LONG = f"the document has more than {MAX_TOKENS} tokens, which is the limit"
 FIXED = [*HONEST, *[query for query, _ in REFUSED], *[repeat(n) for repeat in REPEATED.values() for n in (1, 10, 100)]]
 CLOSED = "grpc://127.0.0.1:1"
 
@@ -106,7 +106,7 @@ def test_documents_made_from_the_schema_get_the_same_verdict(gateway: httpx.Clie
     @given(documents())
     def is_the_same(text: str) -> None:
         # A larger body is refused before its document is looked at.
-        assume(len(json.dumps({"query": text}).encode()) <= MOST_BYTES)
+        assume(len(json.dumps({"query": text}).encode()) <= MAX_BYTES)
         verdicts.append(verdict(text))
         both = {verdict_in_go(gateway, text), verdicts[-1]}
         # The parser in Go refuses an empty selection before it has read 500 tokens.

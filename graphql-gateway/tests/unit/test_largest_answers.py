@@ -2,7 +2,7 @@
 
 Documents grow at random from the schema until they cost nearly as much as is allowed. The search is seeded.
 
-    LARGEST_ANSWERS=1000 .venv/bin/pytest -q -n0 graphql-gateway/tests/unit/test_largest_answers.py
+    MAX_ANSWERS=1000 .venv/bin/pytest -q -n0 graphql-gateway/tests/unit/test_largest_answers.py
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shop.platform.graphql.schema import core_schema
 from shop.values.notification import KEPT
 from shop.values.order import MAX_LINES
 
-SEARCHED = int(os.environ.get("LARGEST_ANSWERS", "20"))
+SEARCHED = int(os.environ.get("MAX_ANSWERS", "20"))
 STEPS = 30
 SCHEMAS = {updates: core_schema(build_schema(updates=updates)) for updates in (True, False)}
 LONGEST = {"products": 100, "users": 100, "orders": 50, "orderLines": 1_000, "reviews": 20}

@@ -14,7 +14,7 @@ from graphql_gateway.cost import measure
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql import cost as cost_model
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.limits import MOST_CHARACTERS, MOST_PAIRS, MOST_TOKENS, Shape, check_shape, operations_of
+from shop.platform.graphql.limits import MAX_CHARACTERS, MAX_PAIRS, MAX_TOKENS, Shape, check_shape, operations_of
 from shop.platform.graphql.schema import core_schema
 
 SCHEMA = core_schema(build_schema())
@@ -51,16 +51,16 @@ def test_shape(query: str, depth: int, aliases: int, pairs: int) -> None:
 @pytest.mark.parametrize("file", sorted(DOCUMENTS.glob("*.graphql")), ids=lambda file: file.stem)
 def test_the_generator_s_documents_are_far_below_the_limits(file: Path) -> None:
     text = file.read_text()
-    parse(text, max_tokens=MOST_TOKENS // 5)
-    assert len(text) < MOST_CHARACTERS / 20
-    assert check_shape(parse(text)).pairs < MOST_PAIRS / 100
+    parse(text, max_tokens=MAX_TOKENS // 5)
+    assert len(text) < MAX_CHARACTERS / 20
+    assert check_shape(parse(text)).pairs < MAX_PAIRS / 100
 
 
 def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
     text = get_introspection_query(descriptions=True, input_value_deprecation=True, specified_by_url=True, type_depth=9)
-    parse(text, max_tokens=MOST_TOKENS // 2)
-    assert len(text) < MOST_CHARACTERS / 5
-    assert check_shape(parse(text)).pairs < MOST_PAIRS / 5
+    parse(text, max_tokens=MAX_TOKENS // 2)
+    assert len(text) < MAX_CHARACTERS / 5
+    assert check_shape(parse(text)).pairs < MAX_PAIRS / 5
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from experiment.own_target.measured import (
     refuse_of_the_shop,
     switches_given,
 )
-from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, SENT, Arm, Plan
+from experiment.plan.arms_in_blocks import MAX_ARMS, MAX_BLOCKS, SENT, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import Foreseen, foresee, parse_precision, percent, visible_sentence
 from experiment.plan.profiles import profile_named
@@ -40,7 +40,7 @@ from hops.kinds import shown
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.run.switches import is_of_the_shop
-from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.over_blocks import MIN_BLOCKS
 from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import SWITCHES
@@ -138,7 +138,7 @@ class Common:
             kind=kind,
             name=f"{kind}{of}",
             arms=arms,
-            blocks=whole_number("blocks", self.blocks, 1, MOST_BLOCKS),
+            blocks=whole_number("blocks", self.blocks, 1, MAX_BLOCKS),
             profile=profile_named(self.profile, rate=number("rate", self.rate)),
             seed=checked_seed(self.seed),
             workload=self.file,
@@ -285,7 +285,7 @@ def foreseen(plan: Plan) -> Foreseen:
 
 def announcement(plan: Plan) -> Iterator[str]:
     """Says which trials there will be, and how long they take."""
-    few = len(plan.arms) <= MOST_ARMS
+    few = len(plan.arms) <= MAX_ARMS
     names = ", ".join(arm.label for arm in plan.arms) if few else f"{len(plan.arms)} arms"
     of_first_stage = "" if plan.precision is None else " in a first stage"
     yield (
@@ -298,9 +298,9 @@ def announcement(plan: Plan) -> Iterator[str]:
             f"Clients of {' and '.join(plan.staying_on_http2)} speak gRPC, which has no HTTP/3: they stay on HTTP/2, "
             "with TLS as the others. The report says which arm speaks what."
         )
-    if plan.blocks < LEAST_BLOCKS:
+    if plan.blocks < MIN_BLOCKS:
         yield (
-            f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
+            f"Fewer than {MIN_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
             f"Give {'--blocks 5' if plan.kind == 'load' else 'blocks=5'} or more."
         )
 
@@ -314,7 +314,7 @@ def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
     """
     if options.in_ci() or not (plan.chosen or len(plan.trials()) >= LONG):
         return
-    if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= LEAST_BLOCKS and plan.precision is None:
+    if not plan.chosen and len(plan.arms) > 1 and plan.blocks >= MIN_BLOCKS and plan.precision is None:
         yield visible_sentence(plan, results)
     yield from speed_sentences(results)
 

@@ -19,7 +19,7 @@ from experiment.blocks import TRIAL_OVERHEAD_S, Measure
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of, read_switches
-from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
+from experiment.plan.closed_loop import MAX_THINK, MAX_VUS, ClosedLoop
 from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import DEFAULT_RATE, Profile
@@ -201,7 +201,7 @@ def command(
         else 1e3 * duration_s("objective", given["objective"] or DEFAULT_OBJECTIVE, "1ms", MAX_OBJECTIVE),
         search=None if kind == "stress" else bounds_of(lengths, first, last),
         users=list(parse_users(given["users"] or DEFAULT_USERS)) if kind == "stress" else [],
-        think_s=duration_s("think", given["think"] or DEFAULT_THINK, "0s", LONGEST_THINK),
+        think_s=duration_s("think", given["think"] or DEFAULT_THINK, "0s", MAX_THINK),
         factors=list(factors) if kind == "overload" else [],
         connections=parsed.connections if kind == "stress" and given["connections"] else 0,
         given=dict(parse_capacity(given["capacity"] or "", [topology.name for topology in measured])),
@@ -243,7 +243,7 @@ def parse_users(given: str) -> tuple[int, ...]:
     Raises:
         UsageError: One is no integer from 1 to 10,000, they do not ascend, or they are too many.
     """
-    users = ascending("users", given, 1, MOST_VUS)
+    users = ascending("users", given, 1, MAX_VUS)
     if len(users) > MAX_STEPS:
         raise UsageError(f"users={given} has {len(users)} steps: give at most {MAX_STEPS}")
     return users

@@ -12,13 +12,13 @@ from experiment.plan.probes import Holding
 from experiment.plan.profiles import profile_named
 from hops.kinds.connections.memory import KIND
 from mesh.description.options import Given
-from mesh.description.switches import MOST_CONNECTIONS, SWITCHES, parse_switches
+from mesh.description.switches import MAX_CONNECTIONS, SWITCHES, parse_switches
 
 
 @in_blocks.experiment(KIND)
 def command(*, topologies: str, connections: str, common: in_blocks.Common, switches: Given) -> Plan:
     """The command `connections`; `commands.toml` has its help."""
-    counts, profile = ascending("connections", connections, 0, MOST_CONNECTIONS), profile_named(common.profile)
+    counts, profile = ascending("connections", connections, 0, MAX_CONNECTIONS), profile_named(common.profile)
     # The switch lets processes open as many files; the load has the usual number of connections.
     parsed = parse_switches(**switches, connections=str(max(counts[-1], 1)))
     usual = int(SWITCHES["connections"].default)

@@ -17,7 +17,7 @@ from experiment.plan.networks import channel_networks
 from experiment.plan.profiles import Profile
 
 KIND = "load"
-HIGHEST_RATE = 10_000.0
+MAX_RATE = 10_000.0
 SHORTEST, LONGEST = "1s", "60m"
 
 
@@ -66,6 +66,6 @@ def _seconds(name: str, given: str) -> int:
 
 def _rate(given: str) -> float:
     rate = number("rate", given)
-    if rate is None or not 0 < rate <= HIGHEST_RATE:
-        raise UsageError(f"rate={given} is out of range: give journeys a second, above 0 and at most {HIGHEST_RATE:g}")
+    if rate is None or not 0 < rate <= MAX_RATE:
+        raise UsageError(f"rate={given} is out of range: give journeys a second, above 0 and at most {MAX_RATE:g}")
     return rate

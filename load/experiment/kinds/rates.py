@@ -21,9 +21,9 @@ from mesh.description.options import Given
 from mesh.description.topology import Topology
 
 DEFAULT_RATES = "10,20,30,40,60"
-HIGHEST_RATE = 1000.0
+MAX_RATE = 1000.0
 """More than two cores answer of the whole mix in any topology."""
-LOWEST, MOST_PERCENT = 0.1, 100.0
+LOWEST, MAX_PERCENT = 0.1, 100.0
 
 
 @in_blocks.experiment(KIND)
@@ -88,7 +88,7 @@ def rate_arms(
 
 def _amount(item: str, rates: str) -> tuple[float, bool]:
     percent = item.endswith("%")
-    most = MOST_PERCENT if percent else HIGHEST_RATE
+    most = MAX_PERCENT if percent else MAX_RATE
     try:
         amount = float(item.removesuffix("%"))
     except ValueError:
@@ -96,7 +96,7 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
     if not LOWEST <= amount <= most:
         raise UsageError(
             f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys a second from {LOWEST:g} to "
-            f"{HIGHEST_RATE:g}, or percent up to {MOST_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
+            f"{MAX_RATE:g}, or percent up to {MAX_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
         )
     return amount, percent
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from experiment.arguments import duration_s
 from experiment.errors import UsageError
 from experiment.plan.workload import Arrival
-from mesh.description.topology import LONGEST_NAME, Channel
+from mesh.description.topology import MAX_NAME, Channel
 from user_files.mistakes import validate
 from user_files.yaml_file import Place as Keys
 from user_files.yaml_file import YamlFile
@@ -22,7 +22,7 @@ METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 BUILT_IN = ("key", "seq")
 """Variables that every journey has."""
 NAME = r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$"
-Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
+Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 HTTP = rf"^({METHODS.replace(', ', '|')}) (/[^\s#]*|\$\{{\w+\}})$"
 HERE, STORE = "here", r"^(|here|https?://[^\s?#]+)$"
@@ -33,7 +33,7 @@ Header = Annotated[str, Field(pattern=HEADER)]
 Pointer = Annotated[str, Field(pattern=POINTER)]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
-SHORTEST_TIMEOUT, LONGEST_TIMEOUT = "10ms", "30s"
+MIN_TIMEOUT, MAX_TIMEOUT = "10ms", "30s"
 MAX_PAUSES_S = 30
 """Of one journey, all together."""
 
@@ -287,7 +287,7 @@ class Journey(_Part):
 
 def _seconds(given: Any) -> float:
     try:
-        return duration_s("timeout", str(given), SHORTEST_TIMEOUT, LONGEST_TIMEOUT)
+        return duration_s("timeout", str(given), MIN_TIMEOUT, MAX_TIMEOUT)
     except UsageError as error:
         raise ValueError(str(error)) from error
 

@@ -18,7 +18,7 @@ from experiment.own_target.file import BUILT_IN, Step, Table, TargetFile
 
 FORMAT = "hopwise-steps/1"
 """As `load/internal/steps` reads it."""
-MOST_ROWS, MOST_BYTES = 200_000, 32 << 20
+MAX_ROWS, MAX_BYTES = 200_000, 32 << 20
 _ERRORS = "/errors"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
@@ -141,10 +141,10 @@ def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise file.error(f"{table.file} is no CSV file in UTF-8: {error}", *where) from error
-    if not 2 <= len(rows) <= MOST_ROWS:
+    if not 2 <= len(rows) <= MAX_ROWS:
         raise file.error(
             f"{table.file} has {max(len(rows) - 1, 0)} rows below a line with the variables' names; give 1 to "
-            f"{MOST_ROWS:,}",
+            f"{MAX_ROWS:,}",
             *where,
         )
     columns, *values = rows
@@ -196,9 +196,9 @@ def _bytes(file: TargetFile, name: str, *where: object) -> bytes:
     path: Path = file.beside(name)
     try:
         with path.open("rb") as opened:
-            raw = opened.read(MOST_BYTES + 1)
+            raw = opened.read(MAX_BYTES + 1)
     except OSError as error:
         raise file.error(f"{name} cannot be read: {error.strerror}", *where) from error
-    if len(raw) > MOST_BYTES:
-        raise file.error(f"{name} has more than {MOST_BYTES >> 20} MiB", *where)
+    if len(raw) > MAX_BYTES:
+        raise file.error(f"{name} has more than {MAX_BYTES >> 20} MiB", *where)
     return raw

@@ -44,7 +44,7 @@ VARIABLE = "HOPWISE_CONFORMANCE"
 LIMIT_S = 1_800
 _ENDED = re.compile(r"RPC that terminated with:\s*status = StatusCode\.(\w+)\s*details = \"(.*)\"")
 _LOGGED = re.compile(r" ended a call with (\w+): (.*)")
-_MOST_LINES = 2
+_MAX_LINES = 2
 HOLDS, FAILS, SKIPPED = "holds", "FAILS", "skipped"
 
 
@@ -146,4 +146,4 @@ def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
 def _difference(message: str) -> list[str]:
     """The lines in which pytest says how what it compared differs."""
     lines = [line.strip() for line in message.splitlines()[1:]]
-    return [line for line in lines if line and not line.startswith("Use -v")][:_MOST_LINES]
+    return [line for line in lines if line and not line.startswith("Use -v")][:_MAX_LINES]

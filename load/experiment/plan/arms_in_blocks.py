@@ -26,10 +26,10 @@ from mesh.errors import SwitchError
 
 PLAN = "plan.json"
 """The file in which a run keeps its plan."""
-MOST_BLOCKS = 100
-LEAST_FIRST_STAGE = 5
+MAX_BLOCKS = 100
+MIN_FIRST_STAGE = 5
 """Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves."""
-MOST_ARMS = 30
+MAX_ARMS = 30
 """A pair must stay readable in a table and usable as a folder's name."""
 
 
@@ -119,17 +119,17 @@ class Plan:
             require_folder_name(name)
         refuse_twice(labels)
         few = self.compares and not any(arm.load for arm in self.arms)  # only arms under one load are compared
-        if not labels or (few and len(labels) > MOST_ARMS):
-            raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
-        if not 1 <= self.blocks <= MOST_BLOCKS:
-            raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")
+        if not labels or (few and len(labels) > MAX_ARMS):
+            raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MAX_ARMS}")
+        if not 1 <= self.blocks <= MAX_BLOCKS:
+            raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MAX_BLOCKS}")
         if self.precision is not None:
             if len(labels) < 2:
                 raise UsageError("precision= is about the ratio of two topologies: give at least two")
-            if self.blocks < LEAST_FIRST_STAGE:
+            if self.blocks < MIN_FIRST_STAGE:
                 raise UsageError(
                     f"blocks={self.blocks} are too few to decide on how many precision= takes: give at least "
-                    f"{LEAST_FIRST_STAGE}"
+                    f"{MIN_FIRST_STAGE}"
                 )
         for arm in self.arms:
             require_fit(arm.topology, arm.switches)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from experiment.arguments import read_items
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_ARMS
+from experiment.plan.arms_in_blocks import MAX_ARMS
 from mesh.description.topology import Topology
 
 T = TypeVar("T")
@@ -40,9 +40,9 @@ def arms_along(
     if len(places) < 2:
         raise UsageError(f"{name}={given} is a single {noun}; give at least two, such as {example}")
     count = len(topologies) * len(places)
-    if count > MOST_ARMS:
+    if count > MAX_ARMS:
         raise UsageError(
             f"{len(topologies)} topologies at {len(places)} {noun}s make {count} arms, and an experiment has at most "
-            f"{MOST_ARMS}: give fewer topologies= or {name}="
+            f"{MAX_ARMS}: give fewer topologies= or {name}="
         )
     return [(topology, place) for place in places for topology in topologies]

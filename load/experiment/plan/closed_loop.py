@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from experiment.arguments import duration_s, whole_number
 from experiment.errors import UsageError
 
-MOST_VUS = 10_000
-LONGEST_THINK = "10m"
+MAX_VUS = 10_000
+MAX_THINK = "10m"
 FASTEST_JOURNEY_S = 0.002
 """A journey takes longer than this in every topology, so that a tape for so quick a shop outlasts the loop."""
-HIGHEST_TAPE_RATE = 2500.0
+MAX_TAPE_RATE = 2500.0
 """More journeys a second than two cores answer of any kind; it keeps tapes small."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate says."""
@@ -37,7 +37,7 @@ class ClosedLoop:
     @property
     def tape_rate(self) -> float:
         """Journeys that a tape needs for each second of the loop, so that it does not end before the loop does."""
-        return min(HIGHEST_TAPE_RATE, self.most_asked)
+        return min(MAX_TAPE_RATE, self.most_asked)
 
     def __str__(self) -> str:
         users = "1 virtual user" if self.vus == 1 else f"{self.vus} virtual users"
@@ -62,7 +62,7 @@ def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = 
         if think:
             raise UsageError(f"think={think} needs vus=N (a closed loop)")
         return None
-    users = whole_number("vus", vus, 1, MOST_VUS)
+    users = whole_number("vus", vus, 1, MAX_VUS)
     if rate:
         raise UsageError(f"rate={rate} is for an open loop and vus={vus} for a closed one: give only one of them")
-    return ClosedLoop(users, duration_s("think", think, "0s", LONGEST_THINK) if think else 0.0)
+    return ClosedLoop(users, duration_s("think", think, "0s", MAX_THINK) if think else 0.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
+from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.progress import minutes
 from experiment.results.folder import read_json
 from hops.errors import HopsError
@@ -89,7 +89,7 @@ def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
     scatter, known_from = _scatter_of_last_run(plan, results) or (USUAL_SCATTER, "")
     half_width = foreseen_half_width(scatter, len(plan.arms), plan.blocks)
     blocks = blocks_for(half_width, plan.blocks, half_width_of(plan.precision))
-    attainable = math.expm1(half_width * math.sqrt(plan.blocks / MOST_BLOCKS))
+    attainable = math.expm1(half_width * math.sqrt(plan.blocks / MAX_BLOCKS))
     return Foreseen(scatter, known_from, blocks, blocks * block_s, attainable)
 
 
@@ -101,12 +101,12 @@ def require_attainable(plan: Plan, foreseen: Foreseen) -> None:
             precision is within reach.
     """
     assert plan.precision is not None
-    if foreseen.blocks > MOST_BLOCKS:
+    if foreseen.blocks > MAX_BLOCKS:
         blocks = float(f"{foreseen.blocks:.2g}")
         known = "" if foreseen.known_from else "; a finished run with the same settings would say how far they do here"
         raise UsageError(
             f"precision={percent(plan.precision, '')} would take about {blocks:,.0f} blocks, "
-            f"{minutes(foreseen.seconds)}, {foreseen.cause}{known}. At most {MOST_BLOCKS} blocks are run, which give "
+            f"{minutes(foreseen.seconds)}, {foreseen.cause}{known}. At most {MAX_BLOCKS} blocks are run, which give "
             f"about {percent(foreseen.attainable)}"
         )
 
@@ -117,8 +117,8 @@ def decision_sentence(decided: Decided) -> str:
     if decided.scatter is None or needed is None:
         return f"{ran} blocks give no interval, so it is not known how many {precision} takes: ending here"
     told = f"trials of the first {ran} blocks scatter by {percent(decided.scatter)}: "
-    if needed > MOST_BLOCKS:
-        return told + f"{precision} takes {needed:,} blocks, and at most {MOST_BLOCKS} are run: ending here"
+    if needed > MAX_BLOCKS:
+        return told + f"{precision} takes {needed:,} blocks, and at most {MAX_BLOCKS} are run: ending here"
     if needed == ran:
         return told + f"{precision} is reached"
     return told + f"{needed} blocks will do for {precision} if the others scatter alike"

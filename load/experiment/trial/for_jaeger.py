@@ -21,7 +21,7 @@ from hops.units import NS_PER_MS
 PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
 """Attributes: the part of the hop budget that a span on the critical path belongs to, its time there, and the time in
 connection pools too short for rows of their own."""
-LEAST_POOL_NS = 50_000
+MIN_POOL_NS = 50_000
 """A shorter wait for a connection is an attribute of the span around it, and no row."""
 
 _CONVENTION = {
@@ -90,7 +90,7 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
 
 
 def _is_short_wait(span: Span) -> bool:
-    return span.name == POOL_SPAN and span.end_ns - span.start_ns < LEAST_POOL_NS
+    return span.name == POOL_SPAN and span.end_ns - span.start_ns < MIN_POOL_NS
 
 
 def _name(name: str, said: Mapping[str, str]) -> str:

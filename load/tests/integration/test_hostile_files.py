@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 ALIASES = "name: x\nnetworks:\n  a: &a [x, x, x]\n" + "".join(
     f"  {one}: &{one} [{', '.join([f'*{chr(ord(one) - 1)}'] * 9)}]\n" for one in "bcdefghi"
 )
-MOST_MIB = 200
+MAX_MIB = 200
 # The peak of this program alone: what `resource` tells begins with what the process was that started it.
 RUN = """import re, runpy
 try:
@@ -55,5 +55,5 @@ def test_a_hostile_file_costs_little_and_leaves_nothing(tmp_path: Path, option: 
     assert says in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not set("\x1b\x07\x9b") & set(ended.stderr)
-    assert int(ended.stdout.split()[-1]) < MOST_MIB * 1024, ended.stdout
+    assert int(ended.stdout.split()[-1]) < MAX_MIB * 1024, ended.stdout
     assert sorted((ROOT / "results").glob("*")) == results

@@ -12,7 +12,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
+from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.plan.resume import take_up
 from experiment.results.folder import ResultsFolder, read_json
@@ -109,7 +109,7 @@ def test_what_takes_too_many_blocks_ends_with_those_that_ran(
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(0.005)) == FIRST
     needed = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.005)) ** 2)
     told = capsys.readouterr().err
-    assert f"precision=0.5% takes {needed:,} blocks, and at most {MOST_BLOCKS} are run: ending here" in told
+    assert f"precision=0.5% takes {needed:,} blocks, and at most {MAX_BLOCKS} are run: ending here" in told
 
 
 @pytest.fixture(scope="module")

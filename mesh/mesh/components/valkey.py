@@ -18,7 +18,7 @@ from mesh.supervisor.readiness import tcp
 VALKEY = "valkey"
 CACHED = ("product", "user")
 """Services that read through the cache."""
-LEAST_VERSION = (7, 2)
+MIN_VERSION = (7, 2)
 SETTINGS: Mapping[str, str] = {
     "bind": HOST,
     "maxmemory": "64mb",
@@ -106,12 +106,12 @@ def require_version(info: Mapping[str, object]) -> None:
         info: Its answer to `INFO server`.
 
     Raises:
-        StartError: It is older than `LEAST_VERSION`.
+        StartError: It is older than `MIN_VERSION`.
     """
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = str(info.get("valkey_version") or info.get("redis_version"))
-    if tuple(map(int, re.findall(r"\d+", version)[:2])) < LEAST_VERSION:
-        least = ".".join(map(str, LEAST_VERSION))
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < MIN_VERSION:
+        least = ".".join(map(str, MIN_VERSION))
         raise StartError(f"The server that CACHE_URL names is {name} {version}; needed: {least} or newer of either.")
 
 

@@ -9,8 +9,8 @@ from mesh.errors import SwitchError
 
 LOOPBACK = "loopback"
 VISITS = ("warm", "first")
-LONGEST_RTT_MS = 2_000.0
-LOWEST_BITS_S, HIGHEST_BITS_S = 10_000.0, 10_000_000_000.0
+MAX_RTT_MS = 2_000.0
+MIN_BITS_S, MAX_BITS_S = 10_000.0, 10_000_000_000.0
 
 TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)|0", re.ASCII)
 """A time with its unit; zero needs none."""
@@ -90,7 +90,7 @@ def read_rtt(name: str, given: str) -> float:
         SwitchError: It is none, or out of range.
     """
     rtt_ms = milliseconds(given)
-    if rtt_ms is None or not 0 <= rtt_ms <= LONGEST_RTT_MS:
+    if rtt_ms is None or not 0 <= rtt_ms <= MAX_RTT_MS:
         raise SwitchError(f"{name}={given} is not a round-trip time from 0ms to 2s, such as 40ms or 0.5ms.")
     return round(rtt_ms, 3)
 
@@ -102,7 +102,7 @@ def read_bandwidth(name: str, given: str) -> str:
         SwitchError: It is none, or out of range.
     """
     rates = given.split("/")
-    if len(rates) > 2 or not all(LOWEST_BITS_S <= _bits_s(rate) <= HIGHEST_BITS_S for rate in rates):
+    if len(rates) > 2 or not all(MIN_BITS_S <= _bits_s(rate) <= MAX_BITS_S for rate in rates):
         raise SwitchError(
             f"{name}={given} is not of the form DOWN/UP, such as 10mbit/2mbit, each from 10kbit to 10gbit "
             "(units: kbit, mbit, gbit per second)."

@@ -12,14 +12,14 @@ import psutil
 import yaml
 
 from mesh.description.places import Place
-from mesh.description.switch_values import MOST_REPLICAS
+from mesh.description.switch_values import MAX_REPLICAS
 from mesh.description.topology import SERVES
 from mesh.errors import PortError
 from mesh.paths import PORTS_FILE
 
 HOST = "127.0.0.1"
-LOWEST_BASE = 1024
-HIGHEST_PORT = 65535
+MIN_BASE = 1024
+MAX_PORT = 65535
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Ports:
 
     def replicas_of(self, component: str) -> Sequence[int]:
         """The numbers of a component's replicas, from 1; those of the set apart follow the most others there can be."""
-        first = MOST_REPLICAS + 1 if self.is_apart and component in SERVES else 1
+        first = MAX_REPLICAS + 1 if self.is_apart and component in SERVES else 1
         return range(first, first + self.replicas.get(component, 1))
 
     def sidecar_address(self, component: str, replica: int = 1) -> str:
@@ -101,7 +101,7 @@ class Ports:
 
     def _other_base(self) -> int:
         span = 200
-        return self.base + span if self.base + 2 * span <= HIGHEST_PORT else LOWEST_BASE
+        return self.base + span if self.base + 2 * span <= MAX_PORT else MIN_BASE
 
 
 def at_replica(address: str, replica: int) -> str:
@@ -112,8 +112,8 @@ def at_replica(address: str, replica: int) -> str:
 
 def replica_name(component: str, replica: int) -> str:
     """The name of a replica's process and log: `product`, `product-2`; apart, `product-apart`, `product-apart-2`."""
-    if replica > MOST_REPLICAS:
-        return replica_name(f"{component}-apart", replica - MOST_REPLICAS)
+    if replica > MAX_REPLICAS:
+        return replica_name(f"{component}-apart", replica - MAX_REPLICAS)
     return component if replica == 1 else f"{component}-{replica}"
 
 
@@ -128,11 +128,11 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
         PortError: The base is not a number, or its range does not fit between 1024 and 65535.
     """
     data = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
-    highest = HIGHEST_PORT - (data["span"] - 1)
+    highest = MAX_PORT - (data["span"] - 1)
     given = environ.get("SHOP_PORT_BASE") or str(data["default_base"])
-    if not (given.isascii() and given.isdigit() and LOWEST_BASE <= int(given) <= highest):
+    if not (given.isascii() and given.isdigit() and MIN_BASE <= int(given) <= highest):
         raise PortError(
-            f"SHOP_PORT_BASE={given}: must be an integer from {LOWEST_BASE} to {highest}; "
+            f"SHOP_PORT_BASE={given}: must be an integer from {MIN_BASE} to {highest}; "
             f"a run uses the {data['span']} ports from it on."
         )
     return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))

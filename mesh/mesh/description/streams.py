@@ -18,6 +18,6 @@ LASTING: Mapping[str, Mapping[Protocol, Sequence[str]]] = {
     NOTIFICATION: PATHS,
 }
 """The same by component."""
-MOST_STREAMS = 10_000
+MAX_STREAMS = 10_000
 """How many of them a proxy holds to a component. Each is a request, and over HTTP/1.1 a connection, for as long as its
 client waits."""

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 from mesh.description.network import TIME, milliseconds
 from mesh.errors import SwitchError
 
-MOST_REPLICAS = 8
-LONGEST_DELAY_MS = 1_000.0
-SELDOMEST_HOLD = 1_000_000
+MAX_REPLICAS = 8
+MAX_DELAY_MS = 1_000.0
+MIN_HOLD_SHARE = 1_000_000
 ENTRY: Final = "switch"
 """Key of a field's `Switch` in its metadata."""
 
@@ -131,7 +131,7 @@ def delays(name: str, given: str) -> dict[str, float]:
     for component, value in _by_component(name, given, "a delay", "TIME", "payment:2ms or payment:2ms,product:500us"):
         exactly_ms = milliseconds(value) or 0.0
         delay_ms = round(exactly_ms, 3)
-        if (exactly_ms and not delay_ms) or delay_ms > LONGEST_DELAY_MS:
+        if (exactly_ms and not delay_ms) or delay_ms > MAX_DELAY_MS:
             raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 0, or 1us to 1s.")
         if delay_ms:
             delays_ms[component] = delay_ms
@@ -158,10 +158,10 @@ def holds(name: str, given: str) -> dict[str, Hold]:
     for component, value in _by_component(name, given, "a hold", "TIME/N", "order:20ms/10"):
         time, _, every = value.partition("/")
         hold = Hold(round(milliseconds(time) or 0.0, 3), int(every))
-        if not (0.001 <= hold.ms <= LONGEST_DELAY_MS and 1 <= hold.every <= SELDOMEST_HOLD):
+        if not (0.001 <= hold.ms <= MAX_DELAY_MS and 1 <= hold.every <= MIN_HOLD_SHARE):
             raise SwitchError(
                 f"{name}={given}: {component}:{value} is out of range; valid: 1us to 1s, at every request "
-                f"(/1) to every {SELDOMEST_HOLD:,}th."
+                f"(/1) to every {MIN_HOLD_SHARE:,}th."
             )
         found[component] = hold
     return found
@@ -185,8 +185,8 @@ def replicas(name: str, given: str) -> dict[str, int]:
     for component, value in _by_component(
         name, given, "a number of replicas", "N", "product:2 or graphql-gateway:2,product:2"
     ):
-        if not 1 <= int(value) <= MOST_REPLICAS:
-            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 1 to {MOST_REPLICAS}.")
+        if not 1 <= int(value) <= MAX_REPLICAS:
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 1 to {MAX_REPLICAS}.")
         if int(value) > 1:
             counts[component] = int(value)
     return counts

@@ -32,10 +32,10 @@ from mesh.description.switch_values import (
 )
 from mesh.errors import SwitchError
 
-MOST_CONNECTIONS = 1000
-MOST_LOAD_NODES = 32
+MAX_CONNECTIONS = 1000
+MAX_LOAD_NODES = 32
 HTTP2, HTTP3 = 2, 3
-SHORTEST_ISTIO_DELAY_MS = 1.0
+MIN_ISTIO_DELAY_MS = 1.0
 
 AN_EDGE = Need(lambda given: given.edge != "none", "an edge; give edge=envoy or edge=kong, or {name}={default}")
 A_MESH = Need(lambda given: given.meshed, "a mesh: the sidecars do it; give mesh=envoy or mesh=istio too")
@@ -158,7 +158,7 @@ class Switches:
     )
     load_nodes: int = entry(
         1,
-        whole("Load generators in the cluster that share the tape", 1, MOST_LOAD_NODES),
+        whole("Load generators in the cluster that share the tape", 1, MAX_LOAD_NODES),
         layer="generator",
         needs=A_CLUSTER,
     )
@@ -224,7 +224,7 @@ class Switches:
     )
     connections: int = entry(
         4,
-        whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
+        whole("Client connections to the edge, or without one to each gateway", 1, MAX_CONNECTIONS),
         layer="clients",
     )
     reuse: str = entry(
@@ -533,9 +533,9 @@ def _require_fit_for_runtime(switches: Switches) -> None:
 
 def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
     for component, delay in delay_ms.items():
-        if delay < SHORTEST_ISTIO_DELAY_MS:
+        if delay < MIN_ISTIO_DELAY_MS:
             raise SwitchError(
-                f"delay={component}:{delay:g}ms: Istio injects delays from {SHORTEST_ISTIO_DELAY_MS:g} ms on; "
+                f"delay={component}:{delay:g}ms: Istio injects delays from {MIN_ISTIO_DELAY_MS:g} ms on; "
                 "give a longer one, or mesh=envoy."
             )
 

@@ -156,7 +156,7 @@ BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
 CALLS_OVER: Mapping[str, Protocol] = {"go": Protocol.GRPC, "hive": Protocol.FEDERATION}
 """What they call services over."""
 
-LONGEST_NAME = 60
+MAX_NAME = 60
 """Characters of a topology's name."""
 _NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
 _NAME_HINT = "use letters and digits, with single hyphens between them, such as my-topology"
@@ -205,7 +205,7 @@ class Topology(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, Field(pattern=_NAME, max_length=LONGEST_NAME)]
+    name: Annotated[str, Field(pattern=_NAME, max_length=MAX_NAME)]
     about: str
     entry: dict[Channel, str]
     links: dict[str, dict[str, Protocol]]

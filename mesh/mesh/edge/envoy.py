@@ -55,7 +55,7 @@ PERSONAL = {"cache-control": "private, no-store", "vary": "authorization"}.items
 """What answers say of caches that do not say it themselves."""
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
 """Envoy's own message for a request that it refuses, such as the transcoder's."""
-TOO_LARGE = {"start": limits.LARGEST_BODY + 1, "end": 2**63 - 1}
+TOO_LARGE = {"start": limits.MAX_BODY + 1, "end": 2**63 - 1}
 """Length that a request tells beforehand, so that nobody waits for its body."""
 BUFFER = "envoy.filters.http.buffer"
 OVERRIDE = "override_stream_error_on_invalid_http_message"
@@ -71,7 +71,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     config = base_config(EDGE_FILE)
     config["admin"]["address"] = tcp_address(plan.admin.host, plan.admin.port)
     (monitor,) = config["overload_manager"]["resource_monitors"]
-    monitor["typed_config"]["max_active_downstream_connections"] = limits.MOST_CONNECTIONS
+    monitor["typed_config"]["max_active_downstream_connections"] = limits.MAX_CONNECTIONS
     resources = config["static_resources"]
     (listener,) = resources["listeners"]
     listener["address"] = tcp_address(plan.listen.host, plan.listen.port)
@@ -102,7 +102,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if topology.translates:
         _refuse_untranslated(host["routes"])
     buffer, compressor, transcoder, router = manager["http_filters"]
-    buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
+    buffer["typed_config"]["max_request_bytes"] = limits.MAX_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
     if any(route.sockets for route in table):
         # What comes over a WebSocket has no end to wait for, and is not the transcoder's.
@@ -239,10 +239,10 @@ def _shown(certificate: Certificate, protocols: Sequence[str]) -> dict[str, Any]
 def _limit(manager: dict[str, Any]) -> None:
     manager["request_headers_timeout"] = manager["request_timeout"] = f"{limits.REQUEST_S}s"
     manager["stream_idle_timeout"] = f"{limits.STREAM_IDLE_S}s"
-    manager["max_request_headers_kb"] = limits.LARGEST_HEADERS // 1024
+    manager["max_request_headers_kb"] = limits.MAX_HEADER_BYTES // 1024
     manager["common_http_protocol_options"] |= {
         "idle_timeout": f"{limits.CONNECTION_IDLE_S}s",
-        "max_headers_count": limits.MOST_HEADERS,
+        "max_headers_count": limits.MAX_HEADER_COUNT,
     }
     manager["http2_protocol_options"]["max_concurrent_streams"] = limits.STREAMS_PER_CONNECTION
     (mutation,) = manager["early_header_mutation_extensions"]

@@ -30,13 +30,13 @@ UNHEALTHY_AFTER = 2
 """Checks in a row that must fail before a replica gets no requests any more; one that succeeds brings it back."""
 HEALTH_PATH = "/healthz"
 """Where a component tells its health over HTTP; over gRPC, it has gRPC's own health service."""
-LARGEST_BODY = 131_072
+MAX_BODY = 131_072
 """Bytes of a request's body; above the limit of gateways and services, so that they refuse a body that is only somewhat
 too large in their own words."""
-LARGEST_HEADERS = 60 * 1024
+MAX_HEADER_BYTES = 60 * 1024
 """Bytes of a request's line and headers together."""
-MOST_HEADERS = 100
-MOST_CONNECTIONS = 10_000
+MAX_HEADER_COUNT = 100
+MAX_CONNECTIONS = 10_000
 STREAMS_PER_CONNECTION = 1024
 OPENINGS, OPENINGS_PER_S = 400, 20
 """Streams that the edge lets one token open at once, and per second in the long run: as many as a partner may open.

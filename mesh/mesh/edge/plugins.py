@@ -89,7 +89,7 @@ def _correlation_id() -> Plugin:
 
 def _size_limit() -> Plugin:
     # Envoy's buffer filter has this limit in every set, as has Kong's nginx.
-    size = {"allowed_payload_size": limits.LARGEST_BODY, "size_unit": "bytes"}
+    size = {"allowed_payload_size": limits.MAX_BODY, "size_unit": "bytes"}
     return Plugin(kong={"name": "request-size-limiting", "config": size})
 
 

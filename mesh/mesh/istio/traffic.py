@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mesh.description.streams import MOST_STREAMS
+from mesh.description.streams import MAX_STREAMS
 from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, Topology
 from mesh.envoy_replies import RETRIED_UNSENT, UNSENT
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
-from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, MOST_EJECTED, REPEATED_WHEN, TIMEOUT
+from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, MAX_EJECTED, REPEATED_WHEN, TIMEOUT
 from mesh.sidecars.retries import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Workload, callers, lasting_paths, link_of, weights
 
@@ -59,14 +59,14 @@ def _tls_mode(switches: Switches) -> str:
 def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, Any]:
     # Settings of a port take the place of the service's own, rather than add to them.
     over_http1 = SPOKEN[inbound.protocol] == "HTTP"
-    requests = MOST_STREAMS if lasts else 1024
+    requests = MAX_STREAMS if lasts else 1024
     limits = {"http1MaxPendingRequests": requests, "http2MaxRequests": requests}
     return {
         "tls": {"mode": _tls_mode(switches)},
         # In turn, as without Istio, whose own choice is the better of two at random.
         "loadBalancer": {"simple": "ROUND_ROBIN"},
         "connectionPool": {
-            "tcp": {"maxConnections": MOST_STREAMS if lasts else 256, "connectTimeout": "1s"},
+            "tcp": {"maxConnections": MAX_STREAMS if lasts else 256, "connectTimeout": "1s"},
             "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,
         },
         "outlierDetection": {
@@ -74,7 +74,7 @@ def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, A
             "consecutive5xxErrors": 0,
             "interval": LOOKED_AT_EVERY,
             "baseEjectionTime": EJECTED_FOR,
-            "maxEjectionPercent": MOST_EJECTED,
+            "maxEjectionPercent": MAX_EJECTED,
         },
     }
 

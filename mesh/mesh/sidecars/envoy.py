@@ -46,7 +46,7 @@ REPEATED_WHEN = {
 }
 FAILURES_IN_A_ROW, LOOKED_AT_EVERY, EJECTED_FOR = 5, "1s", "5s"
 """Outlier detection counts connections that fail, and what a proxy or an unavailable service answers: 502, 503, 504."""
-MOST_EJECTED = 50
+MAX_EJECTED = 50
 """Percent of a service's instances. Its only one is never ejected: that would help nobody, and a service that answers
 that another one is away would be away itself, also for those who ask nothing of that other one."""
 OUTLIER_DETECTION = {
@@ -57,7 +57,7 @@ OUTLIER_DETECTION = {
     "enforcing_success_rate": 0,
     "interval": LOOKED_AT_EVERY,
     "base_ejection_time": EJECTED_FOR,
-    "max_ejection_percent": MOST_EJECTED,
+    "max_ejection_percent": MAX_EJECTED,
 }
 
 

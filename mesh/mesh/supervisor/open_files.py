@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from mesh.description.switches import MOST_CONNECTIONS
+from mesh.description.switches import MAX_CONNECTIONS
 from mesh.errors import SwitchError
 
 OWN = 512
@@ -22,7 +22,7 @@ def allow(connections: int) -> None:
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     # A proxy has a connection on either side for each request.
-    needed, wished = OWN + 2 * connections, OWN + 2 * MOST_CONNECTIONS
+    needed, wished = OWN + 2 * connections, OWN + 2 * MAX_CONNECTIONS
     most = wished if hard == resource.RLIM_INFINITY else min(wished, hard)
     if most < needed:
         raise SwitchError(

@@ -31,7 +31,7 @@ whoever of its own
 """
 PROGRAM = '''"""Names."""
 
-MOST_CALLS = 3
+MAX_CALLS = 3
 
 
 def told():

@@ -11,7 +11,7 @@ from hops.gates.experiment import comparable_answers
 from hops.run.documents.failures import Differing, FailureReason
 from hops.run.files import RunFiles
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 """For each kind of journey of each topology."""
 ANSWERS_FILE = "answers.jsonl"
 """In a trial's folder: what a target that is not the shop answered to the first journey of each kind, step by step."""
@@ -29,7 +29,7 @@ def failures_of(run: RunFiles) -> list[FailureReason]:
         .agg(pl.col("error").first().alias("reason"), pl.len().alias("count"))
         .sort("count", descending=True, maintain_order=True)
         .group_by("topology", "journey", maintain_order=True)
-        .head(MOST_REASONS)
+        .head(MAX_REASONS)
         .sort("count", descending=True, maintain_order=True)
         .select(*by, "reason", "count")
         .collect()

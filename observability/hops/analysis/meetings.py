@@ -32,13 +32,13 @@ from hops.units import ALL, NS_PER_MS
 
 STRETCHES = 20
 """Into how many stretches the tape is cut for the intervals."""
-LEAST_MEETINGS = 40
+MIN_MEETINGS = 40
 """Fewer meetings, or fewer journeys that met nobody, say nothing."""
-LEAST_STRETCHES = 5
+MIN_STRETCHES = 5
 """Meetings in fewer stretches, as many as would be evenly full, are of too few arrivals to say anything."""
-LEAST_FOR_P99 = 200
+MIN_FOR_P99 = 200
 """Fewer journeys on either side say nothing of p99: no two of them are expected beyond it."""
-LEAST_BEYOND = 10
+MIN_BEYOND = 10
 """Fewer journeys above p99 have no share that met somebody."""
 METRICS = ("p50", "p99")
 """Percentiles that are reported for each meeting, next to the mean."""
@@ -125,7 +125,7 @@ def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.Data
 
 
 def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]) -> list[Meeting]:
-    if rows.height < 2 * LEAST_MEETINGS:
+    if rows.height < 2 * MIN_MEETINGS:
         return []
     rows = rows.sort("ms")
     seq, block, ms = (rows[name].to_numpy() for name in ("seq", "block", "ms"))
@@ -141,7 +141,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
         design = np.column_stack([*alike, *(have_met[other] for other in enough if other != kind)])
         more, *percentiles = _compared(ms, design, have_met[kind], ways)
         count = int(have_met[kind].sum())
-        known = METRICS if LEAST_FOR_P99 <= count <= rows.height - LEAST_FOR_P99 else METRICS[:1]
+        known = METRICS if MIN_FOR_P99 <= count <= rows.height - MIN_FOR_P99 else METRICS[:1]
         found.append(
             Meeting(
                 topology=topology,
@@ -152,7 +152,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
                 more=more,
                 mean_ms=more["value"] * count / rows.height,
                 percentiles=dict(zip(known, percentiles, strict=False)),
-                beyond_p99=float(have_met[kind][beyond].mean()) if beyond.sum() >= LEAST_BEYOND else None,
+                beyond_p99=float(have_met[kind][beyond].mean()) if beyond.sum() >= MIN_BEYOND else None,
             )
         )
     return found
@@ -161,8 +161,8 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
 def _is_enough(met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> bool:
     """Whether both sides are large enough, and neither is gone where a group is left out."""
     return all(
-        side.sum() >= LEAST_MEETINGS
-        and _even(ways[0][side]) >= LEAST_STRETCHES
+        side.sum() >= MIN_MEETINGS
+        and _even(ways[0][side]) >= MIN_STRETCHES
         and all(np.unique(groups[side]).size > 1 for groups in ways)
         for side in (met, ~met)
     )
@@ -294,7 +294,7 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
                     share=1.0 if kind == ALL else float(under_way_ns[kind] / wall_ns),
                     mean_ms=float(mean),
                     beyond_p99=slow.height,
-                    beyond_p99_ms=float(most) if slow.height >= LEAST_BEYOND else None,
+                    beyond_p99_ms=float(most) if slow.height >= MIN_BEYOND else None,
                 )
             )
     waited = {row["component"]: row["mean_ms"] for row in found if row["met"] == ALL}

@@ -25,12 +25,12 @@ from hops.elements.numbers import UNKNOWN, figure, p_value, times
 from hops.run.documents.difference import Comparison
 from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
-from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 HEADLINE_METRICS = ("p50", "p99")
 """What a customer usually gets, and what the unlucky one in a hundred gets."""
-MOST_TURNS = 2
+MAX_TURNS = 2
 """Sentences on where the ranking flips that stand in front; all others are among those on the whole mix."""
 BIG_RATIO = 1.5
 """Least ratio at which a difference is easier to grasp as "so many times as long"."""
@@ -96,13 +96,13 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
         headline=mark_lines(summary["verdict"], headline[:1]) + headline[1:],
         beside=[
             *slow_end,
-            *turns[:MOST_TURNS],
+            *turns[:MAX_TURNS],
             *meetings[:1],
             *load_sentences(summary),
             *cache_sentences(summary),
             *edge_cache_sentences(summary),
         ],
-        mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
+        mix=[*mix, *turns[MAX_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=[*cost_sentences(summary, pairs), *over_fetching_sentences(over_fetching)],
         doubts=doubt_sentences(summary) if many and refusal is None else [],
@@ -118,9 +118,9 @@ def refused(summary: Summary) -> str | None:
     if any(row["verdict"] != "unknown" for row in rows):
         return None
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
-    if summary["blocks"] < LEAST_BLOCKS:
+    if summary["blocks"] < MIN_BLOCKS:
         there = f"there {'is' if summary['blocks'] == 1 else 'are'} {plural(summary['blocks'], 'block')}"
-        return f"{there}, and an interval of a difference needs {LEAST_BLOCKS}"
+        return f"{there}, and an interval of a difference needs {MIN_BLOCKS}"
     return clause(next(iter(reasons), "nothing could be tested"))
 
 

@@ -12,7 +12,7 @@ from hops.run.documents.summary import Summary
 from hops.run.network import Network, in_words, networks_of
 from hops.units import ALL
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 """Turns of single journeys that a headline names; the chapter has all."""
 _RTT = "of round-trip time"
 
@@ -59,7 +59,7 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
     if not turns:
         where = f"in the mix or in a journey{but_untested(pairs)}"
         return [f"No {noun} is shown to overtake the fastest one {reach}, {where}."]
-    named = [name for name in turns if name != ALL][:_MOST_NAMED]
+    named = [name for name in turns if name != ALL][:_MAX_NAMED]
     sentences = [f"{_from(turns[name])} {_answers(turns[name], name)}." for name in (ALL, *named) if name in turns]
     of_mix = distance["journeys"][ALL]["pairs"] if ALL in distance["journeys"] else []
     if ALL not in turns and any(row["verdict"] != "unknown" for row in of_mix):

@@ -11,11 +11,11 @@ from hops.run.documents.meeting import Meeting
 from hops.run.documents.summary import Summary
 from hops.units import ALL
 
-LEAST_WAIT_SHARE = 0.05
+MIN_WAIT_SHARE = 0.05
 """Share of a topology's mean that journeys which met one kind took longer at least, for a sentence."""
-LEAST_OF_DIFFERENCE = 0.1
+MIN_OF_DIFFERENCE = 0.1
 """Share of the difference between two means that it makes up at least, for a sentence."""
-LEAST_OF_TAIL = 0.5
+MIN_OF_TAIL = 0.5
 """Share of the journeys above p99 that met one of a kind at least, for a sentence."""
 
 
@@ -25,7 +25,7 @@ def meeting_sentences(summary: Summary) -> list[str]:
     for name, one in summary["topologies"].items():
         mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
         row = _costliest(summary, name, ALL)
-        if row is None or mean_ms is None or row["mean_ms"] < LEAST_WAIT_SHARE * mean_ms:
+        if row is None or mean_ms is None or row["mean_ms"] < MIN_WAIT_SHARE * mean_ms:
             continue
         of_mean = row["mean_ms"] / mean_ms
         text = (
@@ -62,7 +62,7 @@ def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | No
         return None
     in_left = (one["mean_ms"] for one in _rows(summary, left, journey) if one["met"] == row["met"])
     saved, between = row["mean_ms"] - next(in_left, 0.0), means[1] - means[0]
-    if between <= 0 or saved < LEAST_OF_DIFFERENCE * between:
+    if between <= 0 or saved < MIN_OF_DIFFERENCE * between:
         return None
     whole = f"the {figure(between, unit='ms')} between the means of {_all_of(journey)}"
     part = f"{figure(saved)} of {whole}" if saved <= between else f"{figure(saved, unit='ms')}, more than {whole}"
@@ -81,7 +81,7 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
     rows = [
         row
         for row in _rows(summary, topology, journey)
-        if (row["beyond_p99"] or 0.0) >= max(LEAST_OF_TAIL, row["share"])
+        if (row["beyond_p99"] or 0.0) >= max(MIN_OF_TAIL, row["share"])
         and _is_longer(row["percentiles"].get("p99", row["more"])["ci95"])
     ]
     row = max(rows, key=lambda row: row["beyond_p99"] or 0.0, default=None)

@@ -22,7 +22,7 @@ EDGE_CACHE_ARM = "-edge-cache"
 """What the name of an arm with a shared cache has behind that of the one without."""
 STEADY = 0.9
 """A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
-MOST_FIGURES = 3
+MAX_FIGURES = 3
 """A sentence with more figures, each with its interval, is not read."""
 _COST = "core-hours"
 """Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
@@ -35,9 +35,9 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
         return []
     ranked = sorted(totals, key=lambda name: totals[name]["value"])
     told = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
-    sentences = [f"A million journeys cost {listed(told[:MOST_FIGURES])}, excluding the load generator."]
-    rest = range(MOST_FIGURES, len(told), MOST_FIGURES)
-    sentences += [f"They cost {listed(told[at : at + MOST_FIGURES])}." for at in rest]
+    sentences = [f"A million journeys cost {listed(told[:MAX_FIGURES])}, excluding the load generator."]
+    rest = range(MAX_FIGURES, len(told), MAX_FIGURES)
+    sentences += [f"They cost {listed(told[at : at + MAX_FIGURES])}." for at in rest]
     best = ranked[0]
     for other in ranked[1:]:
         row = pairs.comparison(ALL, "cpu_ms", best, other)

@@ -8,11 +8,11 @@ from hops.conclusions.wording import shown, turned
 from hops.elements.numbers import figure
 from hops.run.documents.difference import HopDifference, PartDifference
 
-LEAST_SHARE = 0.1
+MIN_SHARE = 0.1
 """Groups with less of the whole difference are not worth a clause."""
-MOST_FOR = 2
-MOST_AGAINST = 2
-LEAST_WAVES = 0.1
+MAX_FOR = 2
+MAX_AGAINST = 2
+MIN_WAVES = 0.1
 """Least difference at which the number of round trips is given with the groups that grow with them."""
 _WORDS = {
     "customer's network": "the customer's network",
@@ -53,12 +53,12 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     if whole < 0:
         above = figure(-whole, row["ci95"], "ms")
         return [f"But its traced mean is {above} higher: the slowest journeys reverse the order."]
-    sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= LEAST_SHARE * whole]
+    sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= MIN_SHARE * whole]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:
         return [f"No single group of parts explains the {figure(whole, unit='ms')} between their means."]
-    first, *others = saved[:MOST_FOR]
+    first, *others = saved[:MAX_FOR]
     between = f"the {figure(whole, unit='ms')} between their means"
     if -first["difference_ms"] <= whole:
         text = f"Of {between}, {_amount(first)} is {_words(first)}"
@@ -66,10 +66,10 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
         text = f"More than {between}, {_amount(first)}, is {_words(first)} alone"
     texts = [" and ".join([text, *(f"{_amount(part)} {_words(part)}" for part in others)]) + "."]
     if taken:
-        less = " and ".join(f"{_amount(part)} in {_words(part)}" for part in taken[:MOST_AGAINST])
+        less = " and ".join(f"{_amount(part)} in {_words(part)}" for part in taken[:MAX_AGAINST])
         texts.append(f"It is partly offset by {less}.")
-    by_round_trip = any(part["part"] in _BY_ROUND_TRIP for part in (first, *others, *taken[:MOST_AGAINST]))
-    if by_round_trip and abs(waves[0] - waves[1]) >= LEAST_WAVES:
+    by_round_trip = any(part["part"] in _BY_ROUND_TRIP for part in (first, *others, *taken[:MAX_AGAINST]))
+    if by_round_trip and abs(waves[0] - waves[1]) >= MIN_WAVES:
         mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
         texts.append(f"It makes {mine} round trip{'' if mine == '1' else 's'} instead of {other}.")
     return texts

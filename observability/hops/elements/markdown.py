@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from hops.elements.element import Drawing, Element, Figures, Fold, Heading, Points, Section, Terms, Text
-from hops.elements.table import MOST_SPARE, Cell, Column, Table
+from hops.elements.table import MAX_SPARE, Cell, Column, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -65,7 +65,7 @@ def _element(element: Element) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield from (f"**{_safe(table.caption)}**", "")
-    kept = [index for index, column in enumerate(table.columns) if column.spare <= MOST_SPARE]
+    kept = [index for index, column in enumerate(table.columns) if column.spare <= MAX_SPARE]
     columns = [table.columns[index] for index in kept]
     yield "| " + " | ".join(map(_head, columns)) + " |"
     yield "|" + "|".join("---:" if column.numeric else "---" for column in columns) + "|"

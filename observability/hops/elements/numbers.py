@@ -12,10 +12,10 @@ from collections.abc import Sequence
 NOTHING = "–"
 OPEN = "…"
 """Marks for a figure that was not measured, and for an end of an interval that cannot be known."""
-LEAST_P = 0.001
+MIN_P = 0.001
 """Below this share a p value is given as a bound: the digits of a smaller one say nothing."""
-_MOST_DECIMALS = 6
-_MOST_EXCESS = 2.0
+_MAX_DECIMALS = 6
+_MAX_EXCESS = 2.0
 """A smallest difference beyond this ratio says nothing of how large it is, only that there was far too little data."""
 
 Ends = Sequence[float | None]
@@ -57,7 +57,7 @@ def interval(ends: Ends, *, signed: bool = False) -> str:
 
 def chance(p: float | None) -> str:
     """A p value: three decimals, or that it is smaller."""
-    return NOTHING if p is None else f"< {LEAST_P}" if p < LEAST_P else f"{p:.3f}"
+    return NOTHING if p is None else f"< {MIN_P}" if p < MIN_P else f"{p:.3f}"
 
 
 def seconds(value: float) -> str:
@@ -98,16 +98,16 @@ def excess(least: float, most: float | None = None) -> str:
         least: The ratio, above 1.
         most: The largest one, where there are several.
     """
-    if least > _MOST_EXCESS:
+    if least > _MAX_EXCESS:
         return "nothing below 100 %"
     ratios = [least] if most is None else [least, most]
-    ends = ["more than 100 %" if one > _MOST_EXCESS else share(one - 1, 0 if one >= 1.01 else 1) for one in ratios]
+    ends = ["more than 100 %" if one > _MAX_EXCESS else share(one - 1, 0 if one >= 1.01 else 1) for one in ratios]
     return " to ".join(dict.fromkeys(ends))
 
 
 def p_value(p: float) -> str:
     """A p value in a sentence: `p = 0.012`, or `p < 0.001`."""
-    return f"p {chance(p)}" if p < LEAST_P else f"p = {chance(p)}"
+    return f"p {chance(p)}" if p < MIN_P else f"p = {chance(p)}"
 
 
 def decimals_for(values: Sequence[float]) -> int:
@@ -118,7 +118,7 @@ def decimals_for(values: Sequence[float]) -> int:
     """
     largest = max((abs(value) for value in values), default=0.0)
     places = 0 if largest >= 100 else 1 if largest >= 1 else 2 if largest >= 0.1 else 3
-    while places < _MOST_DECIMALS and any(value and not float(f"{value:.{places}f}") for value in values):
+    while places < _MAX_DECIMALS and any(value and not float(f"{value:.{places}f}") for value in values):
         places += 1
     return places
 

@@ -12,7 +12,7 @@ from hops.elements import numbers
 
 Value = str | float | int | None
 Row = TypeVar("Row")
-MOST_SPARE = 2
+MAX_SPARE = 2
 """Columns with a higher `spare` are in the page and in CSV files alone."""
 
 
@@ -59,7 +59,7 @@ class Column:
         numeric: Whether the cells are figures: aligned right, sorted by value.
         interval: Whether its cells have one; CSV then also has `_low` and `_high`.
         spare: Which columns a terminal leaves out where the table is too wide for it: those with the highest number
-            first, all of one number together. 0 stays. Markdown leaves out those above `MOST_SPARE`.
+            first, all of one number together. 0 stays. Markdown leaves out those above `MAX_SPARE`.
     """
 
     name: str

@@ -24,7 +24,7 @@ _OF_STORES = ("pool", "db")
 ENDS_AFTER_NS = 1_000_000
 """Over HTTP a callee may end its span when its answer has been read already: in the median by 0.1 ms and less, and by
 0.55 ms where ten calls were few."""
-_LEAST_CALLS = 10
+_MIN_CALLS = 10
 """The median of fewer says more of them than of a clock."""
 _SELDOM = 0.1
 """Share of a kind's traces that may have lost a span for the others to be its measure."""
@@ -98,4 +98,4 @@ def outside(budgets: Iterable[Budget]) -> int:
     for budget in budgets:
         for call in budget.calls:
             after_ns[call.callee].append(call.after_ns)
-    return sum(len(of) for of in after_ns.values() if len(of) >= _LEAST_CALLS and np.median(of) < -ENDS_AFTER_NS)
+    return sum(len(of) for of in after_ns.values() if len(of) >= _MIN_CALLS and np.median(of) < -ENDS_AFTER_NS)

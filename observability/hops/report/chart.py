@@ -77,7 +77,7 @@ def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
     }
 
 
-_LEAST_TICKS = 3
+_MIN_TICKS = 3
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -86,6 +86,6 @@ def ticks(low: float, high: float) -> list[float]:
     chosen: list[float] = []
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)):
         chosen = [at for power in powers for step in steps if low <= (at := float(f"{step}e{power}")) <= high]
-        if len(chosen) >= _LEAST_TICKS:
+        if len(chosen) >= _MIN_TICKS:
             break
     return chosen

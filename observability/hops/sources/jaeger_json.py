@@ -20,7 +20,7 @@ from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
 from hops.traces.peers import lean
 from hops.traces.span import (
     FOLLOWS_FROM,
-    MOST_NS,
+    MAX_NS,
     REF_TYPE,
     UNKNOWN_SERVICE,
     AttributeValue,
@@ -202,7 +202,7 @@ def _proto_spans(trace: _ProtoTrace, where: str) -> list[Span]:
         place = f"{where}: span {span_id}"
         start_ns = _moment_ns(span.start_time, place)
         end_ns = start_ns + _duration_ns(span.duration, place)
-        if max(abs(start_ns), abs(end_ns)) >= MOST_NS:
+        if max(abs(start_ns), abs(end_ns)) >= MAX_NS:
             raise MalformedTraceError(f"{place}: starts at {_text(span.start_time)}, which is beyond all clocks")
         spans.append(msgspec.structs.replace(_span(same, "", {}, ids, where), start_ns=start_ns, end_ns=end_ns))
     return spans
@@ -294,7 +294,7 @@ def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) ->
     Raises:
         MalformedTraceError: No clock shows such times.
     """
-    if abs(start_us) + abs(duration_us) < MOST_NS // NS_PER_US:
+    if abs(start_us) + abs(duration_us) < MAX_NS // NS_PER_US:
         start_ns = round(start_us * NS_PER_US)
         return start_ns, start_ns + round(duration_us * NS_PER_US)
     raise MalformedTraceError(

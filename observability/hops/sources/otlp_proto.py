@@ -14,7 +14,7 @@ from hops.traces.otlp import KINDS, NEEDED, NO_ID, follows_only
 from hops.traces.peers import lean
 from hops.traces.span import (
     FOLLOWS_FROM,
-    MOST_NS,
+    MAX_NS,
     REF_TYPE,
     UNKNOWN_SERVICE,
     AttributeValue,
@@ -121,7 +121,7 @@ def _problem_of(span: trace_pb2.Span) -> str:
         return f": ids have {len(span.trace_id)} and {len(span.span_id)} bytes, not 16 and 8"
     if not any(span.trace_id) or not any(span.span_id):
         return f": {NO_ID}"
-    if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MOST_NS:
+    if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MAX_NS:
         return f" of trace {span.trace_id.hex()}: its times are none"
     return ""
 

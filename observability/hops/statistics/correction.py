@@ -31,7 +31,7 @@ SIGNIFICANCE = 0.05
 #: How much of it the mix has, as long as there are journeys to be tested too.
 MIX_SHARE = 0.75
 #: More systems than this can be equal in too many ways to look at each; then every set of pairs counts (Holm, 1979).
-_MOST_SYSTEMS = 8
+_MAX_SYSTEMS = 8
 
 _Sets = npt.NDArray[np.bool_]
 
@@ -77,7 +77,7 @@ class _Family:
         self.is_mix = tests[0][0] == ALL
         names = sorted({name for test in tests for name in test[1:]})
         pairs = tuple((names.index(left), names.index(right)) for _, left, right in tests)
-        self._sets = _equal_together(pairs) if len(names) <= _MOST_SYSTEMS else _largest(p)
+        self._sets = _equal_together(pairs) if len(names) <= _MAX_SYSTEMS else _largest(p)
         self._sizes = self._sets.sum(axis=1)
         self.corrected: Floats = np.where(self._sets, self._smallest(self._sets)[:, None], 0.0).max(axis=0)
         self.last = float(self.corrected.max())

@@ -1,7 +1,7 @@
 """Figures of rows that came one after the other, with intervals over sections of the time in which they did.
 
 Neighbours share their luck, as journeys of one block do (`hops.statistics.over_blocks`), but nobody has put them into
-blocks. So the rows are cut, in their order, into up to `MOST_SECTIONS` sections of equally many. A figure is computed
+blocks. So the rows are cut, in their order, into up to `MAX_SECTIONS` sections of equally many. A figure is computed
 from all rows and again from each section, and how far the sections lie from the whole gives its interval. Sections that
 are longer than what disturbs them are nearly independent; a set that was slow altogether shows nothing of it.
 """
@@ -16,16 +16,16 @@ import numpy as np
 from hops.statistics import student
 from hops.statistics.contrast import independent
 from hops.statistics.intervals import CONFIDENCE, Floats, Interval
-from hops.statistics.over_blocks import LEAST_BEYOND, LEAST_BLOCKS, LEAST_ROWS, NO_INTERVAL, Section, spread_of
+from hops.statistics.over_blocks import MIN_BEYOND, MIN_BLOCKS, MIN_ROWS, NO_INTERVAL, Section, spread_of
 
-MOST_SECTIONS = 8
+MAX_SECTIONS = 8
 Figure = Callable[[Floats], float]
 """One number from rows."""
 
 
 def least_rows(share: float | None) -> float:
     """Rows that a section needs for a percentile, or for a mean if None."""
-    return LEAST_ROWS if share is None else max(LEAST_ROWS, LEAST_BEYOND / min(share, 1 - share))
+    return MIN_ROWS if share is None else max(MIN_ROWS, MIN_BEYOND / min(share, 1 - share))
 
 
 def in_time(rows: Floats, figure: Figure, least: float) -> Section:
@@ -38,9 +38,9 @@ def in_time(rows: Floats, figure: Figure, least: float) -> Section:
     """
     if not len(rows):
         return Section(None, np.empty(0), "there is no such trace")
-    sections = min(MOST_SECTIONS, int(len(rows) / least + 1e-6))
-    if sections < LEAST_BLOCKS:
-        wanted = math.ceil(least * LEAST_BLOCKS - 1e-6)
+    sections = min(MAX_SECTIONS, int(len(rows) / least + 1e-6))
+    if sections < MIN_BLOCKS:
+        wanted = math.ceil(least * MIN_BLOCKS - 1e-6)
         are = "is" if len(rows) == 1 else "are"
         return Section(float(figure(rows)), np.empty(0), f"needs {wanted:,} traces, and there {are} {len(rows):,}")
     return Section(float(figure(rows)), np.array([figure(part) for part in np.array_split(rows, sections)]))

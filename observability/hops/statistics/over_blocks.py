@@ -27,12 +27,12 @@ MEAN = "mean"
 NO_INTERVAL: Interval = (None, None)
 
 #: Two blocks have one degree of freedom: a t quantile of 12.7, an interval that says nothing.
-LEAST_BLOCKS = 3
+MIN_BLOCKS = 3
 #: Rows that a block must have, on average, on the thinner side of a percentile. With fewer, a block's percentile is
 #: little more than its largest value.
-LEAST_BEYOND = 2
+MIN_BEYOND = 2
 #: Rows that a block must have, on average, for a mean.
-LEAST_ROWS = 5
+MIN_ROWS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +209,8 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
         rows: in all of them.
         share: of the percentile, 0 to 1; None for a mean.
     """
-    if blocks < LEAST_BLOCKS:
-        return f"needs {LEAST_BLOCKS} blocks, and there {'is' if blocks == 1 else 'are'} {blocks}"
+    if blocks < MIN_BLOCKS:
+        return f"needs {MIN_BLOCKS} blocks, and there {'is' if blocks == 1 else 'are'} {blocks}"
     least = _least(share)
     if rows + 1e-6 < least * blocks:
         return f"needs {round(least)} journeys in a block, and there are {math.floor(rows / blocks)}"
@@ -226,8 +226,8 @@ def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | N
         share: of the percentile, 0 to 1; None for a mean.
     """
     together = max(1, math.ceil(_least(share) * blocks / rows - 1e-6)) if rows else blocks + 1
-    most = max(1, blocks // LEAST_BLOCKS)
-    if blocks < LEAST_BLOCKS or together <= most:
+    most = max(1, blocks // MIN_BLOCKS)
+    if blocks < MIN_BLOCKS or together <= most:
         return blocks // together, refusal(blocks, rows * together, share)
     return 0, f"needs {math.ceil(_least(share) * blocks / most):,} journeys, and there are {rows:,}"
 
@@ -249,7 +249,7 @@ def _parts(blocks: int, first: int, sections: int) -> list[npt.NDArray[np.intp]]
 
 
 def _least(share: float | None) -> float:
-    return LEAST_ROWS if share is None else LEAST_BEYOND / min(share, 1 - share)
+    return MIN_ROWS if share is None else MIN_BEYOND / min(share, 1 - share)
 
 
 def _figures(values: Floats) -> Floats:

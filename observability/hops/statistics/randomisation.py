@@ -24,9 +24,9 @@ from hops.statistics.intervals import CONFIDENCE, Floats, Interval
 DRAWS = 999
 """How often treatments are drawn anew; with the true draw, 2.5 % of them are a whole number."""
 _TAIL = round((1 - CONFIDENCE) / 2 * (DRAWS + 1))
-_LEAST_WAYS = 2 / (1 - CONFIDENCE)
+_MIN_WAYS = 2 / (1 - CONFIDENCE)
 """With fewer ways to draw, not even the most extreme of them is rare."""
-_LEAST_PER_SIDE = 5
+_MIN_PER_SIDE = 5
 """A median of fewer says nothing."""
 _LOOKS = 20
 _BEYOND = 1.5
@@ -101,7 +101,7 @@ def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator)
     Returns:
         None if there are fewer than 5 rows of either side.
     """
-    if min(np.count_nonzero(treated), np.count_nonzero(~treated)) < _LEAST_PER_SIDE:
+    if min(np.count_nonzero(treated), np.count_nonzero(~treated)) < _MIN_PER_SIDE:
         return None
     smaller = treated if 2 * np.count_nonzero(treated) <= treated.size else ~treated
     where = np.asarray(trials)
@@ -129,7 +129,7 @@ def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
     weights = np.array([stratum.size for stratum, _ in strata], dtype=np.float64)
     weights /= weights.sum()
     value = float(weights @ [stratum.difference(values) for stratum, values in strata])
-    if sum(stratum.log_ways for stratum, _ in strata) < math.log(_LEAST_WAYS):
+    if sum(stratum.log_ways for stratum, _ in strata) < math.log(_MIN_WAYS):
         return Effect(value)
 
     def differences(added: float) -> Floats:

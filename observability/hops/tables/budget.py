@@ -18,7 +18,7 @@ from hops.tables.view import SummaryView
 from hops.units import NS_PER_MS
 
 MEAN, P99_BAND = "mean", "p99_band"
-LEAST_OF_A_TAIL = 100
+MIN_OF_A_TAIL = 100
 SLOWEST = "slowest trace"
 
 
@@ -64,7 +64,7 @@ def by_group(parts: Mapping[str, float]) -> dict[str, float]:
 
 def band_name(band: str, traces: int) -> str:
     """What a band's traces are called: up to a hundred of them, one alone lies above p99, an anecdote and no tail."""
-    return SLOWEST if band == P99_BAND and traces <= LEAST_OF_A_TAIL else band.replace("_", " ")
+    return SLOWEST if band == P99_BAND and traces <= MIN_OF_A_TAIL else band.replace("_", " ")
 
 
 def journey_groups_table(view: SummaryView, journey: str) -> Table:

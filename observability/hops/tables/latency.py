@@ -17,7 +17,7 @@ from hops.units import ALL
 COLUMNS = {"mean": 3, "p50": 0, "p90": 1, "p95": 4, "p99": 0, "p99_9": 5}
 """The percentiles, and which of them a narrow terminal leaves out first."""
 SHOWN_METRICS = ("p50", "p99")
-MOST_SHOWN = 12
+MAX_SHOWN = 12
 """The metrics whose differences the terminal shows, and how many of each; the report has all."""
 _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 
@@ -73,7 +73,7 @@ def shown_differences(view: SummaryView) -> list[Element]:
     elements: list[Element] = []
     kept = 0
     for metric in SHOWN_METRICS:
-        rows = [row for row in significant if row["metric"] == metric][:MOST_SHOWN]
+        rows = [row for row in significant if row["metric"] == metric][:MAX_SHOWN]
         kept += len(rows)
         if rows:
             caption = f"Significant differences at {metric}, largest ratios first"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.analysis.meetings import LEAST_MEETINGS, METRICS
+from hops.analysis.meetings import METRICS, MIN_MEETINGS
 from hops.conclusions.wording import shown
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Text
@@ -12,9 +12,9 @@ from hops.tables.estimate import estimated
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
-LEAST_QUEUE_SHARE = 0.02
+MIN_QUEUE_SHARE = 0.02
 """Share of a topology's mean, or of its p99, that waiting for a component makes up at least, to be in the table."""
-LEAST_OF_QUEUE = 0.25
+MIN_OF_QUEUE = 0.25
 """Share of such a wait that falls into a kind's journeys at least, for a row."""
 
 
@@ -36,7 +36,7 @@ def meetings_elements(view: SummaryView) -> list[Element]:
         first = Text("No kind of journey is shown to run at the same time as slower journeys.")
     else:
         first = Text(
-            f"This was not tested: needs {LEAST_MEETINGS} journeys that ran at the same time as one of a kind, and as "
+            f"This was not tested: needs {MIN_MEETINGS} journeys that ran at the same time as one of a kind, and as "
             "many that did not."
         )
     return [first, Fold("Every kind of journey", [table for table in tables if table.rows])]
@@ -81,7 +81,7 @@ def _told(view: SummaryView) -> list[Queue]:
             (row["beyond_p99_ms"] or 0.0, wait["beyond_p99_ms"] or 0.0, latency["p99"]),
         ]
         if any(
-            whole and of_wait >= LEAST_QUEUE_SHARE * whole and of_kind >= LEAST_OF_QUEUE * of_wait
+            whole and of_wait >= MIN_QUEUE_SHARE * whole and of_kind >= MIN_OF_QUEUE * of_wait
             for of_kind, of_wait, whole in figures
         ):
             told.append(row)

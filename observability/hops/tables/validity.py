@@ -14,7 +14,7 @@ from hops.gates.verdict import failing_gates
 from hops.run.documents.gate import Gate
 from hops.tables.view import SummaryView
 
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 """Reasons that are shown; the summary has more."""
 
 
@@ -57,7 +57,7 @@ def journeys_elements(view: SummaryView) -> list[Element]:
     if failures := view.summary.get("failures"):
         told = [
             (f"{row['count']:,} {row['outcome'].replace('_', ' ')}, {row['topology']}, {row['journey']}", row["reason"])
-            for row in failures[:MOST_FAILURES]
+            for row in failures[:MAX_FAILURES]
         ]
         elements += [Heading("Why journeys failed"), Terms(told)]
     if differing := view.summary.get("differing"):

@@ -16,7 +16,7 @@ from hops.traces.tree import Node, Tree
 
 _DEEPEST = 40
 """Spans below this level are drawn at it: a terminal has no room for more."""
-_LONGEST_LINE = 1_000
+_MAX_LINE = 1_000
 
 
 class Uncut:
@@ -27,7 +27,7 @@ class Uncut:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draws it as wide as it is."""
-        return console.render(self._group, options.update(width=_LONGEST_LINE))
+        return console.render(self._group, options.update(width=_MAX_LINE))
 
 
 def trace_tree(tree: Tree, most: int = sys.maxsize) -> Uncut:

@@ -25,7 +25,7 @@ from hops.traces.local_work import LOCAL_WORK
 from hops.traces.peers import PEERS, PROXY_MARKS, lean
 from hops.traces.span import (
     FOLLOWS_FROM,
-    MOST_NS,
+    MAX_NS,
     NO_ATTRIBUTES,
     REF_TYPE,
     UNKNOWN_SERVICE,
@@ -71,8 +71,8 @@ _FROM_URL_SAFE = str.maketrans("-_", "+/")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
-_Moment = Annotated[int, Meta(gt=0, le=MOST_NS - 1)]
-_End = Annotated[int, Meta(ge=0, le=MOST_NS - 1)]
+_Moment = Annotated[int, Meta(gt=0, le=MAX_NS - 1)]
+_End = Annotated[int, Meta(ge=0, le=MAX_NS - 1)]
 """0 of a span that was not finished."""
 _ProtobufName = Literal["refused"]
 """Type of members in snake_case, protobuf's own names, which its JSON allows too. No value has this type, so they are

@@ -7,7 +7,7 @@ from collections import defaultdict
 from hops.traces.critical_path import walk
 from hops.traces.tree import Node
 
-MOST_SPANS = 80
+MAX_SPANS = 80
 """Spans beyond these are left out: a naive plan may have hundreds, other systems a hundred thousand. A checkout through
 sidecars has about 60 on its path alone."""
 
@@ -21,7 +21,7 @@ def pieces_on_path(root: Node) -> dict[str, list[tuple[int, int]]]:
 
 
 def shown_spans(
-    root: Node, on_path: dict[str, list[tuple[int, int]]], most: int = MOST_SPANS
+    root: Node, on_path: dict[str, list[tuple[int, int]]], most: int = MAX_SPANS
 ) -> tuple[list[tuple[int, Node]], int]:
     """The spans with the most time on the path, then the longest, in the order of the tree.
 

@@ -19,7 +19,7 @@ UNKNOWN_SERVICE = "unknown_service"
 """What OpenTelemetry calls a component whose spans do not name it."""
 
 
-MOST_NS = 2**63
+MAX_NS = 2**63
 """No time is as late, in nanoseconds of the Unix epoch: that is the year 2262."""
 
 

@@ -17,7 +17,7 @@ from synthetic.traces import shop_trace
 
 pytestmark = pytest.mark.integration
 
-MOST_MB = 60
+MAX_MB = 60
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_a_budget_is_printed_of_a_file(installed: Path, tmp_path: Path) -> None:
 
 def test_all_of_it_takes_little_room(installed: Path) -> None:
     size = sum(file.lstat().st_size for file in installed.rglob("*"))
-    assert size <= MOST_MB * 1e6
+    assert size <= MAX_MB * 1e6
 
 
 def test_the_wheel_has_what_reports_are_made_of(installed: Path) -> None:

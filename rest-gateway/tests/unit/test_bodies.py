@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from conforming import says
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 
 JSON = {"content-type": "application/json"}
 
@@ -94,7 +94,7 @@ async def test_a_compressed_body_is_refused(api: httpx.AsyncClient) -> None:
 
 
 async def test_a_large_body_is_refused_by_its_length(api: httpx.AsyncClient) -> None:
-    answer = await api.post("/v1/sessions", content=b" " * (MOST_BYTES + 1), headers=JSON)
+    answer = await api.post("/v1/sessions", content=b" " * (MAX_BYTES + 1), headers=JSON)
 
     assert answer.status_code == 413
     assert answer.json()["detail"] == "the body is too large; at most 65536 bytes are valid"
@@ -113,7 +113,7 @@ async def test_a_large_body_without_a_length_is_refused_while_it_comes(api: http
     answer = await api.post("/v1/sessions", content=endless(), headers=JSON)
 
     assert answer.status_code == 413
-    assert sent <= MOST_BYTES // 1024 + 2
+    assert sent <= MAX_BYTES // 1024 + 2
 
 
 @pytest.mark.ours

@@ -25,7 +25,7 @@ from shop.values.page import Page
 PROBLEM = "application/problem+json"
 JSON = {"content-type": "application/json"}
 KEY, KEY_HEADER = "idempotency_key", "Idempotency-Key"
-LARGEST_PAGE = 10_000
+MAX_PAGE = 10_000
 
 _KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
 """A key that arrives as it was sent: HTTP takes spaces at the ends of a header's value away."""
@@ -164,7 +164,7 @@ class _RestCaller:
             target = f"{call.template}?{urlencode({after: after_id, 'page_size': size})}"
             return cast("Sequence[object]", self._answer(call, await self._exchange(call, target)))
 
-        return pages(call.method, call.method.bind(*given, **named), page, LARGEST_PAGE)
+        return pages(call.method, call.method.bind(*given, **named), page, MAX_PAGE)
 
     async def _exchange(
         self,

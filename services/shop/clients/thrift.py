@@ -33,8 +33,8 @@ from shop.platform.thrift.encoding import (
     COMPACT,
     EXCEPTION,
     JSON,
-    LARGEST_ANSWER,
-    MOST_ROWS,
+    MAX_ANSWER,
+    MAX_ROWS,
     complete,
     encoded,
     opened,
@@ -96,7 +96,7 @@ def _rows(peer: ThriftPeer[P], method: PortMethod[Q, object], codec: Codec[..., 
         return list(codec.rows(await peer.call(method.contract.name, request)))
 
     def rows(*args: Q.args, **kwargs: Q.kwargs) -> AsyncIterator[R]:
-        return pages(method, method.bind(*args, **kwargs), page, MOST_ROWS)
+        return pages(method, method.bind(*args, **kwargs), page, MAX_ROWS)
 
     return rows
 
@@ -210,7 +210,7 @@ class _Connection:
     async def exchange(self, message: bytes) -> bytes:
         self._writer.write(len(message).to_bytes(LENGTH) + message)
         size = int.from_bytes(await self._reader.readexactly(LENGTH))
-        if size > LARGEST_ANSWER:
+        if size > MAX_ANSWER:
             raise ConnectionError(f"the answer has {size} bytes")
         answer = await self._reader.readexactly(size)
         self._used = time.monotonic()

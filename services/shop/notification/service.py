@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from shop.contract.ports import OrderClient, UserClient
 from shop.errors import InvalidArgument, NotFound
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.notification.ports import NotificationStore
 from shop.notification.watching import Watchers
 from shop.platform import validation
@@ -15,7 +15,7 @@ from shop.platform.access.streams import Streams
 from shop.values.notification import Event, Notification, Update
 from shop.values.order import OrderStatus
 
-MOST_EVENTS = 100
+MAX_EVENTS = 100
 
 
 class NotificationService:
@@ -35,7 +35,7 @@ class NotificationService:
         self._users = users
 
     async def notify(self, events: Sequence[Event]) -> None:
-        validation.between(len(events), "events", 1, MOST_EVENTS)
+        validation.between(len(events), "events", 1, MAX_EVENTS)
         for index, event in enumerate(events):
             for name in ("id", "order_id", "user_id"):
                 validation.identifier(getattr(event, name), f"events[{index}].{name}")
@@ -84,4 +84,4 @@ class NotificationService:
 
 def _check_position(after: int | None) -> None:
     if after is not None:
-        validation.between(after, "after_position", 0, LARGEST_ID)
+        validation.between(after, "after_position", 0, MAX_ID)

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import asyncpg
 
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.money import Money
 from shop.order.postgres_outbox import Change
 from shop.platform.database.pool import Database
@@ -80,7 +80,7 @@ class PostgresOrders:
         return list(orders_of(await self._database.fetch(GET_MANY, order_ids)))
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
-        return list(orders_of(await self._database.fetch(OF_USER, user_id, before or LARGEST_ID, limit)))
+        return list(orders_of(await self._database.fetch(OF_USER, user_id, before or MAX_ID, limit)))
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
         statement, context = MOVE.choose(tells=self._tells)

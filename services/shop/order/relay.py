@@ -23,7 +23,7 @@ BATCH = 100
 """Orders in one transaction, and events in one call: the notification service takes no more."""
 QUEUE = "shop_order.outbox"
 DELIVER_LIMIT_S = 5.0
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 1.0
 GATHER_S = 0.002
 """Pause before the relay takes events, in seconds: the call that has changed an order is about to be answered, and
 should not share this process with the delivery."""
@@ -70,7 +70,7 @@ class Relay:
     async def run(self) -> None:
         """Delivers until it is cancelled; no failure ends it."""
         persistently = AsyncRetrying(
-            wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S), before_sleep=_warn
+            wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=MAX_PAUSE_S), before_sleep=_warn
         )
         while True:
             await asyncio.sleep(GATHER_S)

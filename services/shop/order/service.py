@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from shop.contract.ports import Page
 from shop.errors import no_such
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.order.background import Background
 from shop.order.domain import status_before
 from shop.order.ports import OrderStore
@@ -18,11 +18,11 @@ from shop.platform import validation
 from shop.values.order import MAX_LINES, CheckoutLine, JoinedOrderLine, Order, OrderStatus, refused_move
 from shop.values.page import MAX_ROWS
 
-MOST_PIECES = 1_000
-DEFAULT_PAGE, LARGEST_PAGE = 10, 100
+MAX_PIECES = 1_000
+DEFAULT_PAGE, MAX_PAGE = 10, 100
 DEFAULT_STREAM = 1_000
 STREAM_CHUNK = 250
-LONGEST_TOKEN = 200
+MAX_TOKEN = 200
 _KEY = re.compile(r"[ -~]{1,64}")
 """The form of an idempotency key: printable ASCII, the space included."""
 
@@ -52,9 +52,9 @@ class OrderService:
         validation.between(len(lines), "lines", 1, MAX_LINES)
         for index, line in enumerate(lines):
             validation.identifier(line.product_id, f"lines[{index}].product_id")
-            validation.between(line.quantity, f"lines[{index}].quantity", 1, MOST_PIECES)
+            validation.between(line.quantity, f"lines[{index}].quantity", 1, MAX_PIECES)
         validation.distinct([line.product_id for line in lines], lambda index: f"lines[{index}].product_id")
-        validation.text(payment_token, "payment_token", 1, LONGEST_TOKEN)
+        validation.text(payment_token, "payment_token", 1, MAX_TOKEN)
         validation.matching(idempotency_key, "idempotency_key", _KEY, "1 to 64 printable ASCII characters")
         request = CheckoutRequest(user_id, tuple(lines), payment_token, idempotency_key)
         return await self._background.shield(self._checkouts.run(request))
@@ -72,7 +72,7 @@ class OrderService:
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
         validation.identifier(user_id, "user_id")
-        size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, most=LARGEST_PAGE)
+        size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, most=MAX_PAGE)
         scope = f"ListOrdersByUser:{user_id}"
         before = page_tokens.decode(page_token, scope, key=self._page_token_key)
         # One more than asked for tells whether there is another page.
@@ -94,7 +94,7 @@ class OrderService:
         self, *, after_line_id: int = 0, limit: int = 0
     ) -> AsyncGenerator[list[JoinedOrderLine]]:
         """Reads lines in chunks of up to `STREAM_CHUNK`."""
-        validation.between(after_line_id, "after_line_id", 0, LARGEST_ID)
+        validation.between(after_line_id, "after_line_id", 0, MAX_ID)
         wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=MAX_ROWS)
         async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
             yield lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shop.errors import InvalidArgument, no_such
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.money import Money
 from shop.payment.bank import ANSWERS
 from shop.payment.domain import authorized, refused_capture
@@ -26,7 +26,7 @@ class PaymentService:
         # dies in between, nothing is stored, and the caller's repetition or its void settles the checkout.
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(user_id, "user_id")
-        validation.positive_money(amount, "amount", most=LARGEST_ID)
+        validation.positive_money(amount, "amount", most=MAX_ID)
         if not self._bank.accepts(payment_token):
             raise InvalidArgument(f"payment_token must be one of: {', '.join(ANSWERS)}", field="payment_token")
         reason = await self._bank.authorize(amount, payment_token)

@@ -24,7 +24,7 @@ DELAY_S = 0.015
 CHECKOUT_TIMES, UNDER_WAY_TIMES = 2, 3
 LOOK_S, LOOKS = 0.02, 10
 """Pause between two looks at the loop, and looks of an interval."""
-LEAST_SHARE, MOST_FALL, RISE = 0.02, 0.5, 1.1
+MIN_SHARE, MAX_FALL, RISE = 0.02, 0.5, 1.1
 """The smallest share that is let in, to see whether it is over; by what it falls in an interval at most, and rises."""
 
 
@@ -70,7 +70,7 @@ class Share:
     def follow(self, least_delay_s: float) -> None:
         """Adapts the share to an interval in which the loop was never less late than that, in seconds."""
         if least_delay_s > self._delay_s:
-            self.value = max(LEAST_SHARE, self.value * max(MOST_FALL, self._delay_s / least_delay_s))
+            self.value = max(MIN_SHARE, self.value * max(MAX_FALL, self._delay_s / least_delay_s))
         else:
             self.value = min(1.0, self.value * RISE)
 

@@ -24,7 +24,7 @@ DEADLINE_HEADER = "x-envoy-expected-rq-timeout-ms"
 DEFAULT_S = 5.0
 """Time that a caller waits if it does not say, in seconds."""
 
-LONGEST_S = 30.0
+MAX_S = 30.0
 """Longest time that any caller gets, in seconds."""
 
 OVER = "the deadline of the request has passed; allow it more time"
@@ -56,7 +56,7 @@ def caller_timeout_s(header: str) -> float:
 
 def work_s(waits: float) -> float:
     """Returns the time limit of the work for a caller, in seconds; the rest is for the answer's way back."""
-    return min(waits, LONGEST_S) * WORK
+    return min(waits, MAX_S) * WORK
 
 
 def remaining() -> float | None:
@@ -140,7 +140,7 @@ class CallerLimit:
     __slots__ = ("_allowed", "_limit", "_outer")
 
     def __init__(self, waits: float | None) -> None:
-        self._allowed = LONGEST_S if waits is None else min(waits, LONGEST_S)
+        self._allowed = MAX_S if waits is None else min(waits, MAX_S)
 
     async def __aenter__(self) -> None:
         at, outer = time.monotonic() + self._allowed * WORK, _AT.get()

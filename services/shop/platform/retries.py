@@ -16,7 +16,7 @@ from shop.platform.deadline import remaining
 
 T = TypeVar("T")
 
-MOST_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
+MAX_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
 """A replica that dies fails all calls on their way to it; over a longer time, one of ten may be a repetition."""
 PAUSES_S = (0.05, 0.1)
 """Pauses between the tries of a read when the service is briefly away; gRPC doubles the first one as well."""
@@ -26,7 +26,7 @@ class Retries:
     """The tries of all calls of one peer."""
 
     def __init__(self) -> None:
-        self._tokens = float(MOST_TOKENS)
+        self._tokens = float(MAX_TOKENS)
 
     async def tried(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
         """Makes a call, and makes it again if it was not answered.
@@ -41,11 +41,11 @@ class Retries:
             except Unavailable:
                 self._tokens = max(self._tokens - 1, 0.0)
                 pause = next(pauses, None)
-                if pause is None or self._tokens <= MOST_TOKENS / 2:
+                if pause is None or self._tokens <= MAX_TOKENS / 2:
                     raise
                 await asyncio.sleep(min(pause, remaining() or pause))
             else:
-                self._tokens = min(self._tokens + TOKENS_PER_ANSWER, MOST_TOKENS)
+                self._tokens = min(self._tokens + TOKENS_PER_ANSWER, MAX_TOKENS)
                 return answer
 
 
@@ -61,5 +61,5 @@ def grpc_retries(service: str, reads: Sequence[str]) -> dict[str, Any]:
     names = [{"service": service, "method": method} for method in reads]
     return {
         "methodConfig": [{"name": names, "retryPolicy": policy}],
-        "retryThrottling": {"maxTokens": MOST_TOKENS, "tokenRatio": TOKENS_PER_ANSWER},
+        "retryThrottling": {"maxTokens": MAX_TOKENS, "tokenRatio": TOKENS_PER_ANSWER},
     }

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Sequence
 
 from shop.errors import InvalidArgument
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.money import CURRENCIES, Money
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -22,7 +22,7 @@ def between(value: int, field: str, least: int, most: int) -> int:
 
 def identifier(value: int, field: str) -> int:
     """Returns an identifier if it is at least 1 and fits 64 bits."""
-    return between(value, field, 1, LARGEST_ID)
+    return between(value, field, 1, MAX_ID)
 
 
 def identifiers(values: Sequence[int], field: str, *, most: int = 1000) -> list[int]:

@@ -16,7 +16,7 @@ from shop.errors import (
     changed_since,
     no_such,
 )
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.money import Money
 from shop.platform import page_token as page_tokens
 from shop.platform.validation import (
@@ -35,7 +35,7 @@ from shop.product.ports import ProductStore
 from shop.values.order import MAX_LINES
 from shop.values.page import MAX_ROWS
 from shop.values.product import (
-    LARGEST_PRICE_MINOR,
+    MAX_PRICE_MINOR,
     MAX_REVIEWS,
     Document,
     DocumentSection,
@@ -52,10 +52,10 @@ from shop.values.product import (
 P = TypeVar("P", bound=Product)
 
 PAGE_SIZE = 20
-LARGEST_PAGE = 1_000
+MAX_PAGE = 1_000
 REVIEWS = 3
-MOST_PIECES = 1_000
-MOST_STOCK = 1_000_000_000
+MAX_PIECES = 1_000
+MAX_STOCK = 1_000_000_000
 """What can be set; the column holds far more, so that reserved pieces always fit in again."""
 ROWS = 1_000
 ROWS_A_CHUNK = 250
@@ -104,7 +104,7 @@ class ProductService:
     async def _page(
         self, read: Callable[..., Awaitable[list[P]]], page_size: int, page_token: str, category: str
     ) -> Page[P]:
-        limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
+        limit = size(page_size, "page_size", default=PAGE_SIZE, most=MAX_PAGE)
         if category:
             matching(category, "category", _CATEGORY, _CATEGORY_FORM)
         scope = f"ListProducts:{category}"
@@ -204,7 +204,7 @@ class ProductService:
         self, *, after_product_id: int = 0, limit: int = 0
     ) -> AsyncIterator[Sequence[ProductRow]]:
         """Gives product rows by ascending id, in chunks of up to `ROWS_A_CHUNK`."""
-        after = between(after_product_id, "after_product_id", 0, LARGEST_ID)
+        after = between(after_product_id, "after_product_id", 0, MAX_ID)
         left = size(limit, "limit", default=ROWS, most=MAX_ROWS)
         while left > 0:
             asked = min(left, ROWS_A_QUERY)
@@ -245,9 +245,9 @@ def _check_fields(
     if category is not None:
         matching(category, "product.category", _CATEGORY, _CATEGORY_FORM)
     if price is not None:
-        positive_money(price, "product.price", most=LARGEST_PRICE_MINOR)
+        positive_money(price, "product.price", most=MAX_PRICE_MINOR)
     if stock is not None:
-        between(stock, "product.stock", 0, MOST_STOCK)
+        between(stock, "product.stock", 0, MAX_STOCK)
 
 
 def _check_expected(expected: Product, product_id: int) -> None:
@@ -267,5 +267,5 @@ def _check_lines(lines: Sequence[StockLine]) -> None:
         raise InvalidArgument(f"lines has {len(lines)} entries; it must have 1 to {MAX_LINES}", field="lines")
     for index, line in enumerate(lines):
         identifier(line.product_id, f"lines[{index}].product_id")
-        between(line.quantity, f"lines[{index}].quantity", 1, MOST_PIECES)
+        between(line.quantity, f"lines[{index}].quantity", 1, MAX_PIECES)
     distinct([line.product_id for line in lines], lambda index: f"lines[{index}].product_id")

@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.resources.examples import ADDRESS, EUR_20, EUR_40, EVENT, PRODUCT, Example
-from shop.values.product import LARGEST_PRICE_MINOR
+from shop.values.product import MAX_PRICE_MINOR
 
 NO_NUL = r"^[^\x00]*$"
 """PostgreSQL cannot store the character U+0000 in text."""
 CATEGORY = r"^[a-z0-9-]{1,40}$"
 
-Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 Pieces = Annotated[int, Field(ge=1, le=1000, description="Pieces.")]
 Title = Annotated[str, Field(min_length=1, max_length=200, pattern=NO_NUL, description="Name shown to customers.")]
 Description = Annotated[str, Field(max_length=4000, pattern=NO_NUL, description="Plain text.")]
@@ -78,7 +78,7 @@ class Price(BaseModel):
 
     model_config = _body(EUR_20)
 
-    amount_minor: Annotated[int, Field(ge=1, le=LARGEST_PRICE_MINOR, description=_AMOUNT)]
+    amount_minor: Annotated[int, Field(ge=1, le=MAX_PRICE_MINOR, description=_AMOUNT)]
     currency: Currency
 
 

@@ -29,8 +29,8 @@ from shop.user.ports import PasswordHasher, UserStore
 from shop.values.user import Address, LoginResult, User
 
 PAGE_SIZE = 20
-LARGEST_PAGE = 1_000
-MOST_FAILURES = 10
+MAX_PAGE = 1_000
+MAX_FAILED_LOGINS = 10
 """Logins that may fail with one e-mail address within `TooManyRequests.retry_after_s` seconds."""
 _SCOPE = "ListUsers"
 
@@ -63,15 +63,15 @@ class UserService:
         text(password, "password", 8, 128)
         async with self._turn(address):
             known = await self._store.credentials(address)
-            if known.failures >= MOST_FAILURES:
+            if known.failures >= MAX_FAILED_LOGINS:
                 raise _too_many()
             matches = await self._passwords.verify(known.password_hash, password)
             # Another replica may have counted failures since; an attempt too many is not told whether it matched.
             if known.user is None or not matches:
-                if await self._store.note_failure(address, TooManyRequests.retry_after_s) > MOST_FAILURES:
+                if await self._store.note_failure(address, TooManyRequests.retry_after_s) > MAX_FAILED_LOGINS:
                     raise _too_many()
                 raise Unauthenticated("e-mail and password do not match")
-            if known.failures and not await self._store.forget_failures(address, MOST_FAILURES):
+            if known.failures and not await self._store.forget_failures(address, MAX_FAILED_LOGINS):
                 raise _too_many()
         return LoginResult(self._signer.sign(Principal("customer", known.user.id)), known.user)
 
@@ -97,7 +97,7 @@ class UserService:
         return [users[user_id] for user_id in wanted if user_id in users]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
+        limit = size(page_size, "page_size", default=PAGE_SIZE, most=MAX_PAGE)
         after = page_tokens.decode(page_token, _SCOPE, key=self._key)
         # One more than asked for tells whether there is a next page.
         users = await self._store.page(after=after, limit=limit + 1)
@@ -153,7 +153,7 @@ class UserService:
 
 def _too_many() -> TooManyRequests:
     return TooManyRequests(
-        f"{MOST_FAILURES} logins with this e-mail address have failed; "
+        f"{MAX_FAILED_LOGINS} logins with this e-mail address have failed; "
         f"try again in {TooManyRequests.retry_after_s // 60} minutes"
     )
 

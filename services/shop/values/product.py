@@ -10,7 +10,7 @@ from msgspec import Struct
 from shop.fields import Id, Instant, documented
 from shop.money import Money
 
-LARGEST_PRICE_MINOR = 10**12
+MAX_PRICE_MINOR = 10**12
 """Most that one piece may cost: the largest checkout at such prices still has a total that fits 64 bits."""
 MAX_REVIEWS = 20
 """Most reviews of a product in one answer."""

@@ -28,7 +28,7 @@ from shop.user import bootstrap as user_bootstrap
 from shop.user.domain import NewUser
 from shop.user.passwords import THREADS, Argon2Passwords
 from shop.user.postgres import PostgresUserStore
-from shop.user.service import MOST_FAILURES, UserService
+from shop.user.service import MAX_FAILED_LOGINS, UserService
 from shop.values.user import Address, User
 
 pytestmark = pytest.mark.integration
@@ -43,7 +43,7 @@ def protocol(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-async def fail(user: UserClient, email: str, times: int = MOST_FAILURES) -> None:
+async def fail(user: UserClient, email: str, times: int = MAX_FAILED_LOGINS) -> None:
     for _ in range(times):
         with pytest.raises(Unauthenticated, match=words("do not match")):
             await user.login(email, WRONG)
@@ -74,7 +74,7 @@ async def test_after_ten_failures_nobody_is_told_whether_the_next_would_match(
 async def test_a_success_begins_the_count_anew(user: UserClient, make_user: Make) -> None:
     made = await make_user()
     for _ in range(2):
-        await fail(user, made.email, MOST_FAILURES - 1)
+        await fail(user, made.email, MAX_FAILED_LOGINS - 1)
         assert (await user.login(made.email, PASSWORD)).user == made
 
 
@@ -100,8 +100,8 @@ async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, m
     made = await make_user()
     outcomes = await asyncio.gather(*(user.login(made.email, WRONG) for _ in range(30)), return_exceptions=True)
     kinds = [type(outcome) for outcome in outcomes]
-    assert kinds.count(Unauthenticated) == MOST_FAILURES
-    assert kinds.count(TooManyRequests) == 30 - MOST_FAILURES
+    assert kinds.count(Unauthenticated) == MAX_FAILED_LOGINS
+    assert kinds.count(TooManyRequests) == 30 - MAX_FAILED_LOGINS
 
 
 @pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift"])
@@ -134,7 +134,7 @@ async def test_the_table_holds_no_address(user: UserClient, make_user: Make, adm
 
 async def test_what_was_not_tried_does_not_count(user: UserClient, make_user: Make) -> None:
     made = await make_user()
-    for _ in range(MOST_FAILURES + 1):
+    for _ in range(MAX_FAILED_LOGINS + 1):
         with pytest.raises(InvalidArgument):
             await user.login(made.email, "short")
     assert (await user.login(made.email, PASSWORD)).user == made
@@ -172,7 +172,7 @@ class Meeting:
         await self._barrier.wait()
         matches = password != WRONG
         while matches:
-            if (await self._store.credentials(self._address)).failures >= MOST_FAILURES:
+            if (await self._store.credentials(self._address)).failures >= MAX_FAILED_LOGINS:
                 break
             await asyncio.sleep(0.01)
         return matches
@@ -187,7 +187,7 @@ async def test_two_replicas_at_once_do_not_slip_past_the_count(
         store = PostgresUserStore(database)
         address = f"{uuid.uuid4().hex}@example.com"
         assert await store.add(NewUser(address, "Ada", ADDRESS), "hash") is not None
-        for _ in range(MOST_FAILURES - 1):
+        for _ in range(MAX_FAILED_LOGINS - 1):
             await store.note_failure(address, 60)
         passwords = Meeting(store, address)
         replicas = [UserService(store, passwords, signer) for _ in range(2)]

@@ -16,7 +16,7 @@ from conforming import words
 from shop.contract.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock, PreconditionFailed
 from shop.money import Money
-from shop.product.service import MOST_STOCK
+from shop.product.service import MAX_STOCK
 from shop.values.product import Product, ReservationState, ReservedLine, StockLine
 
 pytestmark = pytest.mark.integration
@@ -244,9 +244,9 @@ async def test_argument_out_of_range_is_named(
 async def test_stock_is_bounded_so_that_what_was_reserved_fits_in_again(
     product: ProductClient, make_product: Make
 ) -> None:
-    for stock in (MOST_STOCK + 1, 2**63 - 1):
+    for stock in (MAX_STOCK + 1, 2**63 - 1):
         with pytest.raises(
-            InvalidArgument, match=words(f"to {MOST_STOCK}|less than or equal to {MOST_STOCK}")
+            InvalidArgument, match=words(f"to {MAX_STOCK}|less than or equal to {MAX_STOCK}")
         ) as refusal:
             await make_product(stock=stock)
         assert refusal.value.field.endswith("stock")
@@ -258,9 +258,9 @@ async def test_stock_is_bounded_so_that_what_was_reserved_fits_in_again(
     await product.confirm_reservation(key)
     # The most that can be set while pieces are out: giving them back goes beyond it, and works.
     left = await product.get_product(made.id)
-    await product.update_product(made.id, stock=MOST_STOCK, expected=left)
+    await product.update_product(made.id, stock=MAX_STOCK, expected=left)
     await product.release_reservation(key)
-    assert (await product.get_product(made.id)).stock == MOST_STOCK + 5
+    assert (await product.get_product(made.id)).stock == MAX_STOCK + 5
 
 
 def test_the_database_leaves_room_too(admin: psycopg.Connection) -> None:

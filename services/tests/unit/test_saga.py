@@ -23,7 +23,7 @@ from shop.order.checkout_states import (
     uncertain,
     undo_from,
 )
-from shop.order.sagas.retries import ATTEMPTS, LONGEST_BACKOFF_S, backoff, with_retries
+from shop.order.sagas.retries import ATTEMPTS, MAX_BACKOFF_S, backoff, with_retries
 from shop.platform.error_codes import ERROR_TABLE
 from shop.values.order import CheckoutLine
 
@@ -110,5 +110,5 @@ async def test_retries_repeat_what_is_uncertain_and_only_that() -> None:
 def test_pauses_double_up_to_a_limit() -> None:
     pauses = [backoff(epoch) for epoch in range(1, 100)]
     assert pauses[:4] == [1.0, 2.0, 4.0, 8.0]
-    assert max(pauses) == LONGEST_BACKOFF_S
+    assert max(pauses) == MAX_BACKOFF_S
     assert pauses == sorted(pauses)

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
-from recording.lean.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder
+from recording.lean.spans import MAX_ATTRIBUTES, RecordedSpan, Recorder
 from shop.platform.telemetry.recorder import shared
 from shop.platform.telemetry.tracing import Spans, child_span, note
 
@@ -117,11 +117,11 @@ def test_attributes_are_copied_typed_and_bounded(recorder: Recorder) -> None:
     given = {"text": "a", "yes": True, "one": 1, "half": 0.5, "several": ["a", "b"]}
     span = recorder.start("work", 0, REMOTE, given)
     given["text"] = "changed"
-    span.set_attributes({f"further.{number}": number for number in range(MOST_ATTRIBUTES)})
+    span.set_attributes({f"further.{number}": number for number in range(MAX_ATTRIBUTES)})
     span.set_attribute("one", 2)
     span.end()
     attributes = only(recorder).attributes
-    assert len(attributes) == MOST_ATTRIBUTES
+    assert len(attributes) == MAX_ATTRIBUTES
     kept = {name: attributes[name] for name in given}
     assert kept == {"text": "a", "yes": True, "one": 2, "half": 0.5, "several": ["a", "b"]}
     assert [type(kept[name]) for name in ("yes", "one")] == [bool, int]

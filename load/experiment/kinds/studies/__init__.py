@@ -6,7 +6,7 @@ from experiment.arguments import checked_seed, profile_of, whole_number
 from experiment.commands import in_blocks
 from experiment.kinds.studies.arms import PROFILES, studies_plan
 from experiment.kinds.studies.study import studies_named
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
+from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from hops.kinds.studies.document import KIND
 
 
@@ -14,5 +14,5 @@ from hops.kinds.studies.document import KIND
 def command(*, study: str, blocks: str | None, common: in_blocks.Common) -> Plan:
     """The command `studies`; `commands.toml` has its help."""
     profile = profile_of(PROFILES, common.profile)
-    count = whole_number("blocks", blocks, 1, MOST_BLOCKS) if blocks else profile.blocks
+    count = whole_number("blocks", blocks, 1, MAX_BLOCKS) if blocks else profile.blocks
     return studies_plan(studies_named(study), profile, count, checked_seed(common.seed))

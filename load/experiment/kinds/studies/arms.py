@@ -15,12 +15,12 @@ from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import Profile
 from experiment.plan.workload import mix_of, workload_file
 from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad, arm_label
-from mesh.description.switches import MOST_CONNECTIONS, SWITCHES
+from mesh.description.switches import MAX_CONNECTIONS, SWITCHES
 from mesh.description.topology import load_topology
 
 TRACE = "0.05"
 """Share of journeys to trace: closed loops have many."""
-SHORTEST_S = 1.0
+MIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _arm(label: str, topology: str, switches: Mapping[str, str | int], own: OwnL
         raise UsageError(f"arm {label}: there is no switch {unknown[0]}; valid: {', '.join(SWITCHES)}")
     given = {"trace": TRACE, **{name: str(value) for name, value in switches.items()}}
     if own.sending.closed is not None:
-        given.setdefault("connections", str(min(MOST_CONNECTIONS, own.sending.closed.vus)))
+        given.setdefault("connections", str(min(MAX_CONNECTIONS, own.sending.closed.vus)))
     arm = arm_of(label, load_topology(topology, updates=given.get("updates", "off")), given)
     return Arm(label, arm.topology, arm.switches, load=own)
 
@@ -118,7 +118,7 @@ def _arm(label: str, topology: str, switches: Mapping[str, str | int], own: OwnL
 def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) -> OwnLoad:
     by_time = scale.by if "time" in scale.divides else 1.0
     by_users = scale.by if "users" in scale.divides else 1.0
-    duration_s = max(SHORTEST_S, entry.duration_s / by_time * profile.length)
+    duration_s = max(MIN_S, entry.duration_s / by_time * profile.length)
     if entry.arrivals is not None:
         # The pace is the study's own, whatever the length: users and ramp-up shrink together.
         rate = entry.arrivals / entry.duration_s * by_time / by_users

@@ -30,7 +30,7 @@ from experiment.own_target.starting_points.document import (
 
 SECRET = ("authorization", "cookie", "proxy-authorization", "x-api-key")
 _GRAPHQL = {"query", "variables", "operationName", "extensions"}
-_MOST_TOKENS = 15_000
+_MAX_TOKENS = 15_000
 _STATUSES = range(100, 600)
 _ERROR = re.compile(r"[\w:.-]{1,60}", re.ASCII)
 """How browsers name what became of a request without an answer: `net::ERR_ABORTED`, `NS_BINDING_ABORTED`."""
@@ -146,7 +146,7 @@ def _is_graphql(body: Document) -> bool:
     if not isinstance(body.get("query"), str) or not isinstance(body.get("variables") or {}, dict):
         return False
     try:
-        definitions = parse(body["query"], no_location=True, max_tokens=_MOST_TOKENS).definitions
+        definitions = parse(body["query"], no_location=True, max_tokens=_MAX_TOKENS).definitions
     except (GraphQLSyntaxError, RecursionError):
         return False
     return sum(isinstance(one, OperationDefinitionNode) for one in definitions) == 1

@@ -25,7 +25,7 @@ from experiment.kinds.capacity import (
 )
 from experiment.plan.closed_loop import ClosedLoop
 from hops.kinds.capacity.document import Asked
-from mesh.description.switches import MOST_CONNECTIONS
+from mesh.description.switches import MAX_CONNECTIONS
 
 
 class TestObjective:
@@ -129,9 +129,9 @@ class TestLength:
     ],
 )
 def test_numbers_of_connections_ascend(given: str, told: str) -> None:
-    assert ascending("connections", "0, 10,1000", 0, MOST_CONNECTIONS) == (0, 10, 1000)
+    assert ascending("connections", "0, 10,1000", 0, MAX_CONNECTIONS) == (0, 10, 1000)
     with pytest.raises(UsageError, match=told):
-        ascending("connections", given, 0, MOST_CONNECTIONS)
+        ascending("connections", given, 0, MAX_CONNECTIONS)
 
 
 class TestOverload:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiment.errors import UsageError
-from experiment.plan.closed_loop import HIGHEST_TAPE_RATE, ClosedLoop, parse_closed_loop
+from experiment.plan.closed_loop import MAX_TAPE_RATE, ClosedLoop, parse_closed_loop
 
 
 @pytest.mark.parametrize("nothing", [None, ""])
@@ -45,7 +45,7 @@ def test_bad_input_is_named_with_what_is_valid(given: dict[str, str], message: s
 
 def test_a_tape_outlasts_the_loop_and_stays_small() -> None:
     assert ClosedLoop(4, 0.998).tape_rate > 4
-    assert ClosedLoop(10_000, 0.0).tape_rate == HIGHEST_TAPE_RATE
+    assert ClosedLoop(10_000, 0.0).tape_rate == MAX_TAPE_RATE
 
 
 def test_it_reads_as_a_sentence() -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from experiment.cli import app
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
+from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan, arms_of
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import foresee, parse_precision, require_attainable, visible_sentence
 from experiment.plan.profiles import PROFILES
@@ -108,7 +108,7 @@ def test_what_would_take_too_long_is_refused_with_what_is_within_reach(tmp_path:
     reachable = replace(wanted, precision=1.05 * likely.attainable)
     require_attainable(reachable, foresee(reachable, tmp_path, BLOCK_S))
     beyond = replace(wanted, precision=0.95 * likely.attainable)
-    assert foresee(beyond, tmp_path, BLOCK_S).blocks > MOST_BLOCKS
+    assert foresee(beyond, tmp_path, BLOCK_S).blocks > MAX_BLOCKS
 
 
 def finished_run(

@@ -18,7 +18,7 @@ from provision.golang import ENVIRONMENT
 from serialisation.bench import Result, bench
 from serialisation.encodings import ENCODINGS, OF_GO, encoded
 from serialisation.go_half import GoHalf
-from serialisation.rounds import LEAST_ROUNDS, OPERATIONS
+from serialisation.rounds import MIN_ROUNDS, OPERATIONS
 from serialisation.values import KINDS
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -41,7 +41,7 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def result(answers: Mapping[str, Any], binary: Path) -> Result:
     with GoHalf(answers, binary) as go:
-        return bench(answers, go, rounds=LEAST_ROUNDS, seconds=1, seed=1, say=print)
+        return bench(answers, go, rounds=MIN_ROUNDS, seconds=1, seed=1, say=print)
 
 
 def test_a_row_for_each_journey_encoding_language_and_operation(result: Result) -> None:

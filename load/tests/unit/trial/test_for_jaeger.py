@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiment.trial.for_jaeger import LEAST_POOL_NS, for_jaeger
+from experiment.trial.for_jaeger import MIN_POOL_NS, for_jaeger
 from hops.budget.parts import budget_of_tree
 from hops.traces.otlp import read_spans
 from hops.traces.tree import grow
@@ -27,7 +27,7 @@ ENVOY = {
 """What Envoy says of a request, in part."""
 
 
-def trace(pool_ns: int = LEAST_POOL_NS - 1) -> bytes:
+def trace(pool_ns: int = MIN_POOL_NS - 1) -> bytes:
     """A call of a customer through the edge to order, which waits for a connection and asks its database."""
     rpc = {"rpc.method": "Checkout", "rpc.service": "shop.order.v1.OrderService"}
     spans = [
@@ -71,10 +71,10 @@ def shown(line: bytes) -> dict[str, dict[str, Any]]:
 
 
 def test_spans_on_the_path_carry_the_parts_of_the_budget() -> None:
-    budget = budget_of_tree(grow(read_spans(trace(LEAST_POOL_NS))))
+    budget = budget_of_tree(grow(read_spans(trace(MIN_POOL_NS))))
     assert budget is not None
     ms: dict[str, float] = {}
-    for attributes in shown(trace(LEAST_POOL_NS)).values():
+    for attributes in shown(trace(MIN_POOL_NS)).values():
         part = attributes["hop.part"]
         ms[part] = ms.get(part, 0.0) + attributes["hop.on_path_ms"]
     assert ms == pytest.approx({part: ns / 1e6 for part, ns in budget.parts.items()})
@@ -112,8 +112,8 @@ def test_the_edge_speaks_as_the_services_do() -> None:
 def test_a_short_wait_for_a_connection_is_an_attribute_and_a_long_one_a_row() -> None:
     short = shown(trace())
     assert "pool.acquire" not in short
-    assert short["Checkout shop.order.v1.OrderService"]["hop.pool_acquire_ms"] == (LEAST_POOL_NS - 1) / 1e6
-    assert "pool.acquire" in shown(trace(LEAST_POOL_NS))
+    assert short["Checkout shop.order.v1.OrderService"]["hop.pool_acquire_ms"] == (MIN_POOL_NS - 1) / 1e6
+    assert "pool.acquire" in shown(trace(MIN_POOL_NS))
 
 
 def test_every_component_says_the_topology_and_the_root_what_it_stands_for() -> None:

@@ -14,7 +14,7 @@ from typing import IO, Any
 from mesh.errors import ClusterError, NotInstalledError
 
 LIMIT_S = 30.0
-MOST_LINES = 2
+MAX_LINES = 2
 REQUEST_LIMIT = "--request-timeout=20s"
 # A cluster may be on this very machine, where looking at it must not delay what is measured.
 _YIELDING = ["nice", "-n", "19"] if shutil.which("nice") else []
@@ -179,8 +179,8 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
     first = [line.removeprefix("error: ").removeprefix("Error from server ") for line in told or lines[-1:]]
-    text = "; ".join(first[:MOST_LINES]).rstrip(".") or f"it ended with exit code {done.returncode}"
-    return text if len(first) <= MOST_LINES else f"{text}; and {len(first) - MOST_LINES} more like it"
+    text = "; ".join(first[:MAX_LINES]).rstrip(".") or f"it ended with exit code {done.returncode}"
+    return text if len(first) <= MAX_LINES else f"{text}; and {len(first) - MAX_LINES} more like it"
 
 
 def _run(

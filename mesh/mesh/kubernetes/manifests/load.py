@@ -14,7 +14,7 @@ from mesh.kubernetes.options import ClusterOptions
 FOLDER = "/var/lib/hopwise"
 TAPE, TARGET, OUT = f"{FOLDER}/tape.jsonl", f"{FOLDER}/target.json", f"{FOLDER}/out"
 """Where a generator waits for what it needs, and leaves what it measured."""
-CPU_M, LEAST_CPU_M = 500, 100
+CPU_M, MIN_CPU_M = 500, 100
 """Thousandths of a processor that all generators together claim, and that each claims at least."""
 EXTRA_S = 600
 """How long a generator may live beyond its load, in seconds: starting, waiting for the others, being read."""
@@ -44,7 +44,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         options.image("shopload"),
         options,
         # A larger claim than any component's: a generator that waits for a processor measures itself.
-        Size(cpu=f"{max(LEAST_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
+        Size(cpu=f"{max(MIN_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
         mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
         args=list(job.arguments),
     )

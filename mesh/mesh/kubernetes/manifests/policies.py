@@ -19,7 +19,7 @@ LOAD = "load"
 ISTIOD_PORT = 15012
 BUSY = "700m"
 """CPU of a pod above which another one is added: one Python process is never busier than one core."""
-MOST_PODS = 8
+MAX_PODS = 8
 
 
 def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str]]]:
@@ -165,7 +165,7 @@ def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Docum
     spec = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
         "minReplicas": 2,
-        "maxReplicas": MOST_PODS,
+        "maxReplicas": MAX_PODS,
         "metrics": [{"type": "ContainerResource", "containerResource": measured}],
     }
     return document("HorizontalPodAutoscaler", "autoscaling/v2", name, options, spec=spec)

@@ -276,7 +276,7 @@ def test_header_rules_are_the_same() -> None:
     (host,) = config["route_config"]["virtual_hosts"]
     assert told["mark"] == host["request_headers_to_add"][0]["header"]["key"]
     length, *refusals = [route for route in host["routes"] if "headers" in route["match"]]
-    assert length["match"]["headers"][0]["range_match"]["start"] == limits.LARGEST_BODY + 1
+    assert length["match"]["headers"][0]["range_match"]["start"] == limits.MAX_BODY + 1
     assert [
         {
             "name": header["name"],

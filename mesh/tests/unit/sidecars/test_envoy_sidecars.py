@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mesh.description.ports import load_ports
-from mesh.description.streams import LASTING, MOST_STREAMS
+from mesh.description.streams import LASTING, MAX_STREAMS
 from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, names
 from mesh.edge.envoy import render
@@ -83,7 +83,7 @@ def test_what_leads_to_streams_holds_as_many_as_there_may_be(topology: str, fold
                 led_to.add(callee)
                 (threshold,) = cluster["circuit_breakers"]["thresholds"]
                 assert {threshold[f"max_{what}"] for what in ("connections", "requests", "pending_requests")} == {
-                    MOST_STREAMS
+                    MAX_STREAMS
                 }, cluster["name"]
     assert led_to == STREAMING[topology]
 

@@ -23,7 +23,7 @@ from hops.tables.view import SummaryView
 from hops.terminal.render import rendered
 from hops.units import ALL
 
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """Parts of single journeys' budgets with a smaller share have one row together, so that eight tables stay readable."""
 
 
@@ -45,7 +45,7 @@ def bench(summary: Summary) -> Group:
     if sidecars:  # with twice as many parts, the whole is easier to see first
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
-        elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else LEAST_SHARE)
+        elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
     net = net_text(view)
     elements += [net] if net else []
     elements += sidecars

@@ -13,7 +13,7 @@ import numpy as np
 
 from hops.run.documents.estimate import Estimate
 from hops.statistics.intervals import t_quantile
-from hops.statistics.over_blocks import LEAST_BLOCKS, NO_INTERVAL
+from hops.statistics.over_blocks import MIN_BLOCKS, NO_INTERVAL
 
 Rates = Sequence[float | None]
 """The confirmed rate of each block; None where none was."""
@@ -49,7 +49,7 @@ def _step(precision: float) -> float:
 
 def _mean(logs: Sequence[float], least: float) -> Estimate:
     middle, blocks = float(np.mean(logs)), len(logs)
-    if blocks < LEAST_BLOCKS:
+    if blocks < MIN_BLOCKS:
         return Estimate(value=exp(middle), ci95=list(NO_INTERVAL))
     reach = t_quantile(blocks - 1) * sqrt(max(float(np.var(logs, ddof=1)), least) / blocks)
     return Estimate(value=exp(middle), ci95=[exp(middle - reach), exp(middle + reach)])

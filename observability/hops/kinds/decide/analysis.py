@@ -32,7 +32,7 @@ from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
 from hops.statistics.contrast import contrast
 from hops.statistics.intervals import Interval
-from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 P50, BYTES = "p50", "wire_bytes"
@@ -258,9 +258,9 @@ def _unanswered(run: RunFiles, customers: Customers, channels: Sequence[str], fe
     texts = []
     if len(run.topologies) == 1:
         texts.append(f"which topology: the run measured one only, {run.topologies[0]}")
-    elif run.blocks < LEAST_BLOCKS:
+    elif run.blocks < MIN_BLOCKS:
         count = f"{run.blocks} block{'s' if run.blocks > 1 else ''}"
-        texts.append(f"whether any difference is more than chance: the run has {count}, and that needs {LEAST_BLOCKS}")
+        texts.append(f"whether any difference is more than chance: the run has {count}, and that needs {MIN_BLOCKS}")
     texts += [
         f"{channel}: no journey of the mix comes through this channel"
         for channel in sorted(customers.networks.keys() - set(channels))

@@ -13,7 +13,7 @@ from hops.kinds.decide.ranking import Behind, Ranking
 from hops.kinds.decide.shrinking import Shrinking
 from hops.run.documents.estimate import Estimate
 from hops.run.network import Network, in_words
-from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 MOST = 4
@@ -146,7 +146,7 @@ def _unanswered(decision: Decision) -> list[str]:
     """What the run cannot tell, and which figures could not be tested."""
     answers = decision["answers"]
     figures = {"bytes": [answer["fewest_bytes"] for answer in answers]}
-    if decision["blocks"] >= LEAST_BLOCKS:  # else that is the reason, and said already
+    if decision["blocks"] >= MIN_BLOCKS:  # else that is the reason, and said already
         figures |= {"p50": [answer["quickest"] for answer in answers], "cost": [decision["cheapest"]]}
     reasons = {
         f"{name}: {clause(row['reason'])}": None

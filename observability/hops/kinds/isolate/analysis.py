@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hops.analysis.meetings import LEAST_MEETINGS, STRETCHES, arrivals_of, during, met
+from hops.analysis.meetings import MIN_MEETINGS, STRETCHES, arrivals_of, during, met
 from hops.kinds.isolate.arms import AS_IS
 from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
 from hops.run.documents.estimate import Estimate, agreement
@@ -69,7 +69,7 @@ def _row(arm: str, journey: str, rows: pl.DataFrame, disturber: str) -> Isolatio
     else:
         reason = (
             f"too few: {meetings:,} of {rows.height:,} journeys met a {disturber}, and a prediction takes "
-            f"{LEAST_MEETINGS} that did and {LEAST_MEETINGS} that did not"
+            f"{MIN_MEETINGS} that did and {MIN_MEETINGS} that did not"
         )
     return IsolationRow(
         arm=arm,
@@ -85,7 +85,7 @@ def _row(arm: str, journey: str, rows: pl.DataFrame, disturber: str) -> Isolatio
 
 
 def _are_enough(meetings: int, journeys: int) -> bool:
-    return LEAST_MEETINGS <= meetings <= journeys - LEAST_MEETINGS
+    return MIN_MEETINGS <= meetings <= journeys - MIN_MEETINGS
 
 
 @dataclass(frozen=True, slots=True)

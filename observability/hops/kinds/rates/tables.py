@@ -89,7 +89,7 @@ def fillings_table(view: SummaryView) -> Table:
     return table_of(
         "rates_fillings",
         "What is full first, by its use of CPU",
-        [row for _, rows in by_topology for row in islice(rows, _MOST_SHOWN)],
+        [row for _, rows in by_topology for row in islice(rows, _MAX_SHOWN)],
         [
             view.topologies_of_rows,
             (Column("what", numeric=False), lambda row: words(row["component"])),
@@ -101,5 +101,5 @@ def fillings_table(view: SummaryView) -> Table:
     )
 
 
-_MOST_SHOWN = 3
+_MAX_SHOWN = 3
 """How much of a topology the table of what is full first has."""

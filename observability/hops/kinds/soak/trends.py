@@ -14,8 +14,8 @@ SETTLING = 0.2
 """Share of a load at its begin that is left out: caches fill, and pools open."""
 WINDOWS = 30
 """Looks are averaged in so many windows at most, since looks next to each other are alike."""
-LEAST_WINDOWS = 6
-LEAST_HOURS = 0.75
+MIN_WINDOWS = 6
+MIN_HOURS = 0.75
 """What grows in less time may be what fills once, which seemed to be 1 to 5 MiB an hour in 20 to 40 min."""
 HOUR_S = 3_600
 
@@ -39,7 +39,7 @@ class Trend:
     @property
     def tells(self) -> bool:
         """Whether it was watched for long enough to tell growth from what fills once."""
-        return self.hours >= LEAST_HOURS
+        return self.hours >= MIN_HOURS
 
     def grows(self, by_per_hour: float, least: float = 0.0) -> bool:
         """Whether it is shown to grow.
@@ -61,7 +61,7 @@ def trend(at_s: Sequence[float], values: Sequence[float]) -> Trend | None:
     at, seen = np.asarray(at_s, float), np.asarray(values, float)
     settled = at >= SETTLING * at[-1] if at.size else np.zeros(0, bool)
     count = min(WINDOWS, int(settled.sum()))
-    if count < LEAST_WINDOWS:
+    if count < MIN_WINDOWS:
         return None
     windows = [
         (float(times.mean()), float(of.mean()))

@@ -14,7 +14,7 @@ from hops.statistics.intervals import Interval
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
-MOST_BLOCKS = 100
+MAX_BLOCKS = 100
 """More blocks than this are no advice."""
 
 
@@ -88,7 +88,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     if low == high == effect.none:
         return Judgement("not shown", "Both sides are exactly equal: this load shows no difference either way.")
     needed = _blocks(effect, bounds)
-    takes = f"about {needed} blocks would decide it" if needed else f"{MOST_BLOCKS} blocks would not decide it either"
+    takes = f"about {needed} blocks would decide it" if needed else f"{MAX_BLOCKS} blocks would not decide it either"
     around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
     return Judgement("not shown", f"The interval includes {around}; {takes}.", needed)
 
@@ -179,4 +179,4 @@ def _blocks(effect: Effect, bounds: tuple[float, float]) -> int | None:
     if not nearest:
         return None
     needed = blocks_for(half, effect.blocks, nearest)
-    return needed if needed <= MOST_BLOCKS else None
+    return needed if needed <= MAX_BLOCKS else None

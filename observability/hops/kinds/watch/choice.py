@@ -14,7 +14,7 @@ from hops.kinds.watch.document import POLL, Waited, Watched
 from hops.kinds.watch.tables import THOUSAND, bytes_of, cases, cores_of, each, holds, how, memory_of
 from hops.statistics.over_blocks import spread_of
 
-SHORTEST_INTERVAL_S = 1.0
+MIN_INTERVAL_S = 1.0
 """Between two polls of a customer: more often, a stream is what is wanted."""
 TIED_CORES = 0.05
 """A difference of CPU below which the memory decides, in cores, where a single block has no interval."""
@@ -76,7 +76,7 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
             # An answer takes its time too: what came later than the interval did so.
             answer_ms = max(late_ms - 1_000 * watched["interval_s"], 0.0)
             interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
-            if interval_s < SHORTEST_INTERVAL_S:
+            if interval_s < MIN_INTERVAL_S:
                 continue
             late_ms, as_often = 1_000 * interval_s + answer_ms, watched["interval_s"] / interval_s
         if late_ms > 1_000 * lateness_s:

@@ -34,7 +34,7 @@ from hops.traces.tree import Node, Tree, grow
 EXEMPLARS = "exemplars.jsonl"
 _STEP, _DEEPEST = 0.7, 6.0
 """A level is indented by so many rem; of a deep tree less, so that the names keep their place."""
-_LEAST_PERCENT = 0.25
+_MIN_PERCENT = 0.25
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
 """Groups that most runs do not have."""
 
@@ -148,5 +148,5 @@ def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _bar(start: int, end: int, total: int) -> tuple[str, str]:
     left = 100 * start / total
-    width = max(_LEAST_PERCENT, 100 * (end - start) / total)
-    return f"{min(left, 100 - _LEAST_PERCENT):.2f}".rstrip("0").rstrip("."), f"{width:.2f}".rstrip("0").rstrip(".")
+    width = max(_MIN_PERCENT, 100 * (end - start) / total)
+    return f"{min(left, 100 - _MIN_PERCENT):.2f}".rstrip("0").rstrip("."), f"{width:.2f}".rstrip("0").rstrip(".")

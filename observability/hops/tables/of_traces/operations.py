@@ -14,8 +14,8 @@ from hops.elements.element import Text
 from hops.elements.table import Cell, Column, Table, number, slug, table_of, whole, words
 from hops.tables.budget import MEAN, band_name, parts_cell
 
-MOST_OF_TAIL = 5
-LEAST_SHARE = 0.005
+MAX_OF_TAIL = 5
+MIN_SHARE = 0.005
 """Parts with less in every band share a row."""
 
 
@@ -39,7 +39,7 @@ def operation_parts_table(operation: Operation) -> Table:
     budgets = operation.budget_ms
     mean = budgets[MEAN]
     parts = sorted({part for band in BANDS for part in budgets[band]}, key=lambda part: (-mean.get(part, 0.0), part))
-    small = [part for part in parts if part != UNATTRIBUTED and _share(budgets, part) < LEAST_SHARE]
+    small = [part for part in parts if part != UNATTRIBUTED and _share(budgets, part) < MIN_SHARE]
     rows = [
         [words(part), words(group_of(part)), *(parts_cell(budgets[band], [part], bar=band == MEAN) for band in BANDS)]
         for part in parts
@@ -58,7 +58,7 @@ def operation_parts_table(operation: Operation) -> Table:
 def tail_text(operation: Operation) -> Text:
     """Which parts make the slow traces slow, in a sentence."""
     middle, slow = (sum(operation.budget_ms[band].values()) for band in ("p50_band", "p99_band"))
-    grown = [f"{part} {numbers.plain(ms, signed=True)} ms" for part, ms in operation.tail[:MOST_OF_TAIL]]
+    grown = [f"{part} {numbers.plain(ms, signed=True)} ms" for part, ms in operation.tail[:MAX_OF_TAIL]]
     band = band_name("p99_band", operation.traces)
     if operation.traces < 2 or slow <= middle:
         return Text("")

@@ -13,7 +13,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
 
-LEAST_SHARE = 0.01
+MIN_SHARE = 0.01
 """Parts that change by less than this share of an operation's mean are left to the JSON."""
 NO_QUEUES = (
     "Every trace was laid out anew along what waited for what. Queues are not modelled: under load, a part that gets "
@@ -78,7 +78,7 @@ def _predictions(rows: Sequence[Foreseen]) -> Table:
 
 def _parts(row: Foreseen) -> Table:
     total = sum(ms for ms, _ in row.parts_ms.values())
-    shown = [(part, *ms) for part, ms in row.parts_ms.items() if abs(ms[1] - ms[0]) >= LEAST_SHARE * total]
+    shown = [(part, *ms) for part, ms in row.parts_ms.items() if abs(ms[1] - ms[0]) >= MIN_SHARE * total]
     return table_of(
         "what_if_parts",
         f"{row.operation}: parts that have more or less of the critical path then, mean",

@@ -12,7 +12,7 @@ from hops.elements.table import Cell, Column, number, table_of, whole, words
 from hops.units import NS_PER_MS
 
 _UNITS = {1_000: "whole microseconds", 1_000_000: "whole milliseconds", 1_000_000_000: "whole seconds"}
-_MOST_CLOCKS = 10
+_MAX_CLOCKS = 10
 _DEFECTS = {
     "orphans": "Spans without their parent, which hang below the root and mostly cost nothing",
     "rings": "Of these, spans that are their own ancestors",
@@ -45,7 +45,7 @@ def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
     elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
     differing = [clock for clock in trust.clocks if clock.differs]
     if differing:
-        which = f", the {_MOST_CLOCKS} that do most" if len(differing) > _MOST_CLOCKS else ""
+        which = f", the {_MAX_CLOCKS} that do most" if len(differing) > _MAX_CLOCKS else ""
         caption = f"Services whose clocks differ{which}: how far the callee's is ahead, ms"
         columns = [
             (Column("caller", numeric=False), lambda one: words(one.caller)),
@@ -55,7 +55,7 @@ def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
             (Column("at least", "ms"), lambda one: _ms(one.low_ns)),
             (Column("at most", "ms"), lambda one: _ms(one.high_ns)),
         ]
-        elements.append(table_of("clocks", caption, differing[:_MOST_CLOCKS], columns, heads=2))
+        elements.append(table_of("clocks", caption, differing[:_MAX_CLOCKS], columns, heads=2))
     return elements
 
 
@@ -93,10 +93,10 @@ def _sentences(trust: Trust) -> Iterator[str]:
         told = "; ".join(
             f"{one.callee} answered {one.outside:,} of {one.calls:,} calls of {one.caller}, by up to "
             f"{one.outside_ns / NS_PER_MS:,.3f} ms"
-            for one in outside[:_MOST_CLOCKS]
+            for one in outside[:_MAX_CLOCKS]
         )
-        if len(outside) > _MOST_CLOCKS:
-            told += f"; and so for {plural(len(outside) - _MOST_CLOCKS, 'more pair')} of services, by less"
+        if len(outside) > _MAX_CLOCKS:
+            told += f"; and so for {plural(len(outside) - _MAX_CLOCKS, 'more pair')} of services, by less"
         yield (
             f"Outside of the time of the call, as where one of several hosts has another clock, {told}: what lies "
             "outside counts as wire."

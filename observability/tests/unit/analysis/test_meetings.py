@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.meetings import LEAST_MEETINGS, meetings_of, queues_of
+from hops.analysis.meetings import MIN_MEETINGS, meetings_of, queues_of
 from proofs.meetings import CAUSES, one_experiment, says_something
 from synthetic.meetings import BUSY, CALM, PAUSES, Interference, calls_of
 
@@ -67,7 +67,7 @@ def test_a_kind_has_no_more_of_the_wait_for_a_pause_than_of_the_time():
 
 
 def test_too_few_meetings_say_nothing():
-    few = {name: rows.filter(pl.col("block") == 1).head(LEAST_MEETINGS) for name, rows in experiment(1, 30.0).items()}
+    few = {name: rows.filter(pl.col("block") == 1).head(MIN_MEETINGS) for name, rows in experiment(1, 30.0).items()}
     assert meetings_of(few) == []
     alone = meetings_of({BUSY: experiment(1, 30.0)[BUSY]})
     assert {row["topology"] for row in alone} == {BUSY}

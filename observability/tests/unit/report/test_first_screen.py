@@ -20,7 +20,7 @@ from synthetic.run import Arm, write_generated_run
 
 from .pages import page_of
 
-MOST_SENTENCES, MOST_FIGURES = 10, 3
+MAX_SENTENCES, MAX_FIGURES = 10, 3
 _INTERVAL = re.compile(r"\([^()]* to [^()]*\)")
 _NAME = re.compile(r"\bp\d+\b|95 % interval")
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
@@ -57,7 +57,7 @@ def test_few_sentences_stand_above_the_folds(sections: Sequence[Section]) -> Non
     assert all(isinstance(one, Fold) for one in elements[folds[0] :])
     # the verdict, which stands above them, has two unless it is VALID
     told = [sentence for text in _texts(above) for sentence in _sentences(text)]
-    assert 2 <= len(told) <= MOST_SENTENCES - 1
+    assert 2 <= len(told) <= MAX_SENTENCES - 1
     assert sum(isinstance(one, Figures) for one in above) == 1
     assert sum(isinstance(one, Table) for one in above) <= 1
 
@@ -67,7 +67,7 @@ def test_no_sentence_has_more_than_three_figures(sections: Sequence[Section]) ->
         sentence
         for text in _texts(sections[0].elements)
         for sentence in _sentences(text)
-        if len(_FIGURE.findall(_NAME.sub("", _INTERVAL.sub("", sentence)))) > MOST_FIGURES
+        if len(_FIGURE.findall(_NAME.sub("", _INTERVAL.sub("", sentence)))) > MAX_FIGURES
     ]
     assert crowded == []
 

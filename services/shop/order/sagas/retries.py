@@ -18,8 +18,8 @@ FINISH_LIMIT_S = 8.0
 LEASE_S = 20.0
 """Seconds of a lease, more than both together: a process that lets one run out has died, or has lost the database."""
 ATTEMPTS = 4
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
-LONGEST_BACKOFF_S = 30.0
+FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 0.5
+MAX_BACKOFF_S = 30.0
 
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
@@ -30,7 +30,7 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
     """
     attempts = AsyncRetrying(
         stop=stop_after_attempt(ATTEMPTS),
-        wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S),
+        wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=MAX_PAUSE_S),
         # A cancellation is no failed attempt: it ends the matter.
         retry=retry_if_exception(lambda error: isinstance(error, Exception) and uncertain(error)),
         reraise=True,
@@ -47,4 +47,4 @@ def backoff(epoch: int) -> float:
     Args:
         epoch: How many times it has been taken up, 1 or more; each time doubles the pause.
     """
-    return float(min(LONGEST_BACKOFF_S, 0.5 * 2.0 ** min(epoch, 10)))
+    return float(min(MAX_BACKOFF_S, 0.5 * 2.0 ** min(epoch, 10)))

@@ -21,7 +21,7 @@ ALGORITHM = "EdDSA"
 ISSUER = "hopwise"
 LIFETIME_S = 3600
 EXPIRED = "the token has expired; log in again"
-MOST_KNOWN_TOKENS = 4_096
+MAX_KNOWN_TOKENS = 4_096
 _CLAIMS = ["sub", "role", "iat", "exp", "iss"]
 _SUBJECT = re.compile(r"(users|partners)/([1-9][0-9]{0,17})")
 _COLLECTIONS = {"customer": "users", "partner": "partners"}
@@ -76,7 +76,7 @@ class TokenVerifier:
     """
 
     def __init__(
-        self, public_pem: bytes, *, clock: Callable[[], float] = time.time, capacity: int = MOST_KNOWN_TOKENS
+        self, public_pem: bytes, *, clock: Callable[[], float] = time.time, capacity: int = MAX_KNOWN_TOKENS
     ) -> None:
         key = load_pem_public_key(public_pem)
         if not isinstance(key, Ed25519PublicKey):

@@ -29,7 +29,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.deadline import begin, work_s
 from shop.platform.error_codes import SERVER_FAULTS, row
 from shop.platform.grpc.status import details_of
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 from shop.platform.incoming import Incoming, Request, failure_of
 from shop.platform.read_mask import answering
 from shop.platform.rest.answers import Answer
@@ -225,7 +225,7 @@ class _App(ConnectASGIApplication[None]):
         super().__init__(
             service=None,
             endpoints=lambda _: endpoints,  # type: ignore[arg-type, return-value] # its own classes have no public names
-            read_max_bytes=MOST_BYTES,
+            read_max_bytes=MAX_BYTES,
             compressions=[GzipCompression()] if compresses else [],
             codecs=[_AsBytes("proto"), _AsBytes(JSON)],
         )

@@ -31,7 +31,7 @@ from graphql import (
 from shop.errors import InvalidArgument
 from shop.platform.graphql.error_format import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
-    MOST_TOKENS,
+    MAX_TOKENS,
     check_length,
     check_numbers,
     check_parser_limits,
@@ -43,8 +43,8 @@ from shop.platform.graphql.limits import (
 from shop.platform.telemetry.tracing import child_span
 
 # A document of 500 tokens takes about a quarter of a megabyte, so each of the two stores stays below 32.
-MOST_DOCUMENTS = 128
-MOST_ERRORS = 5
+MAX_DOCUMENTS = 128
+MAX_ERRORS = 5
 """Mistakes of a document that its sender is told; validation ends with the next one."""
 REST = 8
 """How long documents that are not known yet wait after one was prepared, in times of the CPU that it took."""
@@ -125,7 +125,7 @@ class Documents:
         self,
         schema: GraphQLSchema,
         measure: Measure | None = None,
-        capacity: int = MOST_DOCUMENTS,
+        capacity: int = MAX_DOCUMENTS,
         public: Set[str] = frozenset(),
     ) -> None:
         self._schema = schema
@@ -203,7 +203,7 @@ def parsed(text: str) -> DocumentNode:
     """Returns a document whose shape is within the limits; errors are as of `Documents.find`."""
     check_length(text)
     try:
-        document = parse(text, max_tokens=MOST_TOKENS)
+        document = parse(text, max_tokens=MAX_TOKENS)
         check_numbers(document)
         check_shape(document)
     except GraphQLSyntaxError as error:
@@ -220,7 +220,7 @@ def validated(
     """Returns a parsed document ready to be executed; errors are as of `Documents.find`."""
     try:
         # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
-        errors = validate(schema, document, max_errors=MOST_ERRORS, hide_suggestions=True)
+        errors = validate(schema, document, max_errors=MAX_ERRORS, hide_suggestions=True)
     except RecursionError as error:
         raise nested_too_deeply() from error
     if errors:

@@ -34,7 +34,7 @@ from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_
 from shop.platform.graphql.schema import RequestContext, Schema, core_schema
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, SURROGATE, Header, surrogate_key_header
-from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import MIN_BYTES, accepts_gzip, gzip
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.telemetry.tracing import child_span
@@ -128,7 +128,7 @@ class Endpoint:
         return operation
 
     def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
-        if not self._compresses or len(body) < SMALLEST_BYTES:
+        if not self._compresses or len(body) < MIN_BYTES:
             return body, ()
         if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
             return body, ()

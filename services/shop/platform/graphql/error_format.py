@@ -20,7 +20,7 @@ from shop.errors import DeadlineExceeded, ErrorCode, ShopError
 PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
 """Not an error of the shop but a step of the persisted query convention."""
 
-MOST_MESSAGE = 1000
+MAX_MESSAGE = 1000
 """Longest message of graphql-core that is passed on, in characters; they repeat whatever the client sent."""
 
 _LOG = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
         # Scalars raise GraphQLError themselves, which graphql-core wraps once more.
         cause = cause.original_error
     if cause is None:
-        message = error.message if len(error.message) <= MOST_MESSAGE else error.message[:MOST_MESSAGE] + "..."
+        message = error.message if len(error.message) <= MAX_MESSAGE else error.message[:MAX_MESSAGE] + "..."
         body: dict[str, Any] = {"message": message, "extensions": {"code": ErrorCode.INVALID_ARGUMENT.value}}
     elif isinstance(cause, ShopError):
         if cause.code is ErrorCode.INTERNAL:

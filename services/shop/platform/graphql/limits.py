@@ -35,13 +35,13 @@ from graphql import (
 
 from shop.errors import ResourceExhausted
 
-MOST_CHARACTERS = 16_384
+MAX_CHARACTERS = 16_384
 """The query by which GraphiQL asks for the whole schema has about 1,500, 180 tokens and 300 pairs."""
-MOST_TOKENS = 500
-MOST_PAIRS = 3000
-MOST_DEPTH = 10
-MOST_ALIASES = 20
-MOST_DIGITS = 50
+MAX_TOKENS = 500
+MAX_PAIRS = 3000
+MAX_DEPTH = 10
+MAX_ALIASES = 20
+MAX_DIGITS = 50
 
 _NUMBERS = (TokenKind.INT, TokenKind.FLOAT)
 
@@ -57,9 +57,9 @@ class Shape:
 
 def check_length(text: str) -> None:
     """Looks at the length of a document. Raises `ResourceExhausted` if it is above the limit."""
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise ResourceExhausted(
-            f"the document has {len(text)} characters; the limit is {MOST_CHARACTERS}; send values as variables"
+            f"the document has {len(text)} characters; the limit is {MAX_CHARACTERS}; send values as variables"
         )
 
 
@@ -80,14 +80,14 @@ def check_shape(document: DocumentNode) -> Shape:
         aliases=sum(isinstance(one, FieldNode) and one.alias is not None for one in selections),
         pairs=_pairs(document, selections),
     )
-    if shape.aliases > MOST_ALIASES:
-        raise ResourceExhausted(f"the document has {shape.aliases} aliases; the limit is {MOST_ALIASES}")
-    if shape.depth > MOST_DEPTH:
-        raise ResourceExhausted(f"the operation has a depth of {shape.depth}; the limit is {MOST_DEPTH}")
-    if shape.pairs > MOST_PAIRS:
+    if shape.aliases > MAX_ALIASES:
+        raise ResourceExhausted(f"the document has {shape.aliases} aliases; the limit is {MAX_ALIASES}")
+    if shape.depth > MAX_DEPTH:
+        raise ResourceExhausted(f"the operation has a depth of {shape.depth}; the limit is {MAX_DEPTH}")
+    if shape.pairs > MAX_PAIRS:
         raise ResourceExhausted(
             f"the document has {shape.pairs} pairs of fields with the same name, of fragments spread, or of operations "
-            f"and variables; the limit is {MOST_PAIRS}; ask for each field once"
+            f"and variables; the limit is {MAX_PAIRS}; ask for each field once"
         )
     return shape
 
@@ -99,24 +99,24 @@ def check_numbers(document: DocumentNode) -> None:
         ResourceExhausted: One of them is above the limit.
     """
     for token in _tokens(document):
-        if token.kind in _NUMBERS and len(token.value or "") > MOST_DIGITS:
+        if token.kind in _NUMBERS and len(token.value or "") > MAX_DIGITS:
             raise ResourceExhausted(
                 f"the number at line {token.line}, column {token.column} has {len(token.value or '')} digits; "
-                f"the limit is {MOST_DIGITS}"
+                f"the limit is {MAX_DIGITS}"
             )
 
 
 def check_parser_limits(message: str) -> None:
     """Raises ResourceExhausted if the parser's message says that a limit stopped it, and not a mistake."""
     if "more than" in message and "tokens" in message:
-        raise ResourceExhausted(f"the document has more than {MOST_TOKENS} tokens, which is the limit")
+        raise ResourceExhausted(f"the document has more than {MAX_TOKENS} tokens, which is the limit")
     if "nested too deeply" in message:
         raise nested_too_deeply()
 
 
 def nested_too_deeply() -> ResourceExhausted:
     """Returns the error for a document that is too deep to be measured."""
-    return ResourceExhausted(f"the document is nested too deeply to be measured; the limit is a depth of {MOST_DEPTH}")
+    return ResourceExhausted(f"the document is nested too deeply to be measured; the limit is a depth of {MAX_DEPTH}")
 
 
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:

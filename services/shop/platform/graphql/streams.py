@@ -52,7 +52,7 @@ HANDSHAKE_S = 5
 """A WebSocket over which no `connection_init` has come is closed after this time, in seconds."""
 MAX_PENDING = 100
 """WebSockets without a token that wait for `connection_init`; with one more, the oldest is closed."""
-MOST_AT_ONCE = 20
+MAX_AT_ONCE = 20
 """Subscriptions over one WebSocket."""
 
 Prepare = Callable[[GraphQLRequest, RequestContext], Awaitable[OperationDefinitionNode]]
@@ -172,7 +172,7 @@ class Sockets:
             graphql_ide=None,
             subscription_protocols=(GRAPHQL_TRANSPORT_WS_PROTOCOL,),
             connection_init_wait_timeout=timedelta(seconds=HANDSHAKE_S),
-            max_subscriptions_per_connection=MOST_AT_ONCE,
+            max_subscriptions_per_connection=MAX_AT_ONCE,
         )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from shop.errors import DeadlineExceeded, ResourceExhausted
 from shop.platform.deadline import remaining
 
-MOST_BYTES = 64 * 1024
-MOST_S = 5.0
+MAX_BYTES = 64 * 1024
+MAX_S = 5.0
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 class BodyTimeout(DeadlineExceeded):
@@ -28,17 +28,17 @@ async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None)
     if (
         content_length is not None
         and content_length.isdigit()
-        and (len(content_length) > _MOST_DIGITS or int(content_length) > MOST_BYTES)
+        and (len(content_length) > _MAX_DIGITS or int(content_length) > MAX_BYTES)
     ):
         raise _too_large()
     left = remaining()
-    limit = asyncio.timeout(MOST_S if left is None else min(left, MOST_S))
+    limit = asyncio.timeout(MAX_S if left is None else min(left, MAX_S))
     size = 0
     try:
         async with limit:
             async for chunk in chunks:
                 size += len(chunk)
-                if size > MOST_BYTES:
+                if size > MAX_BYTES:
                     raise _too_large()
                 yield chunk
     except (TimeoutError, asyncio.CancelledError) as error:
@@ -49,4 +49,4 @@ async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None)
 
 
 def _too_large() -> ResourceExhausted:
-    return ResourceExhausted(f"the body is too large; at most {MOST_BYTES} bytes are valid")
+    return ResourceExhausted(f"the body is too large; at most {MAX_BYTES} bytes are valid")

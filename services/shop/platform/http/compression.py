@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from isal import isal_zlib
 
-SMALLEST_BYTES = 1024
+MIN_BYTES = 1024
 LEVEL = 1
 _GZIP_CONTAINER = 31
 

@@ -13,7 +13,7 @@ from shop.platform.deadline import DEFAULT_S
 from shop.platform.incoming import Request
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
-from shop.platform.telemetry.tracing import LONGEST_VALUE
+from shop.platform.telemetry.tracing import MAX_VALUE
 
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
@@ -69,7 +69,7 @@ class HttpRequest(Request[None]):
         method: str = scope["method"]
         # The client's scheme, where an edge says it.
         scheme = "https" if self.headers.get(b"x-forwarded-proto") == b"https" else scope["scheme"]
-        return method, {"url.path": scope["path"][:LONGEST_VALUE]}, (*_NAMES, method, scheme, scope["http_version"])
+        return method, {"url.path": scope["path"][:MAX_VALUE]}, (*_NAMES, method, scheme, scope["http_version"])
 
     def end_span(self, span: Span, error: BaseException | None) -> None:  # noqa: ARG002 - the answer says what failed
         if route := self.route:

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from shop.platform.config import StartError, port_in_use, socket_path, split_address
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.health import with_health
 from shop.platform.process.unix_socket import bind_unix, unlink
 
@@ -85,7 +85,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
             loop="none",
             http="httptools",
             ws=METERED_SOCKET if sockets else "none",
-            ws_max_size=MOST_BYTES,
+            ws_max_size=MAX_BYTES,
             # One that is gone is found out by pings.
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,

@@ -8,13 +8,13 @@ from typing import Any
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode
 
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 
 FRAME_BYTES = 2 * 1024
 """What a frame counts for besides its bytes, as an empty one takes work, too."""
 BYTES_PER_S = 16 * 1024
 """What a client may send in the long run: 8 small frames a second."""
-BURST_BYTES = 4 * MOST_BYTES
+BURST_BYTES = 4 * MAX_BYTES
 """What it may send at once: some documents of the largest size, or 128 small frames."""
 CLOSE_S = 1.0
 """How long a client has to close a WebSocket that the server has closed, in seconds."""

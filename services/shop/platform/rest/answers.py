@@ -21,7 +21,7 @@ from shop.platform.http.caching import (
     is_not_modified,
     surrogate_key_header,
 )
-from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import MIN_BYTES, accepts_gzip, gzip
 from shop.platform.read_mask import Mask, select_fields
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def representation(
 ) -> Answer[Any]:
     """Returns the answer to a GET whose content is encoded already; arguments as of `ok`."""
     content = content_hash(body)
-    packed = len(body) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding"))
+    packed = len(body) >= MIN_BYTES and accepts_gzip(call.header(b"accept-encoding"))
     headers = [(b"etag", entity_tag(content, gzip=packed).encode()), *policy]
     if keys and call.header(SURROGATE.encode()):
         headers.append(surrogate_key_header(keys))

@@ -19,7 +19,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from shop.contract.calls import SERVICES, Access, call_of
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.platform.error_codes import ERROR_TABLE, PROBLEM_TYPES
 from shop.platform.read_mask import MAX_PATHS
 from shop.platform.rest.events import EventStream
@@ -329,7 +329,7 @@ def _write_list(parameter: dict[str, Any]) -> None:
         schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}, **most}
         parameter["example"] = valid[:1]
     elif parameter["name"] in ("ids", "order_ids", "product_ids"):
-        ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": LARGEST_ID}
+        ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
         schema = {"type": "array", "items": ids, "minItems": 1, "maxItems": MAX_IDS}
         parameter["example"] = [17, 18]
     else:

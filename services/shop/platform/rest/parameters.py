@@ -9,7 +9,7 @@ from fastapi import Header, Path, Query
 from pydantic import BeforeValidator
 
 from shop.errors import InvalidArgument
-from shop.fields import LARGEST_ID
+from shop.fields import MAX_ID
 from shop.platform.read_mask import Mask, parse_mask, paths_of
 from shop.platform.rest.problems import FieldError, InvalidRequest
 
@@ -29,17 +29,17 @@ def _digits(value: Any) -> Any:
 
 _Whole = BeforeValidator(_digits)
 
-ProductId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The product.", examples=[17])]
-DocumentId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The document.", examples=[17])]
-UserId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The user.", examples=[17])]
-OrderId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The order.", examples=[4711])]
-PaymentId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The payment.", examples=[4711])]
+ProductId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The product.", examples=[17])]
+DocumentId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The document.", examples=[17])]
+UserId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The user.", examples=[17])]
+OrderId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The order.", examples=[4711])]
+PaymentId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The payment.", examples=[4711])]
 AfterLineId = Annotated[
-    int, _Whole, Query(ge=0, le=LARGEST_ID, description="Only lines with a greater id.", examples=[14000])
+    int, _Whole, Query(ge=0, le=MAX_ID, description="Only lines with a greater id.", examples=[14000])
 ]
 
 AfterProductId = Annotated[
-    int, _Whole, Query(ge=0, le=LARGEST_ID, description="Only products with a greater id.", examples=[17])
+    int, _Whole, Query(ge=0, le=MAX_ID, description="Only products with a greater id.", examples=[17])
 ]
 ReservationId = Annotated[str, Path(description="UUID that the caller chose for the checkout.")]
 CheckoutId = Annotated[str, Path(description="UUID of the checkout.")]
@@ -94,9 +94,9 @@ def parse_ids(text: str, name: str) -> list[int]:
         raise InvalidRequest([FieldError(name, f"it has {len(parts)} ids; 1 to {MAX_IDS} are valid")])
     ids = [int(part) if part.isascii() and part.isdigit() and len(part) < 20 else 0 for part in parts]
     for position, id_ in enumerate(ids):
-        if not 1 <= id_ <= LARGEST_ID:
+        if not 1 <= id_ <= MAX_ID:
             message = (
-                f"it is {parts[position][:40]!r}; ids from 1 to {LARGEST_ID} with commas between them are valid, "
+                f"it is {parts[position][:40]!r}; ids from 1 to {MAX_ID} with commas between them are valid, "
                 f"as in {name}=1,2,3"
             )
             raise InvalidRequest([FieldError(f"{name}[{position}]", message)], field=name)

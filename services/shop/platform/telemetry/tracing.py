@@ -28,7 +28,7 @@ from shop.platform.telemetry.trace_context import traceparent
 UNTRACED = nullcontext(INVALID_SPAN)
 """What work that is not traced runs in, in place of a span."""
 
-LONGEST_VALUE = 1_000
+MAX_VALUE = 1_000
 """Characters that a span keeps of what a client chose, such as a path."""
 
 _SPANS = otel_context.create_key("shop.spans")

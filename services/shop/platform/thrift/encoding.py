@@ -17,14 +17,14 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from shop.errors import InvalidArgument
 
-MOST_ITEMS = 10_000
+MAX_ITEMS = 10_000
 """Entries of a list or map that is read: the compact protocol makes room for all of them at once."""
-MOST_ROWS = 10_000
+MAX_ROWS = 10_000
 """Rows in the answer of a method that streams over gRPC."""
-LARGEST_ANSWER = 16 * 1024 * 1024
+MAX_ANSWER = 16 * 1024 * 1024
 """Bytes of an answer that a client reads, as over gRPC."""
 
-COMPACT = TCompactProtocolAcceleratedFactory(LARGEST_ANSWER, MOST_ITEMS, fallback=False)
+COMPACT = TCompactProtocolAcceleratedFactory(MAX_ANSWER, MAX_ITEMS, fallback=False)
 JSON = TJSONProtocolFactory()
 CALL, REPLY, EXCEPTION = TMessageType.CALL, TMessageType.REPLY, TMessageType.EXCEPTION
 

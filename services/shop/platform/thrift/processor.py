@@ -16,7 +16,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.telemetry.tracing import TracedMethod
 from shop.platform.thrift.encoding import (
     EXCEPTION,
-    MOST_ROWS,
+    MAX_ROWS,
     REPLY,
     Arguments,
     Struct,
@@ -147,7 +147,7 @@ def _work(
     async def collect(request: Struct) -> list[object]:
         """Returns all rows of a stream, which must fit one answer."""
         listing = cast(_ListRequest, request)
-        listing.limit = size(listing.limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+        listing.limit = size(listing.limit, "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
         return [row async for chunk in codec.call(method, request) for row in chunk]
 
     return collect if row.streams else partial(codec.call, method)

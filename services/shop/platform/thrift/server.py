@@ -17,7 +17,7 @@ from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import EDGE_MARK, port_in_use, socket_path, split_address
 from shop.platform.error_codes import SERVER_FAULTS
-from shop.platform.http.body import MOST_BYTES, MOST_S
+from shop.platform.http.body import MAX_BYTES, MAX_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
 from shop.platform.incoming import Incoming, Request
 from shop.platform.process.unix_socket import bind_unix, unlink
@@ -65,16 +65,16 @@ class FramedServer:
             while not self._stopping:
                 async with asyncio.timeout(KEEP_ALIVE_S):
                     size = int.from_bytes(await reader.readexactly(LENGTH))
-                if size > MOST_BYTES:
-                    log.warning("a frame has %d bytes; at most %d are valid", size, MOST_BYTES)
+                if size > MAX_BYTES:
+                    log.warning("a frame has %d bytes; at most %d are valid", size, MAX_BYTES)
                     return
-                async with asyncio.timeout(MOST_S):
+                async with asyncio.timeout(MAX_S):
                     message = await reader.readexactly(size)
                 self._working.add(task)
                 # A task of its own, so that what a call sets in its context ends with it.
                 answer = await asyncio.create_task(self._answer(message))
                 writer.write(len(answer).to_bytes(LENGTH) + answer)
-                async with asyncio.timeout(MOST_S):
+                async with asyncio.timeout(MAX_S):
                     await writer.drain()
                 self._working.discard(task)
         except (asyncio.IncompleteReadError, TimeoutError, ConnectionError, Undecodable):

@@ -19,7 +19,7 @@ from shop.contract.calls import Access
 from shop.platform import page_token
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER
-from shop.user.service import MOST_FAILURES
+from shop.user.service import MAX_FAILED_LOGINS
 
 from .components import Contracted, Rows, insert_rows
 from .conftest import Running, Start
@@ -158,9 +158,9 @@ def test_who_asks_too_often_is_told_when_to_come_again(over_grpc: GrpcDoor, cont
     if contracted.component != "user":
         pytest.skip("only logins are counted")
     wrong = {"email": f"{uuid.uuid4().hex}@example.com", "password": "a wrong password"}
-    *_, last = (over_grpc.ask("Login", wrong) for _ in range(MOST_FAILURES + 1))
+    *_, last = (over_grpc.ask("Login", wrong) for _ in range(MAX_FAILED_LOGINS + 1))
     assert (last.code, last.retry_s > 0) == ("TOO_MANY_REQUESTS", True), (
-        f"the last Login of {MOST_FAILURES + 1}: {last}"
+        f"the last Login of {MAX_FAILED_LOGINS + 1}: {last}"
     )
 
 

@@ -20,7 +20,7 @@ from shop.contract.calls import PRODUCT
 from shop.errors import PermissionDenied
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import split_address
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encoded, opened
@@ -108,9 +108,9 @@ async def test_frames_that_are_too_long_or_break_off_are_not_answered() -> None:
     async with framed() as (address, send), connect({"product": address}, "test") as clients:
         message = call(COMPACT, Stubs, "GetProduct")
         assert await send(message) is not None
-        for length in (len(message) + 1, MOST_BYTES + 1, 2**32 - 1):
+        for length in (len(message) + 1, MAX_BYTES + 1, 2**32 - 1):
             assert await send(message, length) is None  # type: ignore[call-arg]
-        assert await send(bytes([0x5C]) + bytes([0x1C]) * (MOST_BYTES - 1)) is None
+        assert await send(bytes([0x5C]) + bytes([0x1C]) * (MAX_BYTES - 1)) is None
         deep = message[:-1] + b"\x5c" + b"\x1c" * 1_000
         assert b"INVALID_ARGUMENT" in (await send(deep) or b"")
         assert (await clients.product.list_products(page_size=1)).items

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from shop.errors import Unavailable
-from shop.platform.admission import CHECKOUT, DELAY_S, LEAST_SHARE, UNDER_WAY, Admission, Share, admission
+from shop.platform.admission import CHECKOUT, DELAY_S, MIN_SHARE, UNDER_WAY, Admission, Share, admission
 from shop.platform.config import ServiceConfig
 
 
@@ -36,7 +36,7 @@ def test_a_loop_that_is_late_all_the_time_sheds_down_to_a_rest() -> None:
     assert share.value == 0.5
     for _ in range(100):
         share.follow(2 * DELAY_S)
-    assert share.value == LEAST_SHARE
+    assert share.value == MIN_SHARE
 
 
 def test_a_load_ends_where_it_can_be_borne_and_everything_is_let_in_afterwards() -> None:

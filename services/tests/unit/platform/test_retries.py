@@ -6,7 +6,7 @@ import pytest
 
 from shop.errors import NotFound, Unavailable
 from shop.platform import retries
-from shop.platform.retries import MOST_TOKENS, TOKENS_PER_ANSWER, Retries
+from shop.platform.retries import MAX_TOKENS, TOKENS_PER_ANSWER, Retries
 
 
 class Peer:
@@ -57,8 +57,8 @@ async def test_a_peer_that_stays_away_is_asked_once_for_each_call_until_it_has_a
     for _ in range(1_000):
         with pytest.raises(Unavailable):
             await budget.tried(away.ask, again=True)
-    assert away.asked < 1_000 + MOST_TOKENS / 2
-    back, answers = Peer(0), round(MOST_TOKENS / 2 / TOKENS_PER_ANSWER) + 20
+    assert away.asked < 1_000 + MAX_TOKENS / 2
+    back, answers = Peer(0), round(MAX_TOKENS / 2 / TOKENS_PER_ANSWER) + 20
     for _ in range(answers):
         await budget.tried(back.ask, again=True)
     once_more = Peer(1)

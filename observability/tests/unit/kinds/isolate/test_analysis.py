@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.meetings import LEAST_MEETINGS
+from hops.analysis.meetings import MIN_MEETINGS
 from hops.kinds.isolate.analysis import isolation_of
 from hops.kinds.isolate.arms import AS_IS, disturber_of, in_words
 from hops.kinds.isolate.document import OTHERS
@@ -119,7 +119,7 @@ def test_too_few_meetings_predict_nothing() -> None:
     rows, _ = experiment(np.random.default_rng(11), 40.0, count=40)
     for of_arms in (rows, {arm: one.filter(pl.col("journey") != "bulk_lines") for arm, one in rows.items()}):
         row = gains(of_arms)[WITHOUT]
-        assert row["meetings"] < LEAST_MEETINGS
+        assert row["meetings"] < MIN_MEETINGS
         assert (row["predicted"], row["difference"], row["verdict"]) == (None, None, "unknown")
         assert (row["reason"] or "").startswith(f"too few: {row['meetings']} of {row['journeys']} journeys met a bulk")
 

@@ -18,7 +18,7 @@ from recording.lean.spans import EndedSpan, RecordedSpan, Recorder
 from shop.errors import ErrorCode, Internal, Unavailable
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 from shop.product.domain import ProductChange
 
 TYPENAME = {"query": "{ __typename }"}
@@ -155,12 +155,12 @@ async def test_the_newer_media_type_is_given_to_whoever_accepts_it(gateway: Any)
 
 
 async def test_large_bodies_are_refused(server: Any) -> None:
-    response = await server.post({"query": "#" * MOST_BYTES})
+    response = await server.post({"query": "#" * MAX_BYTES})
     assert response.status_code == 413
     assert response.json()["errors"][0]["extensions"]["code"] == "RESOURCE_EXHAUSTED"
-    assert says(response.json()["errors"][0]["message"], str(MOST_BYTES))
+    assert says(response.json()["errors"][0]["message"], str(MAX_BYTES))
     assert response.headers["content-type"] == "application/json"
-    response = await server.post({"query": "#" * MOST_BYTES}, accept=RESPONSE_JSON)
+    response = await server.post({"query": "#" * MAX_BYTES}, accept=RESPONSE_JSON)
     assert (response.status_code, response.headers["content-type"]) == (413, RESPONSE_JSON)
 
     async def chunks() -> Any:

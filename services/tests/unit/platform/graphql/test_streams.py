@@ -23,7 +23,7 @@ from shop.platform.access import streams as access_streams
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams
 from shop.platform.http import server, sockets
-from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.body import MAX_BYTES
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.trace_context import current_context
@@ -188,18 +188,18 @@ class TestAWebSocket:
 
     async def test_is_closed_by_a_message_that_is_too_large(self, served: Served) -> None:
         async with served.socket() as over:
-            await over.send("x" * (MOST_BYTES + 1))
+            await over.send("x" * (MAX_BYTES + 1))
             assert await end_of(over) == 1009
 
     async def test_has_a_limit_of_subscriptions(self, served: Served) -> None:
         async with served.socket() as over:
             await send(over, type="connection_init", payload=served.authorization(1))
             await receive(over)
-            for number in range(streams.MOST_AT_ONCE + 1):
+            for number in range(streams.MAX_AT_ONCE + 1):
                 await send(over, id=str(number), type="subscribe", payload={"query": POSITIONS})
-            answers = [await receive(over) for _ in range(streams.MOST_AT_ONCE + 1)]
+            answers = [await receive(over) for _ in range(streams.MAX_AT_ONCE + 1)]
         (refused,) = [answer for answer in answers if answer["type"] == "error"]
-        assert refused["id"] == str(streams.MOST_AT_ONCE)
+        assert refused["id"] == str(streams.MAX_AT_ONCE)
 
     async def test_is_not_opened_from_a_page_of_another_origin(self, served: Served) -> None:
         with pytest.raises(InvalidStatus, match="HTTP 403"):
