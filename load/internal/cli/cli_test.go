@@ -221,7 +221,7 @@ func TestBadInput(t *testing.T) {
 		{"no topology", replay(tapePath, bent(func(t *target.Target) { t.Topology = "" })), "topology is missing"},
 		{"no key", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "" })), "jwt_private_key is missing"},
 		{"key not there", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "/no/key" })), "/no/key"},
-		{"unknown protocol", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "soap"} })), `unknown protocol "soap"; protocols: graphql, graphql-services, rest, rest-services, rest-transcoded, grpc`},
+		{"unknown protocol", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "soap"} })), `unknown protocol "soap"; protocols: graphql, graphql-services, federation, rest, `},
 		{"unknown channel", replay(tapePath, bent(func(t *target.Target) { t.Entry["fax"] = target.Entry{Protocol: "rest"} })), `unknown channel "fax"; channels: web`},
 		{"a channel without an entry", replay(tapePath, bent(func(t *target.Target) { delete(t.Entry, "partner") })), `no entry for the channel "partner"`},
 		{"no connections", replay(tapePath, goodTarget, "--connections", "0"), "--connections 0 is not between 1 and 1024"},

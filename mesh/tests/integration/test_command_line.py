@@ -51,7 +51,7 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--topology", "hybird"], "topology=hybird is unknown. Valid: graphql,"),
+        (["--topology", "hybird"], "topology=hybird is unknown. Valid: connect,"),
         (["--topology", "no/such.yaml", "--detach"], "no/such.yaml: there is no such file"),
         (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, kong, none"),
         (["--mesh", "linkerd", "--detach"], "mesh=linkerd is unknown; valid: none, envoy, istio"),

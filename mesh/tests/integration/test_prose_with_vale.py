@@ -31,7 +31,7 @@ whoever of its own
 """
 PROGRAM = '''"""Names."""
 
-MAX_CALLS = 3
+MOST_CALLS = 3
 
 
 def told():

@@ -137,7 +137,7 @@ GATES = (
         _GENERATOR,
         unit="ms",
         more=f"{_OF_MEDIAN}, all requests of a journey together; "
-        f"or {EDGE_LAGS} times what the edge itself needs to read an answer",
+        f"or {EDGE_LAGS} times what the front proxy needs to read an answer",
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", NOISY, "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
@@ -199,10 +199,10 @@ GATES = (
         unit="ns",
         optional=True,
     ),
-    Kind("edge_unmatched", "requests missing from traces or edge log", WRONG, "at most", 0, _WITNESSES),
+    Kind("edge_unmatched", "requests missing from traces or access log", WRONG, "at most", 0, _WITNESSES),
     Kind(
         "edge_off_ms",
-        "largest disagreement of traces with client clock and edge log",
+        "largest disagreement of traces with client clock and access log",
         WRONG,
         "at most",
         EDGE_MS_PER_REQUEST,

@@ -154,7 +154,7 @@ def test_without_any_results_it_says_what_to_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--workload", "nowhere"], "workload=nowhere does not exist; valid: chaos, default,"),
+        (["--workload", "nowhere"], "workload=nowhere does not exist; valid: batched, chaos, default,"),
         (["--network", "6g"], "network=6g is unknown; valid: loopback, lan, wifi, 5g, 4g, 3g"),
         (["--rtt", "2h"], "rtt=2h is not a round-trip time from 0ms to 2s"),
         (["--bandwidth", "0"], "bandwidth=0 is not of the form DOWN/UP"),

@@ -35,7 +35,7 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
 
 @pytest.mark.parametrize("name", ["../workloads/default", "..", "", "/etc/hostname", "defaul*"])
 def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
-    named = "chaos, default, distant, document, even, sequential, updates"
+    named = "batched, chaos, default, distant, document, even, flat, screens, sequential, updates"
     with pytest.raises(UsageError, match=rf"does not exist; (did you mean default\? )?valid: {named}, or the path"):
         workload_file(name)
 

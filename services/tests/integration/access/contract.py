@@ -68,6 +68,7 @@ PLAIN: dict[str, Any] = {
     "review_limit": 2,
     "category": "c0001",
     "include": "",
+    "fields": "",
     "quantity": 1,
     "payment_token": "tok_ok",
     "title": "Title",

@@ -72,7 +72,9 @@ def _sender(call: Callable[[str, str, Any, str], str], service: str) -> Send:
 
 def _struct(message: Any) -> Any:
     kind = getattr(ttypes, message.DESCRIPTOR.name)
-    return kind(**{field.name: _value(field, getattr(message, field.name)) for field in message.DESCRIPTOR.fields})
+    known = {spec[2] for spec in kind.thrift_spec if spec}  # without masks
+    fields = [field for field in message.DESCRIPTOR.fields if field.name in known]
+    return kind(**{field.name: _value(field, getattr(message, field.name)) for field in fields})
 
 
 def _value(field: Any, value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hops.budget.parts import budgets_of
 from hops.traces.jaeger import read_traces
 from mesh.components.edge_cache import invalidation_socket
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
@@ -35,11 +36,14 @@ PRODUCT = "/v1/products/17"
 
 
 @pytest.fixture(scope="module")
-def cached(ports: Ports, folder: RunFolder) -> Iterator[Shop]:
-    """`hybrid` behind Varnish, with an emulated network between the two."""
+def cached(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """`hybrid` behind Varnish, with an emulated network between the two; the shop of other tests may still be up."""
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("cached"))
     switches = Switches(edge_cache="varnish", rtt_ms=RTT_MS)
     with System(load_topology("hybrid"), switches, ports, "edge-cache", folder=folder) as system:
         yield Shop(system)
+    remove_cluster(folder)
 
 
 @pytest.fixture
