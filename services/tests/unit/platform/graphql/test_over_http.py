@@ -312,6 +312,7 @@ async def test_caches_share_a_get_only_if_all_its_fields_are_public(
         assert posted.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.ours
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -127,7 +127,7 @@ async def test_what_is_no_key_is_refused(subgraphs: Subgraphs, representation: A
 
 async def test_failed_logins_are_counted_by_the_address_that_the_router_passes_on(subgraphs: Subgraphs) -> None:
     document = 'mutation { login(email: "nobody@example.com", password: "battery staple") { token } }'
-    marked = {EDGE_MARK: "192.0.2.77"}
+    marked = {EDGE_MARK: "192.0.2.78"}
     for _ in range(MAX_FAILURES):
         assert codes(await subgraphs.ask("user", document, marked)) == ["UNAUTHENTICATED"]
     assert codes(await subgraphs.ask("user", document, marked)) == ["TOO_MANY_REQUESTS"]
