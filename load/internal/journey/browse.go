@@ -20,18 +20,39 @@ var browse = definition{
 		return Params{Category: shopdata.CategoryName(d.categories.Draw(d.Source))}
 	},
 	federation: browseFederated,
-	graphQL: asks(
-		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
-		func(data struct {
-			Products graphql.Connection[graphql.Product] `json:"products"`
-		}, _ Params) (Answer, error) {
-			return newBrowseAnswer(graphql.Nodes(data.Products)), nil
-		},
-	),
+	graphQL:    asksPage(newBrowseAnswer),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		products, err := s.ListReviewedProducts(ctx, p.Category)
 		return newBrowseAnswer(products), err
 	},
+}
+
+// asksPage returns the plan of a document that lists the first page of a category.
+func asksPage[A Answer](answer func([]shop.Product) A) graphQLPlan {
+	return asks(
+		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
+		func(data struct {
+			Products graphql.Connection[graphql.Product] `json:"products"`
+		}, _ Params) (Answer, error) {
+			return answer(graphql.Nodes(data.Products)), nil
+		},
+	)
+}
+
+// checkPage checks that products are the whole first page of the category, by ascending id.
+func checkPage[P any](q Question, called string, products []P, id func(P) int64) error {
+	if len(products) != shopdata.BrowsePage {
+		return outcome.Wrong("the %s has %d products instead of %d", called, len(products), shopdata.BrowsePage)
+	}
+	for i, p := range products {
+		if shopdata.CategoryOf(id(p)) != q.Params.Category {
+			return outcome.Wrong("product %d is not of category %s", id(p), q.Params.Category)
+		}
+		if i > 0 && id(p) <= id(products[i-1]) {
+			return outcome.Wrong("product %d comes twice", id(p))
+		}
+	}
+	return nil
 }
 
 // browseAnswer has products by ascending id, their reviews too.
@@ -57,16 +78,10 @@ func newBrowseAnswer(products []shop.Product) *browseAnswer {
 }
 
 func (a *browseAnswer) check(q Question) error {
-	if len(a.Products) != shopdata.BrowsePage {
-		return outcome.Wrong("the page has %d products instead of %d", len(a.Products), shopdata.BrowsePage)
+	if err := checkPage(q, "page", a.Products, func(p browsedProduct) int64 { return p.ID }); err != nil {
+		return err
 	}
-	for i, p := range a.Products {
-		if shopdata.CategoryOf(p.ID) != q.Params.Category {
-			return outcome.Wrong("product %d is not of category %s", p.ID, q.Params.Category)
-		}
-		if i > 0 && p.ID <= a.Products[i-1].ID {
-			return outcome.Wrong("product %d comes twice", p.ID)
-		}
+	for _, p := range a.Products {
 		expected := shopdata.ReviewIDs(p.ID)
 		if len(p.Reviews) != len(expected) {
 			return outcome.Wrong("product %d has %d reviews instead of %d", p.ID, len(p.Reviews), len(expected))

@@ -27,14 +27,21 @@ var browseFederated = asksRouter(
 	},
 )
 
-var productFederated = asksRouter(
-	func(p Params) graphql.Variables { return graphql.Variables{"id": p.ProductID} },
-	func(data struct {
-		Product graphql.Product `json:"product"`
-	}, _ Params) (Answer, error) {
-		return newProductAnswer(data.Product.Canonical()), nil
-	},
+var (
+	productFederated     = asksRouterForProduct(newProductAnswer)
+	productCardFederated = asksRouterForProduct(newProductCardAnswer)
 )
+
+func asksRouterForProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
+	return asksRouter(
+		func(p Params) graphql.Variables { return graphql.Variables{"id": p.ProductID} },
+		func(data struct {
+			Product graphql.Product `json:"product"`
+		}, _ Params) (Answer, error) {
+			return answer(data.Product.Canonical()), nil
+		},
+	)
+}
 
 var documentFederated = asksRouter(
 	func(p Params) graphql.Variables { return graphql.Variables{"id": p.DocumentID} },
@@ -133,15 +140,6 @@ var bulkLinesFederated = asksRouter(
 		Lines []graphql.SubgraphLine `json:"orderLines"`
 	}, _ Params) (Answer, error) {
 		return &bulkLinesAnswer{Lines: canonical(data.Lines)}, nil
-	},
-)
-
-var productCardFederated = asksRouter(
-	func(p Params) graphql.Variables { return graphql.Variables{"id": p.ProductID} },
-	func(data struct {
-		Product graphql.Product `json:"product"`
-	}, _ Params) (Answer, error) {
-		return newProductCardAnswer(data.Product.Canonical()), nil
 	},
 )
 

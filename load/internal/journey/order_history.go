@@ -135,15 +135,25 @@ func newOrderHistoryAnswer(orders []shop.Order) *orderHistoryAnswer {
 	return a
 }
 
-func (a *orderHistoryAnswer) check(q Question) error {
+// checkOrders checks that orders are the customer's latest, newest first.
+func checkOrders[O any](q Question, called string, orders []O, id func(O) int64) error {
 	expected := q.Scale.OrdersOfRegular(q.Params.UserID)
-	if len(a.Orders) != len(expected) {
-		return outcome.Wrong("the history has %d orders instead of %d", len(a.Orders), len(expected))
+	if len(orders) != len(expected) {
+		return outcome.Wrong("the %s has %d orders instead of %d", called, len(orders), len(expected))
 	}
-	for i, order := range a.Orders {
-		if order.ID != expected[i] {
-			return outcome.Wrong("place %d of the history is order %d instead of %d", i+1, order.ID, expected[i])
+	for i, order := range orders {
+		if id(order) != expected[i] {
+			return outcome.Wrong("place %d of the %s is order %d instead of %d", i+1, called, id(order), expected[i])
 		}
+	}
+	return nil
+}
+
+func (a *orderHistoryAnswer) check(q Question) error {
+	if err := checkOrders(q, "history", a.Orders, func(o historyOrder) int64 { return o.ID }); err != nil {
+		return err
+	}
+	for _, order := range a.Orders {
 		if len(order.Lines) == 0 {
 			return outcome.Wrong("order %d has no lines", order.ID)
 		}

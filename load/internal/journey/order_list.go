@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"hopwise/load/internal/graphql"
-	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
 )
@@ -55,14 +54,5 @@ func newOrderListAnswer(orders []shop.Order) *orderListAnswer {
 }
 
 func (a *orderListAnswer) check(q Question) error {
-	expected := q.Scale.OrdersOfRegular(q.Params.UserID)
-	if len(a.Orders) != len(expected) {
-		return outcome.Wrong("the list has %d orders instead of %d", len(a.Orders), len(expected))
-	}
-	for i, order := range a.Orders {
-		if order.ID != expected[i] {
-			return outcome.Wrong("place %d of the list is order %d instead of %d", i+1, order.ID, expected[i])
-		}
-	}
-	return nil
+	return checkOrders(q, "list", a.Orders, func(o listedOrder) int64 { return o.ID })
 }

@@ -18,20 +18,25 @@ var product = definition{
 	needs:      []string{"product_id"},
 	draw:       func(d dice) Params { return Params{ProductID: d.products.Draw(d.Source)} },
 	federation: productFederated,
-	graphQL: asks(
+	graphQL:    asksProduct(newProductAnswer),
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		product, err := s.GetProduct(ctx, p.ProductID)
+		return newProductAnswer(product), err
+	},
+}
+
+// asksProduct returns the plan of a document about one product.
+func asksProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
+	return asks(
 		func(e Entry) graphql.Variables {
 			return graphql.Variables{"id": graphql.GlobalID("Product", e.Params.ProductID)}
 		},
 		func(data struct {
 			Product graphql.Product `json:"product"`
 		}, _ Params) (Answer, error) {
-			return newProductAnswer(data.Product.Canonical()), nil
+			return answer(data.Product.Canonical()), nil
 		},
-	),
-	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		product, err := s.GetProduct(ctx, p.ProductID)
-		return newProductAnswer(product), err
-	},
+	)
 }
 
 // productAnswer is the product.

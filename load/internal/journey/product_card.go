@@ -3,7 +3,6 @@ package journey
 import (
 	"context"
 
-	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/shop"
 )
 
@@ -17,16 +16,7 @@ var productCard = definition{
 	shows:      []string{"id", "price", "title"},
 	draw:       product.draw,
 	federation: productCardFederated,
-	graphQL: asks(
-		func(e Entry) graphql.Variables {
-			return graphql.Variables{"id": graphql.GlobalID("Product", e.Params.ProductID)}
-		},
-		func(data struct {
-			Product graphql.Product `json:"product"`
-		}, _ Params) (Answer, error) {
-			return newProductCardAnswer(data.Product.Canonical()), nil
-		},
-	),
+	graphQL:    asksProduct(newProductCardAnswer),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		product, err := s.GetProduct(ctx, p.ProductID)
 		return newProductCardAnswer(product), err

@@ -3,10 +3,7 @@ package journey
 import (
 	"context"
 
-	"hopwise/load/internal/graphql"
-	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
-	"hopwise/load/internal/shopdata"
 )
 
 // ProductFeed reads the prices and stock of a category for a partner.
@@ -19,14 +16,7 @@ var productFeed = definition{
 	shows:      []string{"id", "price", "stock"},
 	draw:       browse.draw,
 	federation: productFeedFederated,
-	graphQL: asks(
-		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
-		func(data struct {
-			Products graphql.Connection[graphql.Product] `json:"products"`
-		}, _ Params) (Answer, error) {
-			return newProductFeedAnswer(graphql.Nodes(data.Products)), nil
-		},
-	),
+	graphQL:    asksPage(newProductFeedAnswer),
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		products, err := s.ListProducts(ctx, p.Category)
 		return newProductFeedAnswer(products), err
@@ -54,16 +44,5 @@ func newProductFeedAnswer(products []shop.Product) *productFeedAnswer {
 }
 
 func (a *productFeedAnswer) check(q Question) error {
-	if len(a.Products) != shopdata.BrowsePage {
-		return outcome.Wrong("the feed has %d products instead of %d", len(a.Products), shopdata.BrowsePage)
-	}
-	for i, p := range a.Products {
-		if shopdata.CategoryOf(p.ID) != q.Params.Category {
-			return outcome.Wrong("product %d is not of category %s", p.ID, q.Params.Category)
-		}
-		if i > 0 && p.ID <= a.Products[i-1].ID {
-			return outcome.Wrong("product %d comes twice", p.ID)
-		}
-	}
-	return nil
+	return checkPage(q, "feed", a.Products, func(p fedProduct) int64 { return p.ID })
 }
