@@ -29,7 +29,7 @@ from mesh.description.options import Json, takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
-from proofs.crowd import Crowd
+from proofs.crowd import Crowd, first_missed
 from proofs.struck_shop import Shop
 from shop.clients.connect import connect
 from shop.contract.ports import ProductClient
@@ -193,10 +193,10 @@ class _Races:
             self._outcome.note_failure("a read", error)
             return
         self._outcome.reads += 1
-        following = self._acknowledged[id_][read.price.amount_minor : read.price.amount_minor + 1]
-        if following and following[0] < began:
-            self._outcome.missed.append(following[0])
-            self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, began - following[0])
+        missed_s = first_missed(self._acknowledged[id_], read.price.amount_minor, began)
+        if missed_s is not None:
+            self._outcome.missed.append(missed_s)
+            self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, began - missed_s)
 
 
 BOUND_MS, LIMIT_MS = 1_000, 100

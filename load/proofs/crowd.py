@@ -1,10 +1,10 @@
-"""Customers in a thread with an event loop: the shop's processes belong to the main thread."""
+"""Customers in a thread with an event loop, as the shop's processes belong to the main thread; what they missed."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 
@@ -40,3 +40,15 @@ class Crowd:
             asyncio.run(self._work())
         except BaseException as error:  # handed to the main thread
             self._error = error
+
+
+def first_missed(acknowledged_s: Sequence[float], seen: int, began_s: float) -> float | None:
+    """Returns when the first change was acknowledged that a read should have shown and did not; None for none.
+
+    Args:
+        acknowledged_s: When each change was acknowledged, in the order of the changes, in seconds.
+        seen: How many of them the read shows.
+        began_s: When the read began, in seconds.
+    """
+    following = acknowledged_s[seen : seen + 1]
+    return following[0] if following and following[0] < began_s else None

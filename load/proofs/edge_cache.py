@@ -13,10 +13,12 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, TypeAlias
 
+import aiohttp
 import typer
 
 from experiment.commands.options import end, in_ci
@@ -31,7 +33,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE_CACHE, load_topology
 from mesh.native.system import System
 from mesh.supervisor.reporting import reported
-from proofs.crowd import Crowd
+from proofs.crowd import Crowd, first_missed
 from shop.platform.access.jwt import Principal, TokenSigner
 
 WORKERS = 8
@@ -97,32 +99,27 @@ class Outcome:
         return {"verdict": self.verdict, **asdict(self)}
 
 
+Headers: TypeAlias = Mapping[str, str]
+NOTHING: Headers = MappingProxyType({})
+
+
 class _Connection:
-    """A connection over HTTP/1.1, which costs little enough for a hundred thousand requests."""
+    """One connection, so that a worker's requests follow each other."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        limit = aiohttp.ClientTimeout(total=REQUEST_LIMIT_S)
+        connector = aiohttp.TCPConnector(limit=1)
+        self._session = aiohttp.ClientSession(f"http://{HOST}:{port}", connector=connector, timeout=limit)
 
-    async def ask(self, method: str, path: str, headers: str = "", body: bytes = b"") -> tuple[int, Any]:
+    async def ask(self, method: str, path: str, headers: Headers = NOTHING, body: Any = None) -> tuple[int, Any]:
         """Sends a request; returns the status and the decoded body."""
-        async with asyncio.timeout(REQUEST_LIMIT_S):
-            self._streams = self._streams or await asyncio.open_connection(HOST, self._port)
-            reader, writer = self._streams
-            size = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
-            head = f"{method} {path} HTTP/1.1\r\nHost: shop\r\nAccept-Encoding: identity\r\n{size}{headers}\r\n"
-            writer.write(head.encode() + body)
-            status, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-            found = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-            text = await reader.readexactly(int(found.get("content-length", "0")))
-            if found.get("connection") == "close":
-                self.close()
-            return int(status.split(" ")[1]), json.loads(text) if text else None
+        sent = {"Accept-Encoding": "identity", **headers}
+        async with self._session.request(method, path, headers=sent, json=body) as answer:
+            text = await answer.read()
+            return answer.status, json.loads(text) if text else None
 
-    def close(self) -> None:
-        if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
+    async def close(self) -> None:
+        await self._session.close()
 
 
 class _Customers:
@@ -133,7 +130,7 @@ class _Customers:
         self._outcome = outcome
         signer = TokenSigner(key_pair(system.folder).private.read_bytes())
         self._tokens = {
-            id_: f"Authorization: Bearer {signer.sign(Principal('customer', id_))}\r\n" for id_ in range(1, WORKERS + 1)
+            id_: {"Authorization": f"Bearer {signer.sign(Principal('customer', id_))}"} for id_ in range(1, WORKERS + 1)
         }
         self._acknowledged: dict[int, list[float]] = {}
 
@@ -166,16 +163,14 @@ class _Customers:
                 else:
                     await self._read_own(cache, chance.randint(1, WORKERS), chance.choice([None, *self._tokens]))
                 self._outcome.longest_request_s = max(self._outcome.longest_request_s, time.time() - began)
-            except (OSError, EOFError, TimeoutError, ValueError, LookupError) as error:
+            except (aiohttp.ClientError, OSError, TimeoutError, ValueError, LookupError) as error:
                 self._outcome.failed.append(f"{type(error).__name__}: {error}")
-                cache.close()
-                shop.close()
-        cache.close()
-        shop.close()
+        await cache.close()
+        await shop.close()
 
     async def _change(self, shop: _Connection, id_: int) -> None:
         price = {"price": {"amount_minor": 1 + len(self._acknowledged[id_]), "currency": "EUR"}}
-        status, _ = await shop.ask("PATCH", f"/v1/products/{id_}", "If-Match: *\r\n", json.dumps(price).encode())
+        status, _ = await shop.ask("PATCH", f"/v1/products/{id_}", {"If-Match": "*"}, price)
         if status != 200:
             raise OSError(f"a change: status {status}")
         self._acknowledged[id_].append(time.time())
@@ -187,17 +182,16 @@ class _Customers:
         if status != 200:
             raise OSError(f"{path}: status {status}")
         for product in products(body):
-            seen = product["price"]["amount_minor"]
-            following = self._acknowledged[product["id"]][seen : seen + 1]
-            if following and following[0] < began:
-                stale_s = began - following[0]
+            missed_s = first_missed(self._acknowledged[product["id"]], product["price"]["amount_minor"], began)
+            if missed_s is not None:
+                stale_s = began - missed_s
                 self._outcome.missed += 1
                 self._outcome.late += stale_s > TAKEN_OUT_S
                 self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, stale_s)
 
     async def _read_own(self, cache: _Connection, owner: int, reader: int | None) -> None:
         path = f"/v1/users/{owner}"
-        status, body = await cache.ask("GET", path, "" if reader is None else self._tokens[reader])
+        status, body = await cache.ask("GET", path, NOTHING if reader is None else self._tokens[reader])
         expected = 401 if reader is None else 200 if reader == owner else 403
         if status >= 500:
             raise OSError(f"{path}: status {status}")
