@@ -307,7 +307,7 @@ func TestShapeOfPlans(t *testing.T) {
 			journey.Login: pair, journey.Browse: {21, 21, 1}, journey.OrderHistory: {31, 31, 1}, journey.OrderStatus: pair,
 		},
 		{target.REST, target.Best}:  {journey.Login: pair},
-		{target.REST, target.Naive}: {journey.Login: pair}, // the gateway composes, whatever the plan
+		{target.REST, target.Naive}: {journey.Login: pair}, // the gateway composes in both plans
 		{target.RESTServices, target.Best}: {
 			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
 		},

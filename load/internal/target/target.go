@@ -35,7 +35,7 @@ const (
 	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes
 	// GRPCConnectClient is GRPC by connect-go, the library of GRPCWeb and Connect, so that these can be compared with it.
 	GRPCConnectClient Protocol = "grpc-connect-client"
-	Steps             Protocol = "steps" // what a file of steps says, to endpoints of their own
+	Steps             Protocol = "steps" // requests of a steps file, each to its own endpoint
 )
 
 var protocols = []Protocol{GraphQL, GraphQLServices, Federation, REST, RESTServices, RESTTranscoded, GRPC, GRPCWeb, Connect, GRPCConnectClient, Thrift, ThriftJSON}
