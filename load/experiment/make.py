@@ -1,4 +1,4 @@
-"""What make asks before anything is installed: which commands there are, whether settings fit them, and their help.
+"""Answers make before anything is installed: which commands exist, whether settings fit them, and their help.
 
 Run as `python -m experiment.make QUESTION …`, with the standard library alone.
 """
@@ -23,7 +23,7 @@ ENVIRONMENT = (
     "KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA"
 )
 IMAGES = "IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, docker), IMAGE_BUILD_ARGS, KONG_IMAGE"
-"""Variables of programs, which may be given as settings are."""
+"""Environment variables of programs, which make also takes as settings."""
 _VARIABLES = {*re.findall(r"\b[A-Z_]{5,}\b", f"{ENVIRONMENT} {IMAGES}"), "PYTHON", "MAKEFLAGS", "SHELL"}
 
 ABOUT = "Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop."
@@ -48,7 +48,7 @@ _TARGET = re.compile(r"([a-zA-Z0-9_-]+):.*?## (.+)")
 
 
 def read_overrides(text: str) -> dict[str, str]:
-    """Reads `$(MAKEOVERRIDES)`: NAME=VALUE words, with backslashes before blanks and backslashes, dollars doubled."""
+    """Reads `$(MAKEOVERRIDES)`: NAME=VALUE words, with blanks and backslashes escaped by a backslash, dollars doubled."""
     words = re.findall(r"(?:\\.|[^\\\s])+", text)
     pairs = (re.sub(r"\\(.)|\$(\$)", r"\1\2", word).partition("=") for word in words)
     return {name.rstrip(":+?!"): value for name, _, value in pairs}
@@ -147,10 +147,10 @@ def help_of(name: str) -> Iterator[str]:
 
 
 def unknown(name: str, makefiles: str) -> Iterator[str]:
-    """Refuses a target that there is not.
+    """Refuses an unknown target.
 
     Raises:
-        InputError: Always; it names the nearest one.
+        InputError: Always; names the nearest target.
     """
     names = [*TARGETS, *(target for _, target, _ in targets_of(makefiles))]
     raise InputError(f"there is no target {name}{_nearest(name, names)}; make help lists all")
@@ -172,12 +172,12 @@ def page() -> str:
         "",
         "<!-- Made by `make settings` from the table of commands: do not edit. -->",
         "",
-        "`make topology=hybrid profile=smoke bench` gives two settings to a target. `make help-bench` prints those",
-        "that a target has; others are refused. Zero needs no unit: `rtt=0` is `rtt=0ms`.",
+        "`make topology=hybrid profile=smoke bench` gives two settings to a target. `make help-bench` prints the settings",
+        "of a target; others are refused. Zero needs no unit: `rtt=0` is `rtt=0ms`.",
         "",
         "## Switches",
         "",
-        "How a topology is run; results record all of them. `mesh/mesh/description/switches.py` declares each once.",
+        "Switches say how a topology runs; results record all of them. `mesh/mesh/description/switches.py` declares each once.",
         "",
         "| switch | default | acts on | what it is | targets |",
         "|---|---|---|---|---|",
@@ -197,14 +197,14 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def write_page(how: str = "") -> Iterator[str]:
-    """Writes the page, or checks with `--check` that it is what the table gives.
+    """Writes the page, or with `--check` checks that it matches the table.
 
     Raises:
-        InputError: It is not.
+        InputError: It does not match.
     """
     if how == "--check":
         if PAGE.read_text(encoding="utf-8") != page():
-            raise InputError(f"{PAGE} is not what the table of commands gives: run make settings")
+            raise InputError(f"{PAGE} does not match the table of commands: run make settings")
     else:
         PAGE.write_text(page(), encoding="utf-8")
     return iter(())
@@ -226,7 +226,7 @@ def main(question: str, *arguments: str) -> int:
         for answer in QUESTIONS[question](*arguments):
             print(answer)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except InputError as error:
         if question == "check":  # whose answer make reads, and shows as an error
