@@ -1,4 +1,4 @@
-"""At which distance between customer and edge, or at which rate, the ranking of two topologies flips."""
+"""The distance between customer and edge, or the rate, at which the ranking of two topologies flips."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hops.statistics.over_blocks import refusal
 
 
 class Test(NamedTuple):
-    """Two topologies in one journey over the distance.
+    """Two topologies in one journey, over distance.
 
     Args:
         journey: Name of the journey, or `all`.
-        left: The one with fewer round trips.
+        left: The topology with fewer round trips.
         right: The other topology.
         gap: Left minus right over the distance.
-        equal: Whether both have as many round trips.
+        equal: Whether both have equally many round trips.
     """
 
     journey: str
@@ -34,10 +34,10 @@ class Test(NamedTuple):
 
 
 def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50") -> Curve | None:
-    """A measured figure of one topology at each of several points; None if one has no journey that ended ok.
+    """Computes one topology's figure at each of several points; None if a point has no journey that ended ok.
 
     Args:
-        arms: Latencies at each of them.
+        arms: Latencies at each point.
         journey: Name of the journey, or `all`.
         metric: `mean`, or one of the percentiles.
     """
@@ -47,7 +47,7 @@ def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50")
     values = [section.value for section in sections if section.value is not None]
     if len(values) < len(sections):
         return None
-    # Each block counts on its own, as in a prediction: with so many rows none are taken together.
+    # Each block counts separately, as in a prediction: with this many rows, blocks are not pooled.
     reason = refusal(len(blocks), rows, PERCENTILES.get(metric)) or next(
         (section.reason for section in sections if section.reason), None
     )
@@ -56,7 +56,7 @@ def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50")
 
 
 def between(curve: Curve, points: Floats, grid: Floats) -> Curve:
-    """A curve on a finer grid, by straight lines between its points."""
+    """Interpolates a curve linearly on a finer grid."""
     by_block = None if curve.by_block is None else np.array([np.interp(grid, points, row) for row in curve.by_block])
     return Curve(np.interp(grid, points, curve.values), by_block, curve.reason)
 
@@ -64,14 +64,14 @@ def between(curve: Curve, points: Floats, grid: Floats) -> Curve:
 def break_evens(
     gaps: Mapping[tuple[str, str, str], Gap], round_trips: Mapping[str, Mapping[str, float]], grid: Floats
 ) -> dict[str, list[BreakEven]]:
-    """Which topology of each pair is faster, by distance.
+    """Finds which topology of each pair is faster, by distance.
 
-    What is said of the nearest distance is held to the correction over all pairs and journeys, and so is what is
-    said of the farthest. How far from there it holds is where the test of each distance still shows it: of a break-even
-    that is one test, at the true distance, so its interval needs no correction to contain it in 95 %.
+    The tests at the nearest and at the farthest distance are corrected together, over all pairs and journeys. Each
+    result extends as far as the test of each single distance still shows it. A break-even needs one test only, at the
+    true distance, so its interval contains it in 95 % without a correction.
 
     Args:
-        gaps: Gap of each pair, by journey, left and right.
+        gaps: Gap of each pair, by journey and by left and right.
         round_trips: Mean of each journey, by topology.
         grid: Round-trip times, ms.
 
@@ -90,7 +90,7 @@ def break_evens(
 
 def _turned(journey: str, left: str, right: str, gap: Gap, round_trips: Mapping[str, float]) -> Test:
     saved = round_trips[right] - round_trips[left]
-    # Means of counts: the same plan in both gives the same mean, but for the order of adding up.
+    # Both are means of counts: the same plan gives the same mean, except for the order of summation.
     equal = abs(saved) < 1e-9
     if saved > 0 or equal:
         return Test(journey, left, right, gap, equal)
@@ -114,10 +114,11 @@ def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven
 
 
 def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
-    """Distances at which one topology is shown to be faster, as far as the ends of the range that they reach are shown.
+    """Finds the stretches in which one topology is shown to be faster.
 
-    A stretch that reaches neither end counts if it lies between two others of the other topology: the ranking flips
-    twice. Next to one of the same topology it only says that the two curves are close there.
+    A stretch that reaches an end of the range counts if the test at that end shows it. A stretch that reaches no end
+    counts if it lies between two stretches of the other topology: the ranking flips twice. Next to a stretch of the
+    same topology, it only says that the two curves are close there.
     """
     every = [
         Stretch(sooner=test.left if is_left else test.right, from_ms=begin, to_ms=end)
@@ -132,7 +133,7 @@ def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
 
 
 def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turning, str | None, list[float | None]]:
-    """The verdict, the topology that it is about, and the interval of the break-even."""
+    """Gives the verdict, the topology that it names, and the interval of the break-even."""
     if test.gap.reason is not None:
         return "unknown", None, [None, None]
     if not stretches:
@@ -140,7 +141,7 @@ def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turnin
     first, last = stretches[0], stretches[-1]
     if len(stretches) > 2:
         return "several", None, [None, None]
-    # The order turns only where each of the two is shown to be faster somewhere.
+    # The ranking flips only if each topology is shown to be faster somewhere.
     if first["sooner"] != last["sooner"]:
         return "from", last["sooner"], [first["to_ms"], last["from_ms"]]
     if last["to_ms"] < grid[-1]:

@@ -1,4 +1,4 @@
-"""Which of two systems is faster, for which journey, by how much, and how certain that is."""
+"""Which of two systems is faster, in which journey, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from hops.units import ALL
 METRICS = ("mean", "p50", "p90", "p95", "p99", "p99_9")
 CPU = "cpu_ms"
 _RARE = frozenset({"p99_9"})
-"""Shown only where there are enough journeys for it: few runs are long enough, and rows of refusals help nobody."""
+"""p99 is compared only where there are enough journeys. Few runs are long enough; rows without a result help nobody."""
 
 _Row = TypeVar("_Row", bound=Difference)
 
 
 class Pair(NamedTuple):
-    """One metric of one journey, of two systems.
+    """One metric of one journey in two systems.
 
     Args:
         journey: Name of the journey, or `all`.
         metric: One of `METRICS`, or `CPU`.
-        left: Figure of one system.
-        right: Figure of the other, which is subtracted.
+        left: Figure of the left system.
+        right: Figure of the right system, which is subtracted.
         effect: Probability that a journey of the left is faster than one of the right; None for `CPU`.
     """
 
@@ -45,14 +45,14 @@ class Pair(NamedTuple):
 def compare_latencies(
     topologies: Mapping[str, Latencies], pairs: Sequence[tuple[str, str]] | None = None
 ) -> list[Comparison]:
-    """Compares each pair of topologies, for all journeys together and each of them, by each metric.
+    """Compares each pair of topologies by each metric, in all journeys together and in each of them.
 
     Args:
         topologies: Latencies by topology, in the order in which the user named them.
-        pairs: Which to compare, left and right of each; every pair in that order if None.
+        pairs: Pairs to compare, left and right; every pair in that order if None.
 
     Returns:
-        Rows by pair, `all` before the journeys by name, then by metric; without the verdicts that `correct` adds.
+        Rows by pair, `all` before the journeys by name, then by metric; without the verdicts, which `correct` adds.
     """
     rows: list[Comparison] = []
     for left, right in combinations(topologies, 2) if pairs is None else pairs:
@@ -67,7 +67,7 @@ def compare_cpu(
     pairs: Sequence[tuple[str, str]] | None = None,
     first: int | None = None,
 ) -> list[Comparison]:
-    """Compares the CPU that a journey costs, ms, between each pair of topologies.
+    """Compares each pair of topologies by the CPU time of a journey, ms.
 
     Args:
         topologies: CPU seconds of all but the generator, and journeys, by topology and block.
@@ -85,13 +85,13 @@ def compare_cpu(
 def latency_pairs(
     left: Latencies, right: Latencies, left_blocks: Sequence[int], right_blocks: Sequence[int]
 ) -> Iterator[Pair]:
-    """Pairs the latencies of two systems: `all` before the journeys by name, then by metric.
+    """Pairs the latencies of two systems: `all`, then the journeys by name; in each, by metric.
 
     Args:
-        left: Figures of one system.
-        right: Figures of the other.
-        left_blocks: The blocks of the left that count.
-        right_blocks: The blocks of the right that count.
+        left: Latencies of the left system.
+        right: Latencies of the right system.
+        left_blocks: Blocks of the left system that count.
+        right_blocks: Blocks of the right system that count.
     """
     for journey in (ALL, *sorted({*left.cells, *right.cells} - {ALL})):
         sides = left.pooled(journey, left_blocks), right.pooled(journey, right_blocks)
@@ -104,7 +104,7 @@ def latency_pairs(
 
 
 def tested(result: Contrast, effect: float | None) -> Tested:
-    """The figures of a contrast as documents hold them; `correct` adds `p_corrected` and `visible_ratio`."""
+    """Writes a contrast as documents have it; `correct` adds `p_corrected` and `visible_ratio`."""
     return Tested(
         difference=result.difference,
         ci95=list(result.interval),
@@ -126,12 +126,12 @@ def compared(
     result: Contrast,
     effect: float | None = None,
 ) -> Comparison:
-    """A contrast of two topologies as documents hold it, without the verdict that `correct` adds.
+    """Writes a contrast of two topologies as documents have it, without the verdict, which `correct` adds.
 
     Args:
-        journey: Journey that the figures are of.
+        journey: Name of the journey.
         metric: Name of the figure.
-        names: Names of the left and of the right topology.
+        names: Names of the left and the right topology.
         values: Values of both.
         result: The contrast of the two.
         effect: Probability that a journey of the left is faster, if known.
@@ -150,7 +150,7 @@ def compared(
 
 
 def correct(rows: Sequence[Comparison]) -> None:
-    """Writes into comparisons of topologies what `judge` does.
+    """Adds verdicts and visible ratios to comparisons of topologies, as `judge` does.
 
     Args:
         rows: Comparisons of one run.
@@ -159,13 +159,13 @@ def correct(rows: Sequence[Comparison]) -> None:
 
 
 def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower: Finding, higher: Finding) -> None:
-    """Writes the correction over all rows of one metric into them, and what follows: verdicts and visible ratios.
+    """Corrects the rows of each metric for multiple comparisons, and adds verdicts and visible ratios to them.
 
     Args:
-        rows: All comparisons that are made at once.
+        rows: All comparisons that are made together.
         sides: Names of the two systems of a row; equal names are the same system.
-        lower: Verdict where a difference below 0 is shown.
-        higher: Verdict where a difference above 0 is shown.
+        lower: Verdict if a difference below 0 is shown.
+        higher: Verdict if a difference above 0 is shown.
     """
     for metric in {row["metric"] for row in rows}:
         of_metric = [row for row in rows if row["metric"] == metric and row["p"] is not None]
@@ -182,10 +182,10 @@ def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower:
 
 
 def superiority(left: Floats, right: Floats) -> float | None:
-    """Chance that a value of the left is below one of the right, ties counted half; None if a side is empty.
+    """Estimates the probability that a left value is below a right one, ties counted half; None if a side is empty.
 
-    Mann and Whitney's U divided by the number of pairs: 0.5 where neither side tends to be lower. Its p value is not
-    used, as it takes journeys of one trial for independent (ADR 010).
+    It is Mann and Whitney's U divided by the number of pairs: 0.5 if neither side tends to be lower. Its p value is not
+    used, because it treats journeys of one trial as independent (ADR 010).
     """
     if not left.size or not right.size:
         return None

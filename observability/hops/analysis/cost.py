@@ -1,4 +1,4 @@
-"""What a topology costs to run: CPU by component, and core-hours for a million journeys."""
+"""What a topology costs to run: CPU time by component, and core-hours per million journeys."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ CACHE = "valkey"
 TELEMETRY = "jaeger"
 CONTROL_PLANE = "istiod"
 SIDECAR_SUFFIX = "-sidecar"
-"""A sidecar's process has the name of its component and this behind it; its spans say in which direction it
-forwarded."""
+"""Suffix of a sidecar's process, after its component's name. A sidecar's spans say in which direction it forwarded."""
 TOTAL = "total"
 ORIGIN = "origin"
 EDGE_CACHE_GROUP = "edge cache"
 GENERATOR_GROUP = "generator"
-"""The load generator: measured like the others, but not part of a shop."""
+"""The load generator: measured like the others, but no part of a shop."""
 
 GROUPS = (
     "services",
@@ -41,10 +40,10 @@ GROUPS = (
     TOTAL,
     GENERATOR_GROUP,
 )
-"""Groups of components; `total` is all of them but the generator, `origin` all but a shared cache and telemetry too."""
+"""Groups of components. `total` is all but the generator; `origin` also leaves out a shared cache and telemetry."""
 
 WATCHERS = "watchers"
-"""The generator's customers who wait for updates, among the components."""
+"""Name, as a component, of the generator's customers who wait for updates."""
 _GROUP_OF = {
     EDGE: "edge",
     EDGE_CACHE: EDGE_CACHE_GROUP,
@@ -60,14 +59,14 @@ _GROUP_OF = {
 }
 
 CORE_HOURS_A_MILLION = 1e6 / 3600
-"""A million journeys of one CPU second each are as many core-hours."""
+"""Core-hours of a million journeys that take one CPU second each."""
 
 Used = Mapping[int, tuple[float, int]]
 """CPU seconds and journeys, by block."""
 
 
 def component_group(component: str) -> str:
-    """Names the group of a component; one of no known kind is `other`, and counts in the total."""
+    """Names the group of a component; a component of an unknown kind is `other` and counts in the total."""
     if component in SERVICES or component == CANARY:
         return "services"
     if component.endswith(GATEWAY_SUFFIX):
@@ -78,14 +77,14 @@ def component_group(component: str) -> str:
 
 
 def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[float, int]]]:
-    """CPU seconds and journeys of each block, by group.
+    """Adds up CPU seconds and journeys of each block, by group.
 
     Args:
         run: Files of the run.
         topology: One of the run's topologies.
 
     Returns:
-        The groups that have a component, in the order of `GROUPS`; `total` unless the generator is all that was seen.
+        Groups with a component, in the order of `GROUPS`; `total` only if a component besides the generator ran.
     """
     counts = {
         int(block): int(count)
@@ -111,10 +110,10 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
 
 
 def cost(used: Mapping[str, Used], first: int | None = None) -> dict[str, Estimate]:
-    """Core-hours of a million journeys, by group, with their intervals over blocks.
+    """Computes core-hours per million journeys, by group, with intervals over blocks.
 
     Args:
-        used: CPU time, as `used_by_group` gives it.
+        used: CPU time, as returned by `used_by_group`.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     estimates: dict[str, Estimate] = {}

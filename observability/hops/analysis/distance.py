@@ -1,4 +1,4 @@
-"""What distance between customer and edge does to each journey, by a model of the measured rows (`analysis.travel`)."""
+"""What distance between customer and edge does to each journey, predicted from measured rows (`analysis.travel`)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from hops.statistics.correction import SIGNIFICANCE, corrected
 from hops.units import ALL
 
 _GRID = np.arange(0.0, 201.0)
-"""Round-trip times at which medians are compared, ms. Break-evens between two of them are interpolated."""
+"""Round-trip times at which medians are compared, ms. A break-even between two of them is interpolated."""
 _SHOWN = [*range(11), *range(15, 50, 5), *range(50, 201, 10)]
-"""Which of them documents and charts have: more near the edge, where rankings flip and curves are bent."""
+"""Round-trip times in documents and charts. More of them are near the edge, where rankings flip and curves bend."""
 _DECIMALS = 3
-"""Figures are kept to the microsecond, as files hold many of them."""
+"""Digits that files keep of a figure: to the microsecond, because files have many figures."""
 
 
 def distance_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> Distance:
-    """What distance does to p50 of each journey and of the mix, in each topology and between each two.
+    """Predicts how distance changes p50 of each journey and of the mix, in each topology and between each pair.
 
     Args:
         run: Files of the run.
@@ -44,12 +44,12 @@ def over_distance(
     networks: Mapping[str, Network],
     first: int | None = None,
 ) -> Distance:
-    """The same from journeys that know their own way.
+    """Does the same for journeys whose travel is known.
 
     Args:
-        travel: Journeys as `analysis.travel` gives them, by topology in the user's order.
+        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
         topologies: Figures of the same journeys.
-        networks: Network that each channel had; a channel that is not there had none.
+        networks: Network of each channel; a channel that is missing had no network.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     over_grid = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt) for rtt in _GRID.tolist()], first)
@@ -77,10 +77,10 @@ def over_distance(
 def at_networks(
     travel: Mapping[str, pl.DataFrame], networks: Mapping[str, Network], first: int | None = None
 ) -> dict[str, AtNetwork]:
-    """Predicts p50 where every customer has the same network.
+    """Predicts p50 if every customer has the same network.
 
     Args:
-        travel: Journeys as `analysis.travel` gives them, by topology in the user's order.
+        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
         networks: Networks, by the key of the answer.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
@@ -106,15 +106,15 @@ def at_networks(
 def at_channels(
     travel: Mapping[str, pl.DataFrame], networks: Mapping[str, Network], first: int | None = None
 ) -> dict[str, AtNetwork]:
-    """Predicts p50 where each channel has its own network.
+    """Predicts p50 if each channel has its own network.
 
     Args:
-        travel: Journeys as `analysis.travel` gives them, by topology in the user's order.
+        travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
         networks: Network of each channel.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
 
     Returns:
-        Each channel's journeys by channel, and as `all` those of all channels that have a network; nothing if none has.
+        The journeys of each channel, and as `all` those of every channel with a network. Empty without a network.
     """
     present = {channel for frame in travel.values() for channel in frame["channel"].unique()}
     networks = {channel: network for channel, network in networks.items() if channel in present}
@@ -135,7 +135,7 @@ def at_channels(
 def _fastest(
     p50_ms: Mapping[str, Mapping[str, Estimate]], p_values: Mapping[tuple[str, str, str], float]
 ) -> dict[str, list[str]]:
-    """The lowest of each journey and those not shown to be above it; without journeys that could not be tested."""
+    """Finds the fastest topology of each journey, and those not shown to be slower; skips journeys without a test."""
     shown = {pair for pair, result in corrected(p_values).items() if result.p < SIGNIFICANCE}
     fastest = {}
     for journey, figures in p50_ms.items():
@@ -151,7 +151,7 @@ def _fastest(
 def _measured(
     networks: Mapping[str, Network], travel: pl.DataFrame, topology: TopologySummary, journey: str
 ) -> list[MeasuredPoint]:
-    """The run's own point, if all customers of the journey have the same distance."""
+    """Gives the measured point of the run, if all customers of the journey have the same distance."""
     rows = travel if journey == ALL else travel.filter(pl.col("journey") == journey)
     distances = {networks.get(channel, NAMED[LOOPBACK]).rtt_ms for channel in rows["channel"].unique()}
     figures = topology["journeys"][journey]

@@ -1,4 +1,4 @@
-"""What went wrong with single journeys: the most frequent reasons, and the kinds whose answers differ."""
+"""Why single journeys failed: the most frequent reasons, and the kinds of journeys whose answers differ."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hops.run.documents.failures import Differing, FailureReason
 from hops.run.files import RunFiles
 
 MAX_REASONS = 3
-"""For each kind of journey of each topology."""
+"""Reasons kept for each kind of journey of each topology."""
 ANSWERS_FILE = "answers.jsonl"
-"""In a trial's folder: what a target that is not the shop answered to the first journey of each kind, step by step."""
+"""File in a trial's folder: what a target that is not the shop answered to the first journey of each kind, by step."""
 _VARYING = r'"(?:\\.|[^"\\])*"|[\w-]*\d[\w-]{3,}'
-"""Texts, and words with a digit that are longer than a status: identifiers, ports, times."""
+"""Matches texts, and words with a digit that are longer than a status: identifiers, ports, times."""
 
 
 def failures_of(run: RunFiles) -> list[FailureReason]:
-    """The most frequent reasons for which journeys failed, the most frequent first."""
+    """Lists the reasons for which journeys failed, the most frequent first."""
     by = ["topology", "journey", "outcome"]
     reasons = (
         run.journeys.lazy()
@@ -38,7 +38,7 @@ def failures_of(run: RunFiles) -> list[FailureReason]:
 
 
 def differing_of(run: RunFiles) -> list[Differing]:
-    """The kinds of journeys that trials of the same tape answered differently."""
+    """Lists the kinds of journeys that trials of the same tape answered differently."""
     tapes = pl.col("topology").replace_strict({name: run.tape_of(name) for name in run.topologies})
     whole = pl.DataFrame(
         [(row["block"], row["topology"]) for row in comparable_answers(run)],
@@ -61,7 +61,7 @@ def differing_of(run: RunFiles) -> list[Differing]:
 
 
 def _steps_that_differ(run: RunFiles) -> dict[str, list[int]]:
-    """The steps of each kind of journey that were answered differently in its check, counted from 1."""
+    """Finds the steps of each kind of journey whose answers differed in its check, counted from 1."""
     answers: dict[str, list[list[Any]]] = {}
     for trial in run.used:
         file = run.trial_path(trial["block"], trial["topology"]) / ANSWERS_FILE

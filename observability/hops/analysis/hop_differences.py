@@ -1,13 +1,13 @@
-"""Why the means of two topologies differ: the difference split into the parts of the hop budget.
+"""Why the means of two topologies differ: the difference, split into the parts of the hop budget.
 
-Means add up, so their differences do: the parts' differences are the whole's, exactly. Each has an interval over
-blocks, by the linearisation that surveys use for ratio estimates (Cochran, *Sampling Techniques*, 1977, chapter 6): a
-block deviates by how far its own traces lie from the mean, weighted with how many of them there are. It is linear in
-the parts, so the deviations add up too.
+Means add up, so the differences of the parts add up exactly to the difference of the whole. Each has an interval over
+blocks, by the linearisation that surveys use for ratio estimates (Cochran, *Sampling Techniques*, 1977, chapter 6). A
+block's deviation is how far the mean of its traces is from the overall mean, weighted by how many traces it has. It is
+linear in the parts, so the deviations add up too.
 
-`all` weighs each journey's mean by the journey's share of the load, and not by its share of the traces. Which journeys
-are traced is drawn by chance in each trial; without this, a trial that happened to trace more checkouts would look as
-if its hops were slower.
+`all` weights each journey's mean by the journey's share of the load, not by its share of the traces. Chance decides
+in each trial which journeys are traced. Without the weights, the hops of a trial that happened to trace more
+checkouts would look slower.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class TracedMeans:
 
     Args:
         hops: Rows of `rows.HOPS` with `block` in front, of this topology only.
-        journeys: Names of the journeys, in the order in which they are weighed.
-        blocks: Numbers of the blocks, in the order of the deviations; traces of others are left out.
+        journeys: Names of the journeys, in the order of their weights.
+        blocks: Numbers of the blocks, in the order of the deviations; traces of other blocks are left out.
         parts: Names of the parts, in the order of the columns.
     """
 
@@ -49,9 +49,9 @@ class TracedMeans:
             counts[rows[journey], columns[block]] = count
         self.traces = counts.sum(axis=1)
         whole = np.maximum(self.traces, 1.0)
-        # ms by journey and part.
+        # Milliseconds by journey and part.
         self.means: Floats = sums.sum(axis=1) / whole[:, None]
-        # ms by journey, block and part; over blocks they are 0 on average.
+        # Milliseconds by journey, block and part; their average over blocks is 0.
         self.deviations: Floats = (
             (sums - counts[:, :, None] * self.means[:, None, :]) * len(blocks) / whole[:, None, None]
         )
@@ -64,17 +64,17 @@ def hop_differences(
     pairs: Sequence[tuple[str, str]] | None = None,
     first: int | None = None,
 ) -> list[HopDifference]:
-    """Splits the difference of each pair of topologies, for all journeys together and each of them.
+    """Splits the difference between each pair of topologies, in all journeys together and in each of them.
 
     Args:
         hops: Rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
-        journeys: How often each is in the load.
+        journeys: How often each journey is in the load.
         blocks: Blocks of each topology.
-        pairs: Which to split, left and right of each; every pair in the user's order if None.
+        pairs: Pairs to split, left and right; every pair in the user's order if None.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
 
     Returns:
-        Rows by pair, `all` first; a journey without a trace on either side has none, and weighs nothing in `all`.
+        Rows by pair, `all` first. A journey that lacks traces on either side has no row, and no weight in `all`.
     """
     parts = sorted({part for frame in hops.values() for part in frame["part"].unique()})
     names = sorted(journeys)

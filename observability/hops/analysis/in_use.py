@@ -1,4 +1,4 @@
-"""How far from saturation a run was: the share of the processors that each topology kept busy."""
+"""How close to saturation a run was: the share of the processors that each topology kept busy."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _NS_PER_S = 1e9
 
 
 def in_use_of(run: RunFiles) -> dict[str, InUse]:
-    """How busy each topology kept the processors, over the load of all its trials.
+    """Computes how busy each topology kept the processors, over the load of all its trials.
 
     Args:
         run: Files of the run.
 
     Returns:
-        By topology; one whose components nobody accounted for is left out.
+        By topology; topologies without accounts of their components are left out.
     """
     cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
     load = run.journeys.group_by("topology", "block").agg(

@@ -1,4 +1,4 @@
-"""Latencies by topology, journey and block: what every figure over blocks is computed from."""
+"""Latencies by topology, journey and block: the basis of every figure over blocks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Latencies:
     """Latencies of one topology's journeys.
 
     Args:
-        cells: Milliseconds by journey and block; `all` is among the journeys, and each journey has the same blocks.
-        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if none did.
+        cells: Milliseconds by journey and block; `all` is one of the journeys, and each journey has the same blocks.
+        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
     """
 
     cells: Mapping[str, Mapping[int, Floats]]
@@ -30,17 +30,17 @@ class Latencies:
 
     @property
     def blocks(self) -> set[int]:
-        """The blocks that hold any journey."""
+        """The blocks that have a journey."""
         return set(self.cells.get(ALL, {}))
 
     def pooled(self, journey: str, blocks: Iterable[int]) -> Floats:
-        """All of a journey's latencies, in ms, in these blocks."""
+        """Collects a journey's latencies in these blocks, ms."""
         cell = self.cells.get(journey, {})
         latencies = [cell[block] for block in blocks if block in cell]
         return np.concatenate(latencies) if latencies else np.empty(0)
 
     def sections(self, journey: str, blocks: Iterable[int], per_block: float | None = None) -> dict[str, Section]:
-        """Mean and percentiles of a journey over these blocks; `per_block` as `sections_of` has it."""
+        """Computes mean and percentiles of a journey over these blocks; `per_block` is that of `sections_of`."""
         key = (journey, tuple(blocks), per_block)
         if key not in self._known:
             cell = self.cells.get(journey, {})
@@ -50,10 +50,10 @@ class Latencies:
 
 
 def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
-    """Sorts out one topology's rows.
+    """Sorts the rows of one topology by journey and block.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only. Those that did not end ok are
+        journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only. Journeys that did not end ok are
             left out.
         first: How many blocks decided on the number of blocks, as in the attribute.
     """
@@ -66,7 +66,7 @@ def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
 
 
 def cells_of(latencies: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int, Floats]]:
-    """Latencies by journey and then by block, with all journeys together as `all`.
+    """Groups latencies by journey, then by block; `all` has all journeys together.
 
     Args:
         latencies: Milliseconds by journey and block.

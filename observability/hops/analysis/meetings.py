@@ -1,20 +1,22 @@
-"""What ran at the same time: how much longer journeys take that soon follow another one of some kind.
+"""Which journeys meet: how much longer a journey takes if one of some kind arrived shortly before it.
 
-It takes no traces: every journey's row says when it was meant to start. A journey meets a kind if one of it arrived
-before, within the kind's median duration. Arrivals alone decide: whether one is really under way depends on how long it
-took, and a pause lengthens both it and those that arrive meanwhile. Mean and percentiles of those
-that met a kind are compared with those of journeys that did not but are like them: weights give these the others' mix
-of kinds, blocks and further meetings, so that what a burst brings together is told apart, and the others' pace
-elsewhere: how long the same arrivals took in the other topologies, where they met other work (calibration: Deville and
-Särndal, *Journal of the American Statistical Association* 87, 1992).
+This needs no traces: every journey's row says when it was meant to start. A journey meets a kind if one of that kind
+arrived before it, within the kind's median duration. Only arrivals decide. Whether a journey was really under way
+depends on how long it took, and a pause lengthens both that journey and those that arrive meanwhile.
 
-Chance lies in which arrivals met whom, as all blocks replay one tape, and in the blocks. So the intervals are a
-jackknife of two ways, over stretches of the tape and over blocks: its variances add up, less that of what is left out
-in turn of every block, which both have in them (Cameron, Gelbach and Miller, *Journal of Business & Economic
-Statistics* 29, 2011).
+The mean and percentiles of the journeys that met a kind are compared with those of similar journeys that did not.
+Weights give the second group the first group's mix of kinds, blocks and other meetings, so that the effects of a burst
+are separated. They also give it the first group's pace elsewhere: how long the same arrivals took in the other
+topologies, where they met other work (calibration: Deville and Särndal, *Journal of the American Statistical
+Association* 87, 1992).
 
-At which component calls wait, the traces say: a call's row has when the callee began, and for how long before that its
-event loop was busy with others; and all journeys' rows, which of them had arrived shortly before.
+Chance decides which arrivals met which, as all blocks replay one tape, and it differs between blocks. So the intervals
+are a two-way jackknife, over stretches of the tape and over blocks. Its variances are added, less the variance of
+leaving out one stretch of each block in turn, which both contain (Cameron, Gelbach and Miller, *Journal of Business &
+Economic Statistics* 29, 2011).
+
+Traces say at which component calls wait. A call's row says when the callee began, and for how long before that its
+event loop was busy with others. The rows of all journeys say which of them had arrived shortly before.
 """
 
 from __future__ import annotations
@@ -31,20 +33,20 @@ from hops.statistics.intervals import PERCENTILES, Floats, t_quantile
 from hops.units import ALL, NS_PER_MS
 
 STRETCHES = 20
-"""Into how many stretches the tape is cut for the intervals."""
+"""Number of stretches into which the tape is cut for the intervals."""
 MIN_MEETINGS = 40
-"""Fewer meetings, or fewer journeys that met nobody, say nothing."""
+"""With fewer meetings, or fewer journeys without one, nothing is reported."""
 MIN_STRETCHES = 5
-"""Meetings in fewer stretches, as many as would be evenly full, are of too few arrivals to say anything."""
+"""With fewer effective stretches (`_even`), the meetings come from too few arrivals to report anything."""
 MIN_FOR_P99 = 200
-"""Fewer journeys on either side say nothing of p99: no two of them are expected beyond it."""
+"""With fewer journeys on either side, p99 is not reported: fewer than two are expected above it."""
 MIN_BEYOND = 10
-"""Fewer journeys above p99 have no share that met somebody."""
+"""With fewer journeys above p99, the share of them that met a kind is not reported."""
 METRICS = ("p50", "p99")
 """Percentiles that are reported for each meeting, next to the mean."""
 _CONTROL = "in other topologies"
 _RIDGE = 1e-9
-"""Share of the mean square that keeps equations solvable of what no journey has."""
+"""Share of the mean square that keeps the equations solvable if no journey has a property."""
 
 _Groups = npt.NDArray[np.int64]
 
@@ -56,7 +58,7 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
         journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
 
     Returns:
-        A row for each pair with enough meetings, those that are most of the topology's mean first.
+        A row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
     """
     arrived = {name: arrivals_of(rows) for name, rows in journeys.items()}
     found = []
@@ -70,9 +72,9 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
 
 
 def arrivals_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """The journeys that ended ok, and for each kind whether they met one, and whether one was really under way.
+    """Selects the journeys that ended ok, and marks which kinds each met and which were really under way.
 
-    They met one that had arrived within its median duration before; the columns are named by `met` and `during`.
+    A journey met a kind if one arrived within its median duration before. `met` and `during` name the columns.
     """
     usual_ns = _usual_ns(rows)
     kinds = sorted(usual_ns)
@@ -93,23 +95,23 @@ def arrivals_of(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _usual_ns(rows: pl.DataFrame) -> dict[str, int]:
-    """How long a journey of each kind takes in the median of all blocks."""
+    """Computes the median duration of each kind over all blocks."""
     usual = rows.group_by("journey").agg((pl.col("ended_ns") - pl.col("intended_ns")).median())
     return {kind: int(ns) for kind, ns in usual.iter_rows()}
 
 
 def met(kind: str) -> str:
-    """The column of `arrivals_of` that says whether one of a kind had arrived within its median duration before."""
+    """Names the column of `arrivals_of` that says whether one of a kind arrived within its median duration before."""
     return f"met {kind}"
 
 
 def during(kind: str) -> str:
-    """The column of `arrivals_of` that says whether one of a kind was really under way."""
+    """Names the column of `arrivals_of` that says whether one of a kind was really under way."""
     return f"during {kind}"
 
 
 def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Adds how long the same arrivals took elsewhere, relative to those of their kind that met the same there."""
+    """Adds how long the same arrivals took elsewhere, relative to others of their kind with the same meetings there."""
     columns = []
     for other in others:
         alike = [name for name in other.columns if name == "journey" or name.startswith(met(""))]
@@ -118,7 +120,7 @@ def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.Data
     if not columns:
         return rows.with_columns(pl.lit(0.0).alias(_CONTROL))
     elsewhere = pl.concat(columns).group_by("seq", "journey", maintain_order=True).mean()
-    # What is the same share of a long journey and of a short one is not the same time.
+    # The same share of a long journey and of a short one is a different time.
     usual = pl.col("ms").mean().over("journey")
     joined = rows.join(elsewhere, on=["seq", "journey"], how="left")
     return joined.with_columns(pl.col(_CONTROL).fill_null(0) * usual)
@@ -130,7 +132,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
     rows = rows.sort("ms")
     seq, block, ms = (rows[name].to_numpy() for name in ("seq", "block", "ms"))
     stretch = seq * STRETCHES // (seq.max() + 1)
-    # A group of the last has another stretch of every block.
+    # A group of the last way has a different stretch in every block.
     ways = [stretch, block, (stretch + block) % STRETCHES] if np.unique(block).size > 1 else [stretch]
     have_met = {kind: rows[met(kind)].to_numpy() for kind in kinds}
     enough = [kind for kind in kinds if _is_enough(have_met[kind], ways)]
@@ -159,7 +161,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
 
 
 def _is_enough(met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> bool:
-    """Whether both sides are large enough, and neither is gone where a group is left out."""
+    """Whether both sides are large enough, and neither becomes empty when a group is left out."""
     return all(
         side.sum() >= MIN_MEETINGS
         and _even(ways[0][side]) >= MIN_STRETCHES
@@ -169,7 +171,7 @@ def _is_enough(met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> bool:
 
 
 def _even(groups: _Groups) -> float:
-    """In how many evenly full groups these would lie (Kish, *Survey Sampling*, 1965)."""
+    """Computes the effective number of groups, as if all were equally full (Kish, *Survey Sampling*, 1965)."""
     sizes = np.bincount(groups)
     return float(groups.size**2 / (sizes**2).sum())
 
@@ -179,13 +181,13 @@ def _dummies(column: pl.Series) -> list[Floats]:
 
 
 def _compared(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> list[Estimate]:
-    """By how much mean and percentiles of those who met lie above those of the others that are like them.
+    """Computes how far mean and percentiles of journeys that met a kind are above those of similar journeys.
 
     Args:
         ms: Latencies, in order.
-        design: What the others have to be like those who met in: a column for each.
-        met: Who met.
-        ways: The groups to leave out: stretches of the tape; of several blocks also these, and those of both.
+        design: What the two sides must have in common: a column for each property.
+        met: Which journeys met the kind.
+        ways: Groups to leave out in turn: stretches of the tape; with several blocks also the blocks, and both at once.
     """
     value = _without(ms, design, met, ways[0], [-1])[0]
     variances, freedoms = [], []
@@ -200,7 +202,7 @@ def _compared(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequ
         by_block, by_both = others
         variance = np.maximum(np.maximum(by_stretch, by_block), by_stretch + by_block - by_both)
     spread = np.sum([one**2 / freedom for one, freedom in zip(variances, freedoms, strict=True)], axis=0)
-    # Satterthwaite's degrees of freedom; what does not scatter at all has an interval without length.
+    # Satterthwaite's degrees of freedom; values without scatter get an interval of length 0.
     freedom = np.divide(variance**2, spread, out=np.ones_like(spread), where=spread > 0)
     reaches = np.sqrt(variance) * [t_quantile(one) for one in freedom]
     return [
@@ -212,7 +214,7 @@ def _compared(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequ
 def _without(
     ms: Floats, design: Floats, met: npt.NDArray[np.bool_], groups: _Groups, numbers: Sequence[int] | _Groups
 ) -> Floats:
-    """The differences of mean and percentiles without each of these groups, a row for each."""
+    """Computes the differences of mean and percentiles without each of these groups, a row for each group."""
     like, other = design[met], design[~met]
     kept, rest = (groups[side] != np.array(numbers)[:, None] for side in (met, ~met))
     target = kept.astype(np.float64) @ like / kept.sum(axis=1, keepdims=True)
@@ -226,7 +228,7 @@ def _without(
 
 
 def _figures(ms: Floats, weights: Floats) -> Floats:
-    """Mean and percentiles of latencies in order, a row for each row of weights."""
+    """Computes mean and percentiles of sorted latencies, a row for each row of weights."""
     totals = weights.sum(axis=1)
     below = np.cumsum(weights, axis=1) - weights / 2
     shares = np.array([PERCENTILES[name] for name in METRICS])
@@ -235,15 +237,15 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 
 
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
-    """Finds which kinds were usually under way while calls waited for components: for their median after an arrival.
+    """Finds which kinds were usually under way while calls waited for components: within their median after arrival.
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
         calls: Rows of `rows.CALLS` and `rows.QUEUED` with `block` and `topology` in front.
 
     Returns:
-        For each topology and component that was waited for, a row for all and for each kind, those with most first;
-        none if no call waited, or the run kept no times of calls.
+        For each topology and component with waiting calls, a row for all kinds and a row for each kind, the longest
+        waits first. Empty if no call waited, or if the run kept no times of calls.
     """
     waits = calls.filter(pl.col("queued_ns") > 0)
     found = []
@@ -302,7 +304,7 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
 
 
 def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
-    """Moments, and for how long until each of them one or more, and two or more, were under way."""
+    """Gives moments, and for how long up to each of them at least one, and at least two, were under way."""
     if not starts.size:
         return np.zeros(1), np.zeros(1), np.zeros(1)
     at = np.concatenate([starts, ends]).astype(np.float64)

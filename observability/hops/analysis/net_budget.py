@@ -1,9 +1,10 @@
-"""Hop budgets net of tracing: without what the spans on the critical path cost the threads that made them.
+"""Hop budgets net of tracing: without the time that making the spans on the critical path took.
 
-Each process measures after the load what a span of a kind costs it. A span's cost is taken off the part that the span's
-own time belongs to, in each trace, and never more than the part has there. So for every part whose component gives an
-account, net and cost add up to the mean budget to the nanosecond. It is an estimate all the same: a part of a span's
-cost comes before the clock is read for its start, or after it is read for its end, and so lies in the part around it.
+After the load, each process measures what a span of each kind costs it. A span's cost is subtracted from the part that
+the span's own time belongs to, in each trace, and never more than the part has there. So for every part whose
+component gives an account, net and cost add up to the mean budget to the nanosecond. Both are estimates: some of a
+span's cost comes before the clock is read for its start, or after it is read for its end. That cost is in the
+surrounding part.
 """
 
 from __future__ import annotations
@@ -18,26 +19,26 @@ from hops.traces.span import INTERNAL
 from hops.units import NS_PER_MS
 
 SpanCosts = Mapping[str, Mapping[str, float]]
-"""What a span costs, ns, by component and kind."""
+"""Cost of a span, ns, by component and kind."""
 _COST_NS = pl.when(pl.col("cost_ns") > pl.col("ns")).then(pl.col("ns")).otherwise(pl.col("cost_ns"))
-"""Clipped to what the part has; null where the cost is not known."""
+"""Cost, at most what the part has; null if unknown."""
 
 
 def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, NetPart]:
-    """Takes the cost of tracing off a mean budget.
+    """Subtracts the cost of tracing from a mean budget.
 
     Args:
         hops: Rows of `rows.HOPS`, with their `block`.
-        costs: Cost of each block's spans; components that are not in there gave no account.
+        costs: Cost of a span in each block; components that are missing gave no account.
 
     Returns:
-        For the parts of the mean budget, in its order: what tracing costs there, and what is left without it.
+        For the parts of the mean budget, in its order: what tracing costs there, and the rest.
     """
     traces = hops["trace_id"].n_unique()
     accounts = {block: costs[block] for block in hops["block"].unique() if costs.get(block)}
     others = hops.filter(~pl.col("block").is_in(list(accounts))) if accounts else hops
     unknown = others.group_by("part").agg(pl.col("ns").sum(), pl.len().alias("unknown"))
-    # One block after the other: all rows joined to their costs would take as much memory again.
+    # One block at a time: joining all rows to their costs would double the memory.
     of_blocks = [_sums(hops.filter(pl.col("block") == block), account) for block, account in accounts.items()]
     whole = pl.concat([unknown.with_columns(cost_ns=pl.lit(0, dtype=pl.Int64)), *of_blocks], how="diagonal")
     whole = (
@@ -55,7 +56,7 @@ def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, 
 
 
 def _sums(hops: pl.DataFrame, costs: SpanCosts) -> pl.DataFrame:
-    """Of one block: the time and the cost of each part, and how many rows have an unknown one."""
+    """Adds up the time and the cost of each part of one block, and counts the rows with an unknown cost."""
     parts = hops["part"].unique()
     made = pl.DataFrame(
         [(part, *_each(part, costs)) for part in parts],
@@ -74,7 +75,7 @@ def _sums(hops: pl.DataFrame, costs: SpanCosts) -> pl.DataFrame:
 
 
 def _each(part: str, costs: SpanCosts) -> tuple[float | None, float | None]:
-    """What a span that enters the part costs, and an INTERNAL one inside of it; None where nobody says."""
+    """Gives the cost of a span that enters the part, and of an INTERNAL span inside it; None if unknown."""
     maker = maker_of(part)
     if maker is None:
         return None, None

@@ -1,10 +1,10 @@
-"""What watching costs: sampled against unsampled journeys of the same trials, a randomised experiment; and where.
+"""What tracing costs, and where: sampled and unsampled journeys of the same trials, as a randomised experiment.
 
-Two accounts say where, and neither needs the other. The edge logs every request, sampled or not, so the experiment can
-be made for each place that a journey's time is spent in: at the client and on its wire, in the edge, behind it. And
-each component says what a span costs the thread that makes it, measured in that process after the load; times the spans
-of a journey, that is what its spans are known to cost. What the experiment finds beyond that is what they cost others
-(encoding, sending and storing them), unless it is chance. A span off the critical path costs, but delays nobody.
+Two independent accounts say where. First, the edge logs every request, sampled or not. So the experiment can be made
+for each place where a journey spends time: at the client and on its wire, in the edge, behind the edge. Second, each
+component measures after the load what a span costs the thread that makes it. That cost times the spans of a journey is
+the known cost of its spans. If the experiment finds more, the rest is chance, or the cost of spans to others: encoding,
+sending and storing them. A span off the critical path costs CPU time but delays nobody.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ PLACES: Mapping[str, pl.Expr] = {
     BEHIND: pl.col("behind_edge_ns"),
     ALL: pl.col("latency_ns"),
 }
-"""Places where a journey's time is spent, and how much of it there, ns."""
+"""Places where a journey spends time, and how much of it, ns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The journeys of one kind and topology, and how else they might have been sampled.
+    """The journeys of one kind and topology, and the samplings that chance could have drawn instead.
 
     Args:
         topology: Name of the topology.
         journey: Kind of journey.
         rows: Rows of the journeys.
-        stratum: The draws.
+        stratum: Draws of the sampling.
     """
 
     topology: str
@@ -49,11 +49,11 @@ class Sampling:
 
 
 def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
-    """Median latency of sampled minus unsampled journeys that ended ok, stratified by journey, and where it is.
+    """Computes the median latency of sampled minus unsampled journeys that ended ok, stratified by journey; by place.
 
     Args:
         run: Files of the run; a stratum is a journey of one topology.
-        seed: Seed of the draws that the intervals come from.
+        seed: Seed of the draws, from which the intervals are made.
     """
     ok = run.journeys.filter(pl.col("outcome") == "ok")
     samplings = samplings_of(ok, seed=seed)
@@ -70,7 +70,7 @@ def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
 
 
 def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
-    """Draws anew, for each kind of journey in each topology that has enough of both, which of a trial were sampled.
+    """Redraws which journeys of a trial were sampled, for each kind in each topology with enough of both.
 
     Args:
         ok: Rows of journeys that ended ok, with `block` and `topology`.
@@ -88,7 +88,7 @@ def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
 
 
 def effect_in(samplings: Sequence[Sampling], place: str = ALL) -> Effect:
-    """What being sampled adds to the median time of a journey in a place, ms."""
+    """Computes what being sampled adds to the median time of a journey in a place, ms."""
     ms = (PLACES[place] / NS_PER_MS).alias("ms")
     return effect_of([(one.stratum, one.rows.select(ms)["ms"].to_numpy()) for one in samplings])
 
@@ -114,14 +114,14 @@ def _topology(ok: pl.DataFrame, records: Sequence[TracingRecord], samplings: Seq
 
 
 def _in_sequence(ok: pl.DataFrame) -> list[str]:
-    """The journeys whose times at the edge add up to a part of their latency: no two of their requests overlap."""
+    """Finds the journeys whose times at the edge are a part of their latency: no two of their requests overlap."""
     logged = pl.col("edge_ns").is_not_null() & pl.col("behind_edge_ns").is_not_null()
     whole = ok.group_by("journey").agg(((pl.col("parallel") <= 1) & logged).all().alias("splits"))
     return sorted(whole.filter("splits")["journey"])
 
 
 def _untraced_median(ok: pl.DataFrame) -> float | None:
-    """Median of the untraced journeys, ms, averaged as the effect is: by the journeys' share of the load."""
+    """Computes the median of untraced journeys, ms, averaged like the effect: by the journeys' share of the load."""
     rows = ok.group_by("journey").agg(
         pl.col("latency_ns").filter(~pl.col("sampled")).median().alias("median"), pl.len().alias("count")
     )
@@ -148,7 +148,7 @@ def _place_of(component: str) -> str:
 
 
 def _components(records: Sequence[TracingRecord], weights: Mapping[str, float]) -> list[SpanCost]:
-    """The spans of a journey by component, mean over trials, each journey by its share of the load."""
+    """Counts the spans of a journey by component, as a mean over trials; journeys count by their share of the load."""
     names = dict.fromkeys(
         name for record in records for journey, of in record["spans"].items() if journey in weights for name in of
     )

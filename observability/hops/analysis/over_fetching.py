@@ -1,7 +1,7 @@
-"""What over-fetching costs: what answers have beyond what screens show, and from which network on it matters.
+"""What over-fetching costs: the bytes of answers that no screen shows, and the network at which they begin to matter.
 
-The generator compares the answers of journeys that it sends alone with the fields that their screens show. The model of
-`hops.analysis.travel` says what those bytes are of p50 at other networks.
+The generator compares the answers of journeys that it sends alone with the fields that their screens show. The model
+in `hops.analysis.travel` predicts their share of p50 at other networks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hops.run.switches import switches_of
 from hops.statistics.contrast import independent
 
 MATTERS = 0.05
-"""Share of p50 from which on over-fetching matters."""
+"""Share of p50 from which over-fetching matters."""
 
 
 def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> list[OverFetching]:
-    """Returns a row for each topology and each journey whose screen shows a part of what it reads.
+    """Makes a row for each topology and each journey whose screen shows only some of what it reads.
 
     Args:
         run: Files of the run.
@@ -60,7 +60,7 @@ def _rows(
     for (journey, channel), part in sample.partition_by(
         "journey", "channel", as_dict=True, maintain_order=True
     ).items():
-        # The sample has journeys that the load does not have.
+        # The sample may have journeys that the load lacks.
         if journey not in means:
             continue
         sent = _estimate(part["packed_beyond"])
@@ -81,11 +81,11 @@ def _rows(
 
 
 def _matters_below(beyond: float, down: float, p50_ms: float) -> float | None:
-    """Returns the bandwidth, Mbit/s, at which some bytes take `MATTERS` of p50.
+    """Computes the bandwidth, Mbit/s, at which some bytes take `MATTERS` of p50.
 
     Args:
-        beyond: The bytes.
-        down: All bytes that a journey takes down.
+        beyond: Bytes that no screen shows.
+        down: All bytes that a journey receives.
         p50_ms: Latency at unlimited bandwidth.
     """
     bits = 8 * (beyond - MATTERS * down)

@@ -1,4 +1,4 @@
-"""The pairs of a summary, looked up either way round: a difference is always left minus right."""
+"""Lookup of a summary's pairs in either order: a difference is always left minus right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OTHER_WAY: dict[Finding, Finding] = {"left_lower": "right_lower", "right_lower"
 
 
 class Pairs:
-    """Finds what a summary says about two topologies, whichever of them it has on the left.
+    """Finds what a summary says about two topologies, in whichever order it has them.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -27,31 +27,31 @@ class Pairs:
         self._hops = {(row["journey"], row["left"], row["right"]): row for row in (*map(mirror_hops, hops), *hops)}
 
     def comparison(self, journey: str, metric: str, left: str, right: str) -> Comparison | None:
-        """The comparison of left with right; None if the summary does not compare the two."""
+        """The comparison of left with right; None if the summary does not have it."""
         return self._comparisons.get((journey, metric, left, right))
 
     def hops(self, journey: str, left: str, right: str) -> HopDifference | None:
-        """Why left's mean differs from right's, by parts of the budget; None if the summary does not say."""
+        """Why left's mean differs from right's, by part of the budget; None if the summary does not say."""
         return self._hops.get((journey, left, right))
 
     def ranking(self, journey: str, metric: str) -> list[str]:
-        """The topologies that have a value for this metric, lowest first."""
+        """The topologies that have a value of this metric, lowest first."""
         values = {name: value_of(self._summary, name, journey, metric) for name in self._summary["topologies"]}
         known = [(value, name) for name, value in values.items() if value is not None]
         return [name for _, name in sorted(known)]
 
     def journeys(self) -> list[str]:
-        """Every journey of any topology by name, without `all`."""
+        """The journeys of all topologies by name, without `all`."""
         names = {name for figures in self._summary["topologies"].values() for name in figures["journeys"]}
         return sorted(names - {ALL})
 
 
 def renamed(summary: Summary, names: Mapping[str, str]) -> Summary:
-    """Some arms of a summary and their comparisons, under other names.
+    """Selects arms of a summary and their comparisons, and renames them.
 
     Args:
         summary: A summary as in `summary.json`.
-        names: Name of each arm that is wanted, by its label.
+        names: New name of each selected arm, by its label.
     """
     return {
         **summary,
@@ -65,7 +65,7 @@ def renamed(summary: Summary, names: Mapping[str, str]) -> Summary:
 
 
 def value_of(summary: Summary, topology: str, journey: str, metric: str) -> float | None:
-    """One topology's own value of a latency metric, ms, or of `cpu_ms`; None where nothing was measured."""
+    """Looks up a topology's value of a latency metric, ms, or of `cpu_ms`; None if it was not measured."""
     figures = summary["topologies"][topology]
     if metric == "cpu_ms":
         total = figures["cost"].get("total")
@@ -75,7 +75,7 @@ def value_of(summary: Summary, topology: str, journey: str, metric: str) -> floa
 
 
 def mirror(row: Comparison) -> Comparison:
-    """The same comparison with left and right exchanged."""
+    """Exchanges left and right of a comparison."""
     low, high = row["ratio_ci95"]
     return {
         **row,
@@ -93,7 +93,7 @@ def mirror(row: Comparison) -> Comparison:
 
 
 def mirror_hops(row: HopDifference) -> HopDifference:
-    """The same split of a difference with left and right exchanged."""
+    """Exchanges left and right of a split difference."""
     return {
         **row,
         "left": row["right"],

@@ -1,4 +1,4 @@
-"""How precise a comparison is: how far the widest interval of the mix's ratios reaches."""
+"""How precise a comparison is: the half-width of the widest interval of the mix's ratios."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ METRIC = "p50"
 
 
 def half_widths(comparisons: Sequence[Comparison]) -> list[float]:
-    """Half of the width of each 95 % interval of a ratio of two topologies' p50 of the mix, as a logarithm.
+    """Computes half the width of each 95 % interval of a ratio of two topologies' p50 of the mix, as a logarithm.
 
     Args:
         comparisons: Comparisons of one run.
 
     Returns:
-        Nothing if a pair has no interval.
+        Empty if a pair has no interval.
     """
     return _widths([row["ratio_ci95"] for row in comparisons if (row["journey"], row["metric"]) == (ALL, METRIC)])
 
@@ -41,14 +41,14 @@ def _widths(intervals: Iterable[Sequence[float | None]]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How many blocks a precision takes, by those that ran.
+    """How many blocks a precision takes, as estimated from the blocks that ran.
 
     Args:
-        asked: The precision, as a share.
-        first_stage: How many blocks ran before anybody looked at their figures.
-        ran: How many blocks ran so far.
-        scatter: How far single trials scatter, as a share; None if a pair has no interval.
-        needed: How many blocks the precision takes; as many as ran if it is reached; None if a pair has no interval.
+        asked: Requested precision, as a share.
+        first_stage: Number of blocks that ran before their figures were read.
+        ran: Number of blocks so far.
+        scatter: Scatter of single trials, as a share; None if a pair has no interval.
+        needed: Number of blocks that the precision takes; `ran` if it is reached; None if a pair has no interval.
     """
 
     asked: float
@@ -58,26 +58,26 @@ class Decided:
     needed: int | None
 
     def blocks(self, most: int) -> int:
-        """How many blocks to run: where more would be needed than may run, no more than there are."""
+        """How many blocks to run: as many as are needed, at most as many as are allowed."""
         return self.needed if self.needed is not None and self.needed <= most else self.ran
 
 
 def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decided:
-    """Decides by finished trials alone, so that the same trials always decide the same.
+    """Decides from finished trials only, so that the same trials always give the same decision.
 
-    A block counts only if every topology has a journey there that ended ok: pairs need the same blocks.
+    A block counts only if every topology has a journey in it that ended ok: pairs need the same blocks.
 
     Args:
-        latencies: Latencies by topology, of the blocks that ran; `first` is how many blocks the first stage has.
-        asked: The precision, as a share.
-        ran: How many blocks ran.
+        latencies: Latencies by topology, of the blocks that ran; `first` is the number of blocks in the first stage.
+        asked: Requested precision, as a share.
+        ran: Number of blocks that ran.
     """
     first = next(iter(latencies.values())).first or ran
     blocks = sorted(set.intersection(*(side.blocks for side in latencies.values())))
     widths = _half_widths(latencies, blocks)
     if not widths:
         return Decided(asked, first, ran, None, None)
-    # How far trials scatter is what all of them say.
+    # All trials count for the scatter of trials.
     alike = {name: Latencies(side.cells) for name, side in latencies.items()}
     scatter = scatter_of(_half_widths(alike, blocks), len(blocks))
     needed = ran - len(blocks) + blocks_for(max(widths), len(blocks), half_width_of(asked))
@@ -85,14 +85,14 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
 
 
 def _half_widths(latencies: Mapping[str, Latencies], blocks: Sequence[int]) -> list[float]:
-    """As `half_widths`, without what else `compare_latencies` would compute."""
+    """Computes the same as `half_widths`, without the other results of `compare_latencies`."""
     sections = {name: side.sections(ALL, blocks)[METRIC] for name, side in latencies.items()}
     ratios = [contrast(sections[left], sections[right]).ratio_interval for left, right in combinations(sections, 2)]
     return _widths(ratios)
 
 
 def precision_of(run: RunFiles, comparisons: Sequence[Comparison]) -> Precision | None:
-    """What the run was asked for, and what it reached; None if nothing was asked.
+    """Gives the requested and the reached precision of the run; None if no precision was requested.
 
     Args:
         run: Files of the run.

@@ -1,4 +1,4 @@
-"""From the files of a run to its summary: the same figures from the same files, whenever and wherever."""
+"""From the files of a run to its summary; the same files always give the same figures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hops.run.switches import compares_edges, is_of_the_shop, switches_of
 from hops.statistics.over_blocks import rate_section
 
 _MAX_STRETCHES = 10_000
-"""Stretches of rows of one topology up to which a run has them in order; it has one for each trial."""
+"""Up to this many stretches of rows, a topology's rows count as being in order; a run writes one for each trial."""
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 
@@ -48,13 +48,13 @@ class Measured:
     """What a kind of experiment computes its own figures from, by topology or arm.
 
     Args:
-        run: its files.
-        journeys: rows of `rows.JOURNEYS` with `block` in front.
-        hops: rows of `rows.HOPS` with `block` in front; of journeys that ended ok.
-        latencies: of these journeys.
-        topologies: the figures that every run has.
-        load: how often each journey is in it.
-        blocks: of each topology or arm.
+        run: Files of the run.
+        journeys: Rows of `rows.JOURNEYS` with `block` in front.
+        hops: Rows of `rows.HOPS` with `block` in front, only of journeys that ended ok.
+        latencies: Latencies of the same journeys.
+        topologies: Figures that every run has.
+        load: How often each journey is in the load.
+        blocks: Blocks of each topology or arm.
     """
 
     run: RunFiles
@@ -67,34 +67,34 @@ class Measured:
 
 
 MAX_PROGRAMS = 5
-"""Programs that a summary names."""
-#: The pairs of topologies or arms that are compared; None for each with each other.
+"""Maximum number of programs that a summary names."""
+#: Gives the pairs of topologies or arms to compare; None for every pair.
 PairsOf = Callable[[RunFiles], list[tuple[str, str]] | None]
-#: What the summary of a kind has, on top of the figures of every run.
+#: Gives what a kind adds to the summary, besides the figures of every run.
 FiguresOf = Callable[[Measured], Mapping[str, Any]]
-#: The gates of a run, and the gates that were left out, by its files and what its kind adds to the summary.
+#: Gives the gates of a run, and the gates left out, from its files and what its kind adds to the summary.
 GatesOf = Callable[[RunFiles, Mapping[str, Any]], tuple[list[Gate], list[LeftOut]]]
 
 
 def every_pair(_run: RunFiles) -> None:
-    """Compares each topology with each other one."""
+    """Compares every pair of topologies."""
 
 
 def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
-    """Compares no two arms: their loads or faults differ by design, or the question is about each alone."""
+    """Compares no arms: their loads or faults differ by design, or the experiment asks about each arm alone."""
     return []
 
 
 def distance_figures(measured: Measured) -> Mapping[str, Any]:
-    """What distance does to the topologies, by the model."""
+    """Predicts what distance does to the topologies."""
     manifest = measured.run.manifest
     if any(switches_of(manifest, one).get("edge_cache", "none") != "none" for one in measured.topologies):
-        return {}  # what a cache answers crosses no network
+        return {}  # answers from a cache cross no network
     return {"distance": distance_of(measured.run, measured.topologies)}
 
 
 def every_gate(run: RunFiles, _figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of all trials."""
+    """Evaluates the gates of all trials."""
     return experiment_gates(run), experiment_gates_left_out(run)
 
 
@@ -104,11 +104,11 @@ def summarise(
     """Makes a run's summary.
 
     Args:
-        run: its files.
-        name: of the summary.
-        pairs_of: those that its kind compares.
-        figures_of: those that only its kind has.
-        gates_of: makes the gates of its kind.
+        run: Files of the run.
+        name: Name of the summary.
+        pairs_of: Gives the pairs that its kind compares.
+        figures_of: Gives the figures that only its kind has.
+        gates_of: Gives the gates of its kind.
 
     Raises:
         MalformedRunError: The files contradict each other.
@@ -164,7 +164,7 @@ def _where_known(
     comparisons: list[Comparison],
     failing: Sequence[str],
 ) -> dict[str, Any]:
-    """What a summary has of some runs only; the same names as in `Summary`."""
+    """Gives the fields that only some runs have, by the names in `Summary`."""
     every = {
         "programs": _programs(run),
         "in_use": in_use_of(run),
@@ -183,7 +183,7 @@ def _where_known(
 
 
 def _name_of_compared(manifest: Mapping[str, Any]) -> str | None:
-    """What the run compares; None for topologies."""
+    """Names the kind of arms that the run compares; None for topologies."""
     if not is_of_the_shop(manifest):
         return TARGET.one
     return EDGE.one if compares_edges(manifest) else None
@@ -198,15 +198,15 @@ def _traces_unrequested(run: RunFiles) -> dict[str, int]:
 
 
 def _at_the_same_time(run: RunFiles, rows: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """What ran at the same time as journeys, and what they waited for, of loads that arrive by a plan.
+    """Analyses what ran at the same time as journeys, and what they waited for, if the load arrives by a plan.
 
-    In a closed loop, arrivals follow from what was waited for; in an overload, everyone waits for everyone.
+    In a closed loop, arrivals depend on earlier waiting; in an overload, every journey waits for every other.
     """
     manifest = run.manifest
     planned = [name for name in rows if not is_closed(manifest, name) and not overloads(manifest, name)]
     if manifest["mode"] != "open" and not planned:
         return {}
-    # Only of one tape, the same arrivals met other work elsewhere.
+    # Only with one tape did the same arrivals meet other work elsewhere.
     by_tape: dict[str, dict[str, pl.DataFrame]] = {}
     for topology in planned:
         by_tape.setdefault(run.tape_of(topology), {})[topology] = rows[topology]
@@ -215,7 +215,7 @@ def _at_the_same_time(run: RunFiles, rows: Mapping[str, pl.DataFrame]) -> dict[s
 
 
 def _network(manifest: Mapping[str, Any]) -> object:
-    """The emulated network that all arms share; None if there is none or they differ."""
+    """The emulated network that all arms share; None if there is no network or they differ."""
     arms = manifest.get("arms", {"": manifest["switches"]}).values()
     network, *others = (network_summary(arm) for arm in arms)
     return network if all(other == network for other in others) else None
@@ -238,9 +238,9 @@ def check_run(run: RunFiles) -> None:
 
 
 def of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of traces whose journeys ended ok, by topology."""
+    """Selects the rows of traces whose journeys ended ok, by topology."""
     ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
-    # One topology after the other, by a mask: a join holds everything in memory several times.
+    # One topology at a time, by a mask: a join would hold everything in memory several times.
     return {
         topology: select_rows(own, own["trace_id"].is_in(ok.implode()))
         for topology, own in _by_topology(rows, run.topologies).items()
@@ -248,7 +248,7 @@ def of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _by_topology(rows: pl.DataFrame, topologies: Sequence[str]) -> dict[str, pl.DataFrame]:
-    """The rows of each topology, without a copy where a run wrote its trials one after the other."""
+    """Splits rows by topology, without a copy if a run wrote its trials one after the other."""
     stretches = rows["topology"].rle().struct.unnest()
     if stretches.height > _MAX_STRETCHES:
         return {topology: rows.filter(pl.col("topology") == topology) for topology in topologies}
@@ -304,7 +304,7 @@ def _rate(blocks: Sequence[tuple[float, int]], first: int | None) -> Estimate:
 
 
 def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummary | None:
-    """What all trials carried together; None if one did not count."""
+    """Adds up what all trials' connections carried; None if a trial did not count it."""
     if any(name not in trial["generator"] for trial in trials for name in _WIRE):
         return None
     bytes_in, bytes_out, opening_in, opening_out, connections = (
@@ -326,7 +326,7 @@ def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummar
 
 
 def _programs(run: RunFiles) -> list[Program]:
-    """The programs of the trials that fail the gate on other programs."""
+    """Lists the programs of the trials that fail the gate on other programs."""
     worst: dict[tuple[str, int], Program] = {}
     for trial in run.used:
         if "other_cores" in failing_gates(trial["gates"]):
@@ -338,7 +338,7 @@ def _programs(run: RunFiles) -> list[Program]:
 
 
 def _tape(run: RunFiles) -> dict[str, object]:
-    """The tape; `answers_sha256` is None if trials answered differently."""
+    """Describes the tape; `answers_sha256` is None if trials answered differently."""
     answers = {row["answers_sha256"] for row in run.used}
     lengths = [row["generator"].get("tape_journeys") for row in run.used]
     return {
@@ -350,12 +350,12 @@ def _tape(run: RunFiles) -> dict[str, object]:
 
 
 def _load(run: RunFiles) -> dict[str, int]:
-    """How often each journey is in the load of all trials."""
+    """Counts each journey in the load of all trials."""
     return dict(cast("list[tuple[str, int]]", run.journeys.group_by("journey").len().rows()))
 
 
 def _blocks(run: RunFiles) -> dict[str, set[int]]:
-    """The blocks of each topology."""
+    """Lists the blocks of each topology."""
     blocks: dict[str, set[int]] = {topology: set() for topology in run.topologies}
     for row in run.used:
         blocks[row["topology"]].add(row["block"])

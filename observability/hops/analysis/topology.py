@@ -34,18 +34,18 @@ def summarise_topology(
     wire: WireSummary | None,
     seed: int,
 ) -> TopologySummary:
-    """Makes one topology's part of the summary.
+    """Summarises one topology.
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only.
         hops: Rows of `rows.HOPS` with `block` in front, of this topology only.
         latencies: Latencies of the same journeys.
-        span_costs: Cost of a span by block, as far as its component says.
+        span_costs: Cost of a span by block, if its component reports it.
         sample: Rows of `rows.SAMPLE`, of this topology only.
         cpu_s: CPU seconds by component, of all blocks together.
         rss_mb: Resident memory by component, MiB.
-        cost: Core-hours of a million journeys, by group of components.
-        wire: What the clients' connections carried; None if a trial did not count.
+        cost: Core-hours per million journeys, by group of components.
+        wire: What the clients' connections carried; None if a trial did not count it.
         seed: Seed of the bootstrap.
 
     Raises:
@@ -92,7 +92,7 @@ def _sidecars(hops: pl.DataFrame) -> dict[str, SidecarSummary]:
 
 
 def _wall_ns(journeys: pl.DataFrame) -> int:
-    """From the first arrival to the last answer, of each block and added up."""
+    """Adds up the time from the first arrival to the last answer of each block."""
     spans = journeys.group_by("block").agg(pl.col("ended_ns").max() - pl.col("intended_ns").min())
     return int(spans["ended_ns"].sum())
 
@@ -133,10 +133,10 @@ class _Latency(TypedDict):
 
 
 def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -> _Latency:
-    """Latencies with their intervals: of one block the interval within it, of several the one over them.
+    """Computes latencies with their intervals: within the block if there is one, over the blocks if there are several.
 
     Args:
-        blocks: Latencies of each block, ms; without any, no figure is known.
+        blocks: Latencies of each block, ms; if empty, all figures are unknown.
         seed: Seed of the bootstrap.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
@@ -169,7 +169,7 @@ def _mean(column: pl.Series) -> float:
 
 
 def _sampled_mean(journeys: pl.DataFrame, sample: pl.DataFrame, column: str) -> float | None:
-    """Mean of a sample's column, each kind of journey weighing as in the replay; None if one is missing."""
+    """Computes the mean of a sample's column, weighted by the replay's mix; None if a kind of journey is missing."""
     kind = ["journey", "channel"]
     kinds = (
         journeys.group_by(kind)

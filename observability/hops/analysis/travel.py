@@ -1,10 +1,10 @@
-"""Each journey as a straight line over the network between customer and edge, and the medians of such lines.
+"""Each journey's latency as a linear function of the network between customer and edge, and the medians of those.
 
     latency = own time + round trips x round-trip time + bytes down / bandwidth down + bytes up / bandwidth up
 
-The own time is what remains of a measured latency once what the run's network took is taken off. Round trips are those
-of the row; bytes are those that the generator's sample counted on the wire for this kind of journey, or else the row's
-bodies, with the headers of the segments that carry them.
+The own time is a measured latency less what the run's network took. Round trips come from the row. Bytes are those
+that the generator's sample counted on the wire for this kind of journey; without a sample, those of the row's bodies.
+Headers of the segments that carry them are added.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from hops.statistics.intervals import Floats
 from hops.units import ALL, NS_PER_MS
 
 COSTS = ("round_trips", "down", "up")
-"""What a network can cost a journey: columns of `travel_of`."""
+"""What a network costs a journey: columns of `travel_of`."""
 AT_EDGE, OWN = "at_edge_ms", "own_ms"
-"""Starts of the lines, columns of `travel_of`: at the edge at the run's bandwidth, and at unlimited bandwidth too."""
+"""Intercepts of the lines, columns of `travel_of`: at the edge, with the run's bandwidth or unlimited bandwidth."""
 
 _KIND = ("journey", "channel")
 SEGMENT, SEGMENT_HEADERS = 1460, 40
-"""Bytes of payload in a full TCP segment, and of headers (IPv4 and TCP) in each, as the emulated link has them."""
+"""Bytes of payload in a full TCP segment, and of its headers (IPv4 and TCP), as on the emulated link."""
 _SIDES = {"down": ("wire_in", "bytes_in"), "up": ("wire_out", "bytes_out")}
 
 
 def travel_of(run: RunFiles, topology: str) -> pl.DataFrame:
-    """The journeys of one topology that ended ok: `block`, `journey`, `channel`, `at_edge_ms`, `own_ms` and `COSTS`."""
+    """Lists one topology's journeys that ended ok: `block`, `journey`, `channel`, `at_edge_ms`, `own_ms`, `COSTS`."""
     ok = run.journeys.filter((pl.col("topology") == topology) & (pl.col("outcome") == "ok"))
     sample = run.sample(topology).group_by(_KIND).agg(pl.col(wire).mean() for wire, _ in _SIDES.values())
     rows = ok.join(sample, on=_KIND, how="left", maintain_order="left").with_columns(
@@ -48,13 +48,13 @@ def travel_of(run: RunFiles, topology: str) -> pl.DataFrame:
 
 
 def _in_segments(payload: pl.Expr) -> pl.Expr:
-    """Bytes with headers, of as many messages of one size as the journey has requests."""
+    """Adds the headers to bytes that are sent as several equal messages, one for each request of the journey."""
     segments = (payload / pl.col("requests") / SEGMENT).ceil().clip(1) * pl.col("requests")
     return payload + segments * SEGMENT_HEADERS
 
 
 def means_of(travel: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
-    """Mean round trips, bytes down and bytes up of each journey and of `all`."""
+    """Computes mean round trips, bytes down and bytes up of each journey and of `all`."""
     journeys = travel.group_by("journey").agg(pl.col(COSTS).mean())
     if travel.is_empty():
         return {}
@@ -63,10 +63,10 @@ def means_of(travel: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
 
 
 def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> dict[str, dict[str, float]]:
-    """Mean round trips by journey and topology.
+    """Groups mean round trips by journey and topology.
 
     Args:
-        means: Means as `means_of` gives them, by topology.
+        means: Means as returned by `means_of`, by topology.
     """
     trips: dict[str, dict[str, float]] = {}
     for topology, each in means.items():
@@ -76,13 +76,13 @@ def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]
 
 
 def placed(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFrame:
-    """The same journeys, `own_ms` being what they take where each channel has one of these networks."""
+    """Recomputes `own_ms` as what the same journeys take if each channel has one of these networks."""
     trips, bits = _taken_ms(networks)
     return travel.with_columns((pl.col(OWN) + trips + bits).alias(OWN))
 
 
 def _taken_ms(networks: Mapping[str, Network]) -> tuple[pl.Expr, pl.Expr]:
-    """What networks take of a journey, ms, by its channel: for round trips, and for bytes."""
+    """Computes what networks add to a journey, ms, by its channel: for round trips, and for bytes."""
     costs = {channel: costs_of(network) for channel, network in networks.items()}
 
     def by_channel(index: int) -> pl.Expr:
@@ -94,7 +94,7 @@ def _taken_ms(networks: Mapping[str, Network]) -> tuple[pl.Expr, pl.Expr]:
 
 
 def costs_of(network: Network) -> tuple[float, float, float]:
-    """What a round trip, a byte down and a byte up cost, ms."""
+    """Computes what a round trip, a byte down and a byte up cost, ms."""
     down, up = (0.0 if mbit is None else 8 / mbit / 1e3 for mbit in (network.down_mbit, network.up_mbit))
     return network.rtt_ms, down, up
 
@@ -103,9 +103,9 @@ class Medians:
     """Medians of several topologies' journeys at points of the network.
 
     Args:
-        travel: Journeys as `travel_of` gives them, by topology in the user's order.
+        travel: Journeys as returned by `travel_of`, by topology in the user's order.
         start: `AT_EDGE` or `OWN`.
-        networks: The points; only their round-trip times count beside `AT_EDGE`, which knows the run's bandwidth.
+        networks: Points of the network. With `AT_EDGE`, which includes the run's bandwidth, only round trips count.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
 
@@ -123,16 +123,16 @@ class Medians:
 
     @cached_property
     def journeys(self) -> list[str]:
-        """`all` before the journeys by name, of any topology."""
+        """`all`, then the journeys of all topologies by name."""
         return [ALL, *sorted({name for lines in self._lines.values() for name, _ in lines} - {ALL})]
 
     def curves(self, journey: str) -> dict[str, Curve]:
-        """A journey's medians, by topology; without the topologies that have no such journey."""
+        """Computes a journey's median curves, by topology; topologies without the journey are left out."""
         curves = {name: self._curve(name, journey, self._blocks(name)) for name in self._lines}
         return {name: curve for name, curve in curves.items() if curve is not None}
 
     def gaps(self) -> dict[tuple[str, str, str], Gap]:
-        """Each pair of topologies over the blocks that both have, by journey, left and right."""
+        """Computes the gap of each pair of topologies over their common blocks, by journey, left and right."""
         gaps = {}
         for left, right in combinations(self._lines, 2):
             blocks = tuple(block for block in self._blocks(left) if block in self._blocks(right))
@@ -155,7 +155,7 @@ class Medians:
 
 
 def _lines(travel: pl.DataFrame, start: str) -> dict[tuple[str, int], Lines]:
-    """Rows by journey and block; all journeys together as `all`."""
+    """Groups rows into lines by journey and block; all journeys together are `all`."""
     everything = travel.with_columns(pl.lit(ALL).alias("journey"))
     return {
         (str(journey), int(block)): Lines(rows[start].to_numpy(), rows.select(COSTS).to_numpy())

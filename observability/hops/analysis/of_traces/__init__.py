@@ -1,1 +1,1 @@
-"""The figures of traces of any system: budgets by root operation, limits, predictions, and what two sets differ in."""
+"""The figures of any system's traces: budgets by root operation, limits, predictions, and comparisons of two sets."""

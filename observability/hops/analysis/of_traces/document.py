@@ -1,4 +1,4 @@
-"""What was learned of traces of any system, for programs."""
+"""The results of analysing any system's traces, as a document for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 def traces_document(read: TraceSet, analysed: Analysed, operations: Sequence[Operation]) -> dict[str, Any]:
-    """Everything as plain values for JSON.
+    """Converts all results to plain values for JSON.
 
     Returns:
         `end_to_end`: whether budgets reach the last span's end. `inputs`: name, format, spans, refused. `refused` and
@@ -41,7 +41,7 @@ def traces_document(read: TraceSet, analysed: Analysed, operations: Sequence[Ope
 
 
 def trace_document(one: Budget) -> Mapping[str, Any]:
-    """One budget, to the nanosecond."""
+    """Converts one budget to plain values, to the nanosecond."""
     return {
         "trace_id": one.trace_id,
         "journey": one.journey,

@@ -1,10 +1,10 @@
-"""Limits of times by operation and part, from a YAML file, and whether traces keep them.
+"""Limits of times by operation and part, read from a YAML file and checked.
 
-A limit is broken only if the whole interval of its figure lies above it. The intervals of all limits of a file hold
-together in 95 % of all files (Bonferroni's inequality), so that a file of many limits is not broken by chance.
+A limit is broken only if the whole interval of its figure is above it. The intervals of all limits in a file hold
+together in 95 % of cases (Bonferroni's inequality), so a file with many limits is not broken by chance.
 
-A set that lies in one state of the machine does not know of another. Traces of a baseline that were recorded in the
-same states tell: then a limit is broken only if the figure is also shown to be above the baseline's.
+A set recorded in one state of the machine says nothing about other states. A baseline recorded in the same states
+does: with a baseline, a limit is broken only if the figure is also shown to be above the baseline's.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[nuµm]?s)")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that a figure may be.
+    """Upper limit of a figure.
 
     Attributes:
         operation: Root operation.
-        part: Part of its critical path, or `total`; `unattributed` may be in no trace.
+        part: Part of its critical path, or `total`; `unattributed` may be missing from the traces.
         figure: One of `timelines.FIGURES`.
-        ms: The most, ms.
+        ms: The limit, ms.
         places: File and line of each of these names, for messages.
     """
 
@@ -53,12 +53,12 @@ class Checked:
 
     Attributes:
         limit: The limit.
-        traces: How many traces of the operation there are.
-        measured_ms: The figure.
-        ci95: Its interval, together with those of all other limits.
+        traces: Number of traces of the operation.
+        measured_ms: The measured figure.
+        ci95: Its interval, simultaneous with those of all other limits.
         reason: Why there is no interval; None if there is one.
-        baseline_ms: The figure in the baseline; None if there is no baseline.
-        slower: Whether the figure is shown to be above the baseline's; None if there is no baseline.
+        baseline_ms: The figure in the baseline; None without a baseline.
+        slower: Whether the figure is shown to be above the baseline's; None without a baseline.
     """
 
     limit: Limit
@@ -71,7 +71,7 @@ class Checked:
 
     @property
     def state(self) -> State:
-        """Broken only if the whole interval is above the limit, in doubt if it lies in it; else cannot tell."""
+        """`broken` only if the whole interval is above the limit; undecided if the limit is inside the interval."""
         low, high = self.ci95
         if low is None or high is None:
             return "cannot tell"
@@ -80,15 +80,15 @@ class Checked:
         return "broken" if low > self.limit.ms and self.slower is not False else "in doubt"
 
     def as_document(self) -> dict[str, Any]:
-        """For programs."""
+        """Converts the result to plain values for programs."""
         return {**asdict(self), "state": self.state}
 
 
 def read_limits(path: Path) -> list[Limit]:
-    """Reads limits: operations, in each `total` or parts, in each figures with times.
+    """Reads limits: a mapping from operations to parts (or `total`), and from parts to figures with times.
 
     Raises:
-        InputError: The file cannot be read, or has another form; names the line.
+        InputError: The file cannot be read or has a wrong form; names the line.
     """
     from user_files.yaml_file import YamlFile
 
@@ -122,9 +122,9 @@ def check(
     """Checks every limit.
 
     Args:
-        limits: The limits.
-        timelines: What was measured, by operation.
-        baseline: What was measured of a system that is as fast as it should be; None if there is no such.
+        limits: Limits to check.
+        timelines: Measured times, by operation.
+        baseline: Measured times of a system that is as fast as it should be; None without a baseline.
 
     Raises:
         InputError: Operations, parts or figures that there are not; names each with its line and what there is.
@@ -155,7 +155,7 @@ def _ms(time: object) -> float | None:
 
 
 def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
-    """The first name of a limit that there is not; empty if there are all."""
+    """Describes the first name of a limit that the traces do not have; empty if they have all."""
     timeline = timelines.get(limit.operation)
     parts = {} if timeline is None else dict.fromkeys((TOTAL, *timeline.parts_ms, UNATTRIBUTED))
     for name, known, what, place in zip(

@@ -1,4 +1,4 @@
-"""The figures of any system's traces: how far they can be trusted, and the budgets of each root operation in bands."""
+"""The figures of any system's traces: how trustworthy they are, and the budgets of each root operation in bands."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _RESOLUTIONS = (1_000_000_000, 1_000_000, 1_000)
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """Traces of one root operation.
+    """The traces of one root operation.
 
     Args:
-        name: The root's service and span name; of the shop's traces the journey.
-        traces: How many there are.
-        total_ns: All of them together.
-        parts_ns: Nanoseconds by part, of all of them together, the largest first; they add up to `total_ns`.
-        latency_ms: Milliseconds in the `mean`, at `p50` and at `p99`.
+        name: The root's service and span name; for the shop's traces, the journey.
+        traces: Number of traces.
+        total_ns: Sum over all traces.
+        parts_ns: Nanoseconds by part, summed over all traces, the largest first; they add up to `total_ns`.
+        latency_ms: Milliseconds: `mean`, `p50` and `p99`.
         budget_ms: Mean ms by part, for each of `bands.BANDS`.
         exemplars: Ids of the traces nearest to `p50` and `p99`.
         after_ms: Mean ms of a trace after its root's end, which are in no budget.
@@ -47,38 +47,38 @@ class Operation(msgspec.Struct, frozen=True):
 
     @property
     def distinct_exemplars(self) -> dict[str, str]:
-        """The exemplars by `p50` and `p99`; one alone where they are the same trace."""
+        """The exemplars by `p50` and `p99`; only one if both are the same trace."""
         ids = self.exemplars
         return {name: ids[name] for name in (("p50",) if ids["p50"] == ids["p99"] else ("p50", "p99"))}
 
     @property
     def tail(self) -> list[tuple[str, float]]:
-        """Parts that take longer in the p99 band than in the p50 band: how much, ms, the largest first."""
+        """Parts that take longer in the p99 band than in the p50 band, and by how many ms, the largest first."""
         middle, slow = self.budget_ms["p50_band"], self.budget_ms["p99_band"]
         more = [(part, ms - middle.get(part, 0.0)) for part, ms in slow.items()]
         return sorted((one for one in more if one[1] > 0), key=lambda one: (-one[1], one[0]))
 
 
 class Trust(msgspec.Struct):
-    """How far traces can be trusted.
+    """How trustworthy traces are.
 
     Args:
-        quality: What they lacked, all together.
-        complete: How many have a root, no orphan, and an answer to each call that should have one.
-        gap_ns: Largest distance of a budget from adding up: 0, or the code is wrong.
-        resolution_ns: Largest of 1, 1,000, 1,000,000 and 1,000,000,000 ns that all times are multiples of.
+        quality: Defects of all traces together.
+        complete: Number of traces with a root, no orphans, and an answer to each call that should have one.
+        gap_ns: Largest difference between a total and the sum of its parts: 0, or the code is wrong.
+        resolution_ns: Largest of 1, 1,000, 1,000,000 and 1,000,000,000 ns that divides all times.
         unattributed: Share of all time that no part explains, 0 to 1.
-        nameless: Spans whose component has no name.
-        linked: Traces whose root is linked to a span of another trace: what they waited for before is not in them.
-        clocks: How far the clocks of each pair of services are apart, those that differ most first.
-        corrected: By how much each service's spans were moved, ns; empty if none were.
-        unused: Patterns of the file of names that fitted nothing.
-        first: For each count of `quality` that is not 0, the first trace that has such a defect.
-        early: Traces of 1970: their times count from 0, or are in another unit.
-        going_on: Traces that last longer than their root.
-        after_ns: Time of all of them after their roots, ns.
-        longest: The trace with the most of that time; empty if none has any.
-        longest_ns: That time of this trace, ns.
+        nameless: Number of spans whose component has no name.
+        linked: Number of traces whose root links to a span of another trace. Waits before the root are not in them.
+        clocks: Clock difference of each pair of services, the largest first.
+        corrected: By how much each service's spans were moved, ns; empty if no service's were.
+        unused: Patterns in the file of names that matched nothing.
+        first: For each count of `quality` above 0, the first trace with that defect.
+        early: Number of traces from 1970: their times count from 0, or are in another unit.
+        going_on: Number of traces that last longer than their root.
+        after_ns: Time of all traces after their roots, ns.
+        longest: The trace with the most time after its root; empty if no trace has any.
+        longest_ns: That time, ns.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)
@@ -100,13 +100,13 @@ class Trust(msgspec.Struct):
 
 
 class Analysed(msgspec.Struct):
-    """Budgets of traces of any system.
+    """Budgets of any system's traces.
 
     Args:
         budgets: Budget of each trace that has one.
-        trust: How far they can be trusted.
-        names: What services, operations and parts are called instead; None if there is no file of names.
-        end_to_end: Whether roots last until the last span has ended.
+        trust: How trustworthy the traces are.
+        names: New names of services, operations and parts; None without a file of names.
+        end_to_end: Whether a root lasts until the last span has ended.
     """
 
     budgets: list[Budget]
@@ -115,7 +115,7 @@ class Analysed(msgspec.Struct):
     end_to_end: bool = False
 
     def tree(self, spans: Sequence[Span]) -> Tree:
-        """The tree of one of the traces, as its budget was made of."""
+        """Rebuilds the tree of one trace as it was when its budget was made."""
         spans = corrected(spans, self.trust.corrected) if self.trust.corrected else spans
         return tree_of(spans, self.names, end_to_end=self.end_to_end)
 
@@ -128,25 +128,25 @@ def analyse(
     end_to_end: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Analysed:
-    """Makes the budgets of traces of any system.
+    """Makes the budgets of any system's traces.
 
     Args:
         traces: Spans by trace id.
-        names: What services, operations and parts are called instead.
+        names: New names of services, operations and parts.
         correct_clocks: Whether to move the spans of services whose clocks differ.
-        end_to_end: Whether roots last until the last span has ended.
-        progress: Called with (traces so far, all of them).
+        end_to_end: Whether a root lasts until the last span has ended.
+        progress: Called with the number of traces so far, and of all traces.
     """
     made = prepared(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)
     trust = made.trust
     clocks = Clocks()
-    # Whatever all times are multiples of, their greatest common divisor is a multiple of.
+    # Every common divisor of all times divides their greatest common divisor.
     divisor = unattributed = total = 0
     for number, spans in enumerate(traces.values(), 1):
         divisor = gcd(divisor, *(span.start_ns for span in spans), *(span.end_ns for span in spans))
         tree = made.tree(spans)
         if not correct_clocks:
-            clocks.add(tree_of(spans, names) if end_to_end else tree)  # by the times that spans reported
+            clocks.add(tree_of(spans, names) if end_to_end else tree)  # from the times that spans reported
         _note(trust, tree)
         budget = budget_of_any(tree)
         if budget is not None:
@@ -172,7 +172,7 @@ def analyse(
 def prepared(
     traces: Mapping[str, Sequence[Span]], names: NameMap | None, *, correct_clocks: bool, end_to_end: bool
 ) -> Analysed:
-    """What trees are made with, before any budget: the names, their end, and how far clocks are to be corrected."""
+    """Makes the settings of all trees before any budget: names, end of the root, and clock corrections."""
     made = Analysed([], Trust(), names, end_to_end)
     if correct_clocks:
         clocks = Clocks()
@@ -184,7 +184,7 @@ def prepared(
 
 
 def operations_of(budgets: Iterable[Budget]) -> list[Operation]:
-    """Figures by root operation, those that took the most time together first."""
+    """Computes figures by root operation, sorted by their total time, the longest first."""
     by_name: dict[str, dict[str, Budget]] = defaultdict(dict)
     for one in budgets:
         by_name[one.journey][one.trace_id] = one
@@ -230,7 +230,7 @@ def _operation(name: str, budgets: Mapping[str, Budget]) -> Operation:
 
 
 def _sums(budgets: Iterable[Budget]) -> dict[str, int]:
-    """Nanoseconds by part, the largest first; parts that cost nothing left out."""
+    """Adds up nanoseconds by part, the largest first; parts without any time are left out."""
     sums: Counter[str] = Counter()
     for one in budgets:
         sums.update(one.parts)

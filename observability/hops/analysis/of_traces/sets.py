@@ -1,8 +1,8 @@
-"""Two sets of traces: which operations take longer in the second, and which parts of them.
+"""Comparison of two sets of traces: which operations take longer in the second, and which of their parts.
 
-All operations and figures are corrected for together, so that two equal sets show a difference in at most 5 % of all
-cases; parts are looked at only where an operation differs, and are corrected for among each other. What the sets do not
-share, such as load, time and machine, is in the difference: two sets are no experiment.
+All operations and figures are corrected for together, so two equal sets show a difference in at most 5 % of cases.
+Parts are tested only where an operation differs, and are corrected among each other. Two sets are no experiment:
+differences in load, time and machine are in the result.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Differing:
     """One figure of an operation in both sets, ms.
 
     Attributes:
-        operation: Its name.
+        operation: Name of the operation.
         metric: One of `METRICS`.
-        traces: Traces in a and in b.
-        a_ms: Figure in a.
-        b_ms: Figure in b.
-        ratio: b over a.
-        ratio_ci95: Its interval.
-        p: Corrected for all comparisons; None if there are too few traces.
+        traces: Number of traces in A and in B.
+        a_ms: Figure in A.
+        b_ms: Figure in B.
+        ratio: B over A.
+        ratio_ci95: Interval of the ratio.
+        p: P value, corrected for all comparisons; None with too few traces.
         reason: Why there is no interval; None if there is one.
     """
 
@@ -51,7 +51,7 @@ class Differing:
 
     @property
     def verdict(self) -> Verdict:
-        """How b is beside a."""
+        """How B compares with A."""
         if self.p is None:
             return "cannot tell"
         if self.p >= SIGNIFICANCE:
@@ -64,14 +64,14 @@ class PartDiffering:
     """One part of an operation that differs, ms.
 
     Attributes:
-        operation: The operation.
-        part: The part.
-        band: The mean over all traces, or over those of the p99 band.
-        a_ms: Its mean in a.
-        b_ms: Its mean in b.
-        difference_ms: b minus a.
+        operation: Name of the operation.
+        part: Name of the part.
+        band: `mean` over all traces, or over those of the p99 band.
+        a_ms: Mean in A.
+        b_ms: Mean in B.
+        difference_ms: B minus A.
         ci95: Interval of the difference.
-        p: Corrected for the parts of the operation; None if there are too few traces.
+        p: P value, corrected for the parts of the operation; None with too few traces.
     """
 
     operation: str
@@ -91,12 +91,12 @@ class PartDiffering:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """What two sets of traces differ in.
+    """How two sets of traces differ.
 
     Attributes:
-        figures: Of each operation that both have.
-        parts: Of each operation that differs, those that differ most first.
-        only: Operations that only a has, and only b.
+        figures: Of each operation in both sets.
+        parts: Of each operation that differs, sorted by difference, the largest first.
+        only: Operations that are only in A, and only in B.
     """
 
     figures: list[Differing]
@@ -104,7 +104,7 @@ class Sets:
     only: tuple[list[str], list[str]]
 
     def as_document(self) -> dict[str, Any]:
-        """For programs."""
+        """Converts the result to plain values for programs."""
         return {
             "figures": [{**asdict(row), "verdict": row.verdict} for row in self.figures],
             "parts": [{**asdict(row), "shown": row.shown} for row in self.parts],
@@ -114,11 +114,11 @@ class Sets:
 
 
 def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
-    """Compares two sets.
+    """Compares two sets of traces.
 
     Args:
-        a: What was measured in one set, by operation.
-        b: The same in the other.
+        a: Timelines of one set, by operation.
+        b: Timelines of the other set.
 
     Raises:
         NotComparableError: No operation is in both.
@@ -154,7 +154,7 @@ Row = TypeVar("Row", Differing, PartDiffering)
 
 
 def _corrected(rows: list[Row], name_of: Callable[[Row], str]) -> list[Row]:
-    """The rows with each p corrected for all: each is a family of its own, of which the correction is Holm's."""
+    """Corrects the p value of each row for all rows, by Holm's method; each row is a family by itself."""
     found = corrected({(name_of(row), "a", "b"): row.p for row in rows if row.p is not None})
     return [replace(row, p=found[name_of(row), "a", "b"].p) if row.p is not None else row for row in rows]
 

@@ -1,4 +1,4 @@
-"""How long the traces of each root operation took, and what of it each part had, in the order of time."""
+"""How long the traces of each root operation took, and how much of it each part took, in chronological order."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from hops.units import NS_PER_MS
 P99_BAND = "p99_band"
 TOTAL = "total"
 FIGURES = (MEAN, *(name for name in PERCENTILES if name != "p99_9"), P99_BAND)
-"""Figures of an operation's total, and of what a part has of it: mean, percentiles, and the mean over the traces whose
+"""Figures of an operation's total and of its parts: mean, percentiles, and `p99_band`, the mean over the traces whose
 total is at or above its 99th percentile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What one root operation's traces took, ms.
+    """Durations of one root operation's traces, ms.
 
     Args:
-        total_ms: Of each trace, in the order of their starts.
-        parts_ms: Of each part, the same traces; 0 where it is not on the path.
+        total_ms: Duration of each trace, ordered by start.
+        parts_ms: Time of each part in the same traces; 0 if the part is not on the path.
     """
 
     total_ms: Floats
     parts_ms: Mapping[str, Floats]
 
     def figure(self, part: str, name: str) -> Section:
-        """A figure of a part, or of `total`, with sections over time.
+        """Computes a figure of a part, or of `total`, with sections over time.
 
         Args:
-            part: The part; one that no trace has took nothing.
+            part: Name of the part; a part that is in no trace took no time.
             name: One of `FIGURES`.
         """
         own = self.total_ms if part == TOTAL else self.parts_ms.get(part, np.zeros_like(self.total_ms))
@@ -52,7 +52,7 @@ class Timeline:
 
 
 def budget_of(tree: Tree) -> tuple[int, Budget]:
-    """When a trace with a root began, Unix time in ns, and its budget."""
+    """Gives the start of a trace that has a root, Unix time in ns, and its budget."""
     budget = budget_of_any(tree)
     assert tree.root is not None
     assert budget is not None
@@ -60,7 +60,7 @@ def budget_of(tree: Tree) -> tuple[int, Budget]:
 
 
 def timelines_of(budgets: Iterable[tuple[int, Budget]]) -> dict[str, Timeline]:
-    """Timelines by root operation.
+    """Makes timelines by root operation.
 
     Args:
         budgets: Start of each trace, Unix time in ns, and its budget.

@@ -1,8 +1,8 @@
-"""What traces would have shown with other times: each one's tree is laid out anew, and the figures taken of them all.
+"""What traces would have shown with other times: each trace's tree is laid out again, and all figures are recomputed.
 
-A prediction's interval is that of what another set of as many traces would show, as what is predicted is to be compared
-with what is measured then. It holds how far the traces scatter over their time, and nothing of what the change itself
-does to queues, caches or the load.
+A prediction is meant to be compared with a later measurement. So its interval is that of what another set of as many
+traces would show. It covers the traces' scatter over time, but not the effects of the change on queues, caches or
+load.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ METRICS = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """One figure of an operation as measured and as predicted, ms.
+    """One figure of an operation, measured and predicted, ms.
 
     Attributes:
         metric: Name of the figure.
-        measured_ms: Measured.
-        measured_ci95: Its interval.
-        predicted_ms: Predicted.
+        measured_ms: Measured value.
+        measured_ci95: Interval of the measured value.
+        predicted_ms: Predicted value.
         predicted_ci95: Interval of what as many traces would show.
         reason: Why there are no intervals; None if there are.
     """
@@ -46,12 +46,12 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What is predicted of one operation.
+    """The prediction for one operation.
 
     Attributes:
-        operation: Its name.
-        traces: How many traces there are.
-        changed: How many of them take another time.
+        operation: Name of the operation.
+        traces: Number of traces.
+        changed: Number of traces whose duration changes.
         figures: One for each of `METRICS`.
         parts_ms: Mean of each part, measured and predicted, the largest prediction first.
     """
@@ -64,12 +64,12 @@ class Foreseen:
 
     @property
     def critical(self) -> tuple[str, str]:
-        """The part that has most of the critical path, measured and predicted."""
+        """The parts with the most time on the critical path, as measured and as predicted."""
         before, after = (max(self.parts_ms, key=lambda part: self.parts_ms[part][at]) for at in (0, 1))
         return before, after
 
     def as_document(self) -> dict[str, Any]:
-        """For programs."""
+        """Converts the prediction to plain values for programs."""
         before, after = self.critical
         return {**asdict(self), "critical": {"measured": before, "predicted": after}}
 
@@ -81,15 +81,15 @@ def predict(
 
     Args:
         trees: The traces.
-        scenario_of: Says what is different, from what the traces have.
-        others: Of how many traces the intervals are to be, by operation; as many as there are if None.
+        scenario_of: Makes the scenario from what the traces have.
+        others: Number of traces that the intervals are for, by operation; as many as measured if None.
 
     Returns:
-        A row for each operation, by name.
+        A prediction for each operation, by name.
 
     Raises:
         NotEnoughDataError: No trace has a root.
-        InputError: What is to be different is in no trace.
+        InputError: The scenario changes something that is in no trace.
     """
     rooted, known = [], Known()
     for tree in trees:
