@@ -1,1 +1,1 @@
-"""Who calls, by token or certificate, and what they may do."""
+"""Who calls, by token or certificate, and what each caller may do."""

@@ -1,4 +1,4 @@
-"""Limits the logins that fail from one client address, so that one client leaves room for the logins of others."""
+"""Limits failed logins from one client address, so that one client leaves room for the logins of others."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from shop.platform.admission import Slots
 from shop.platform.rates import Rates
 
 MAX_FAILURES, WINDOW_S = 10, 60.0
-"""Logins that may fail from one address at once, and in the course of each minute after that."""
+"""Failed logins that one address may have at once, and again in the course of each minute."""
 MAX_SUSPECT = 1
-"""Logins that a process lets through at a time from all addresses with a failure that they have not regained."""
+"""Logins that a process checks at a time from all addresses that have recent failures."""
 _FAILURES = Rates(WINDOW_S)
 _SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others are being checked; try again in 1 s")
 
@@ -26,8 +26,8 @@ def count_failure(address: str | None) -> Iterator[None]:
         address: The client's address, as the edge gives it; None for a call from inside, which is not limited.
 
     Raises:
-        TooManyRequests: Too many logins from the address have failed, or some, and another suspect's is under way. No
-            password was hashed.
+        TooManyRequests: Too many logins from the address have failed; or some have, and another suspect's login is
+            under way. No password was hashed.
     """
     if address is None:
         yield

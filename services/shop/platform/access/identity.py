@@ -1,8 +1,9 @@
-"""The identity of a caller, as its certificate gives it and the own sidecar's header passes it on.
+"""The identity of a caller: its certificate holds it, and our own sidecar passes it on in a header.
 
-A sidecar verifies the client's certificate and describes it in `x-forwarded-client-cert`: elements separated by commas,
-one for each proxy on the way, each with pairs separated by semicolons, whose values are quoted where they contain
-either (https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert).
+A sidecar verifies the client's certificate and describes it in `x-forwarded-client-cert`. The header has elements
+separated by commas, one for each proxy on the way. Each element has pairs separated by semicolons, with quotes around
+values that contain either
+(https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from functools import lru_cache
 
 CERTIFICATE_HEADER = "x-forwarded-client-cert"
-# Certificates rotate, and with them the header: what is remembered is bounded.
+# Certificates rotate, and so does the header: the number of remembered headers is limited.
 _REMEMBERED = 256
 
 # https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md#2-spiffe-identity
@@ -20,10 +21,10 @@ _PAIR = re.compile(r'[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|\Z)')
 
 
 def trust_domain(identity: str) -> str | None:
-    """Returns the beginning that the identities of a trust domain share: "spiffe://cluster.local/".
+    """Returns the common prefix of a trust domain's identities: "spiffe://cluster.local/".
 
     Returns:
-        Scheme and trust domain; None if it is not the identity of a workload.
+        Scheme and trust domain; None if the text is not the identity of a workload.
     """
     parts = _SPIFFE_ID.fullmatch(identity)
     return None if parts is None else parts[1]
@@ -31,10 +32,10 @@ def trust_domain(identity: str) -> str | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def caller_identity(header: str) -> str | None:
-    """Returns the identity that a header names; None if it is malformed, or its last element does not name just one.
+    """Returns the identity in a header; None if it is malformed, or its last element does not have exactly one.
 
     Args:
-        header: Value of `CERTIFICATE_HEADER`. The last element counts: it is about whoever called the own sidecar.
+        header: Value of `CERTIFICATE_HEADER`. The last element counts: it describes the sidecar's caller.
     """
     uris: list[str] = []
     at, separator = 0, ","
@@ -48,5 +49,5 @@ def caller_identity(header: str) -> str | None:
         if name == "URI":
             uris.append(value[1:-1] if value.startswith('"') else value)
         at = pair.end()
-    # An X.509 identity has exactly one URI; with more, nothing says which of them was meant.
+    # An X.509 identity has exactly one URI; with more, it would be unclear which one counts.
     return uris[0] if len(uris) == 1 and trust_domain(uris[0]) is not None else None

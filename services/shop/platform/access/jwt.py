@@ -1,4 +1,4 @@
-"""Signed tokens, which identify callers. What each caller may do is decided in `shop.platform.access.rules`."""
+"""Signed tokens, which identify callers. `shop.platform.access.rules` decides what each caller may do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Principal:
     """The caller that a token identifies: a customer, or a partner of the shop.
 
     Attributes:
-        expires: When the token expires, in seconds since 1970; tokens of the same caller differ in nothing else.
+        expires: When the token expires, in seconds since 1970; tokens of the same caller differ only in this.
     """
 
     kind: Literal["customer", "partner"]
@@ -63,13 +63,13 @@ class TokenSigner:
 
 
 class TokenVerifier:
-    """Verifies tokens, and remembers those that it has verified until they expire.
+    """Verifies tokens, and remembers verified ones until they expire.
 
-    Checking an Ed25519 signature takes more time than most requests do otherwise, and a caller sends the same token
-    for up to an hour. What is kept is the token's digest: the tokens themselves stay out of memory.
+    Checking an Ed25519 signature takes longer than the rest of most requests, and a caller sends the same token for up
+    to an hour. The verifier keeps digests of tokens, and not the tokens themselves.
 
     Args:
-        capacity: How many tokens to remember: those that were used last.
+        capacity: How many tokens to remember; the least recently used token is dropped first.
 
     Raises:
         ValueError: The key is of another kind, or not a key at all.

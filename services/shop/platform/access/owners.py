@@ -1,6 +1,6 @@
-"""Applies the rows' owner rules around the methods of a port, where calls from outside enter.
+"""Applies the owner rules of rows around a port's methods, where calls from outside enter.
 
-Partners and calls from inside may act for all users; a customer for itself alone.
+Partners and calls from inside may act for all users, and a customer only for itself.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 Thing = TypeVar("Thing", bound=Owned)
 USER_ID = "user_id"
-"""The argument of a port's method, and the attribute of a value, that names the user whom it concerns."""
+"""The argument of a port's method, and the attribute of a value, with the id of the user concerned."""
 
 
 def apply_owner_rules(service: Service[P], port: object) -> P:
-    """Returns the methods of a port, each with the owner rule of its row around it.
+    """Returns a port's methods, each wrapped in the owner rule of its row.
 
-    Where a rule asks for a call of another service, the use case makes it through that service's rules.
+    Where a rule needs a call of another service, the use case makes it through that service's rules.
     """
     reads = {row.name: row.port for row in service.calls if row.owner.startswith("response")}
 

@@ -1,12 +1,12 @@
-"""Finds out who calls, and admits callers as the contract's rows say, for every protocol.
+"""Identifies callers, and admits them as the contract's rows say, for every protocol.
 
-A gateway checks every caller. A service trusts what comes from inside, where its callers have checked already, and
-checks what the edge sends it. Where callers have no identity, the edge marks each request with `x-hopwise-edge`,
-whatever the client sent. In a mesh with certificates, the caller's identity says whether it is the edge, and a call
-without one is refused.
+A gateway checks every caller. A service trusts calls from inside, whose callers have already checked, and checks the
+calls that come through the edge. Where callers have no identity, the edge marks each request with `x-hopwise-edge` and
+overwrites what the client sent. In a mesh with certificates, the caller's identity says whether it is the edge, and a
+call without an identity is refused.
 
-A customer who asks for what belongs to another one gets the answer of an id that does not exist: whether it exists
-is not the customer's business either.
+A customer who asks for another customer's data gets the same answer as for an id that does not exist, so that the
+answer does not reveal whether it exists.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
 
 
 class Caller(NamedTuple):
-    """Who makes a call, and what that allows; a tuple, which is made in a fraction of a frozen dataclass's time.
+    """Who makes a call, and what that allows; a tuple, which is much faster to create than a frozen dataclass.
 
     Attributes:
-        principal: Whom the token stands for; None where no token was asked for.
-        internal: Whether the call comes from another part of the shop, which has checked its own caller already.
+        principal: The principal of the token; None where no token was needed.
+        internal: Whether the call comes from another component of the shop, which has already checked its own caller.
     """
 
     principal: Principal | None
@@ -36,46 +36,46 @@ class Caller(NamedTuple):
 
     @property
     def is_privileged(self) -> bool:
-        """Whether the caller may act for any user: a partner, or another part of the shop."""
+        """Whether the caller may act for any user: a partner, or another component of the shop."""
         return self.internal or (self.principal is not None and self.principal.kind == "partner")
 
     def may_act_for(self, user_id: int) -> bool:
-        """Whether the caller may read and change what belongs to a user."""
+        """Whether the caller may read and change a user's data."""
         return self.is_privileged or (self.principal is not None and self.principal.id == user_id)
 
     def require_owner(self, user_id: int, field: str = "") -> None:
-        """Checks that the caller may act for the user whom a request names; does not look whether there is one.
+        """Checks that the caller may act for the user in a request; does not check that the user exists.
 
         Args:
-            field: The argument that named it, if not the only one.
+            field: The argument with the user, if the request has several.
 
         Raises:
-            PermissionDenied: It may not.
+            PermissionDenied: The caller may not.
         """
         if not self.may_act_for(user_id):
             raise PermissionDenied("a customer may do this only for themselves", field=field)
 
     def require_visible(self, owner: int, missing: NotFound) -> None:
-        """Checks that the caller may see a thing that was found by its own id.
+        """Checks that the caller may see a thing that was read by its own id.
 
         Args:
-            owner: The user whom it belongs to; 0 if that account is gone.
+            owner: The user who owns it; 0 if that account is gone.
 
         Raises:
-            NotFound: It may not: `missing`.
+            NotFound: The caller may not; the error is `missing`.
         """
         if not self.may_act_for(owner):
             raise missing
 
     def require(self, access: Access) -> None:
-        """Checks that the caller is one of those whom a call admits. Raises `PermissionDenied` if it is not."""
+        """Checks that a call admits the caller. Raises `PermissionDenied` if it does not."""
         if access is Access.INTERNAL and not self.internal:
             raise PermissionDenied("only the shop's own services may do this")
         if access is Access.PARTNER:
             self.require_partner()
 
     def require_partner(self) -> None:
-        """Checks that the caller is a partner, or another part of the shop. Raises `PermissionDenied` if it is not."""
+        """Checks that the caller is a partner, or another component. Raises `PermissionDenied` if it is not."""
         if not self.is_privileged:
             raise PermissionDenied("this needs a partner's token")
 
@@ -92,12 +92,12 @@ _CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
 def current_caller() -> Caller:
-    """Returns who makes the current call."""
+    """Returns the caller of the current call."""
     return _CALLER.get()
 
 
 def is_internal() -> bool:
-    """Whether the current call comes from another part of the shop."""
+    """Whether the current call comes from another component of the shop."""
     return _CALLER.get().internal
 
 
@@ -110,36 +110,36 @@ class Owned(Protocol):
 
     @property
     def user_id(self) -> int:
-        """The user whom it belongs to."""
+        """The user who owns it."""
 
 
 Thing = TypeVar("Thing", bound=Owned)
 
 
 def visible(kind: str, thing: Thing) -> Thing:
-    """Returns a thing that was found by its own id, if the current call may see it.
+    """Returns a thing that was read by its own id, if the current caller may see it.
 
     Raises:
-        NotFound: It is another customer's; the error is the same as for an id that does not exist.
+        NotFound: It belongs to another customer; the error is the same as for an id that does not exist.
     """
     _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
     return thing
 
 
 class Authenticator:
-    """Finds out who calls, and admits callers to methods.
+    """Identifies callers, and admits them to methods.
 
     Args:
         verifier: Checks tokens; None if no token is valid.
-        edge: Identity of the edge, "spiffe://cluster.local/ns/default/sa/edge", whose calls come from outside; other
-            callers' are of its trust domain. None where callers have no identity, and the edge marks its calls.
-        trusts_inside: Whether calls that do not come from outside are admitted as they are.
+        edge: Identity of the edge, "spiffe://cluster.local/ns/default/sa/edge", whose calls come from outside. Other
+            callers belong to its trust domain. None where callers have no identity, and the edge marks its calls.
+        trusts_inside: Whether calls from inside are admitted without a check.
 
     Attributes:
-        origin_header: Header that tells where a call comes from, in lower case; the last of a repeated one counts.
+        origin_header: Header that says where a call comes from, in lower case; if it is repeated, the last one counts.
 
     Raises:
-        ConfigError: The edge's identity is none.
+        ConfigError: The edge's identity is not valid.
     """
 
     def __init__(self, verifier: TokenVerifier | None, edge: str | None = None, *, trusts_inside: bool = False) -> None:
@@ -156,15 +156,15 @@ class Authenticator:
         self._trusts_inside = trusts_inside
 
     def origin_of(self, headers: Mapping[bytes, bytes]) -> str | None:
-        """Returns the header that tells where a call comes from, out of an ASGI request's; None if it is not there."""
+        """Returns the header of an ASGI request that says where the call comes from; None if it is absent."""
         origin = headers.get(self._raw_origin_header)
         return None if origin is None else origin.decode("latin-1")
 
     def is_outside(self, origin: str | None) -> bool:
-        """Tells from the origin's header whether a call comes from outside.
+        """Returns whether a call comes from outside, by its origin header.
 
         Raises:
-            Unauthenticated: The header must say who calls, and does not.
+            Unauthenticated: The header must name the caller, and does not.
         """
         if self._domain is None:
             return origin is not None
@@ -185,11 +185,11 @@ class Authenticator:
         return Caller(self._verifier.verify(token))
 
     def admit(self, access: Access, authorization: str | None, origin: str | None) -> None:
-        """Admits a call, or refuses it, and notes who makes it for as long as its task runs.
+        """Admits or refuses a call, and records its caller for the task that runs it.
 
         Raises:
-            Unauthenticated: There is no token, or it is not valid; or it is not known where the call comes from.
-            PermissionDenied: The caller is not one of those whom the method admits.
+            Unauthenticated: There is no token, it is not valid, or the origin of the call is unknown.
+            PermissionDenied: The method does not admit the caller.
         """
         if not self.is_outside(origin) and self._trusts_inside:
             _CALLER.set(_INTERNAL)
@@ -197,11 +197,11 @@ class Authenticator:
             self.admit_client(access, authorization)
 
     def admit_client(self, access: Access, authorization: str | None) -> None:
-        """Admits a call as one from outside, wherever it comes from; otherwise as `admit`."""
+        """Admits a call as a call from outside, regardless of its origin; otherwise like `admit`."""
         _CALLER.set(_ANONYMOUS)
         if access is Access.EVERYBODY:
             return
-        # No token opens what is internal, so that none is looked at.
+        # No token admits a caller to an internal call, so the token is not checked.
         caller = _ANONYMOUS if access is Access.INTERNAL else self.authenticate(authorization)
         caller.require(access)
         _CALLER.set(caller)
@@ -211,21 +211,21 @@ def gateway_authenticator(config: ServiceConfig) -> Authenticator:
     """Returns the authenticator of a gateway, which checks every caller.
 
     Raises:
-        ConfigError: There is no key, the key cannot be used, or the identity is none.
+        ConfigError: There is no key, the key cannot be used, or the edge's identity is not valid.
     """
     path = required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
     return Authenticator(_verifier(path), config.edge_identity)
 
 
 def service_authenticator(config: ServiceConfig) -> Authenticator:
-    """Returns the authenticator of a service, which checks what the edge sends it.
+    """Returns the authenticator of a service, which checks the calls that come through the edge.
 
     Args:
-        config: Names the key that verifies tokens, without which no token is valid, and the edge's identity where
-            callers have one.
+        config: Has the key that verifies tokens, without which no token is valid, and the edge's identity where callers
+            have identities.
 
     Raises:
-        ConfigError: The key cannot be used, or the identity is none.
+        ConfigError: The key cannot be used, or the edge's identity is not valid.
     """
     path = config.jwt_public_key_file
     return Authenticator(None if path is None else _verifier(path), config.edge_identity, trusts_inside=True)

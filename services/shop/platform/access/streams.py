@@ -1,4 +1,4 @@
-"""Answers that last: how many a process holds open, how fast callers may open them, and when each must end."""
+"""Long-lived answers: how many a process keeps open, how fast callers may open them, and when each must end."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from shop.platform.rates import Rates
 T = TypeVar("T")
 
 MAX_PER_CUSTOMER, MAX_PER_PARTNER = 20, 200
-"""How many streams, or WebSockets, one caller may hold open at one process."""
+"""Maximum number of streams, or of WebSockets, that one caller may have open at one process."""
 MAX_PER_PROCESS = 8_000
-"""How many all callers may hold open; fewer than a proxy holds to a component, so that the client gets our answer."""
+"""Maximum for all callers together; less than a proxy allows for a component, so that the client gets our answer."""
 BURSTS, REOPEN_S = 2, 20.0
-"""A caller may open twice as many at once as it may hold, and after that as many again every 20 seconds."""
+"""A caller may open twice its maximum at once, and its maximum again every 20 seconds."""
 MAX_OPENING = 4
-"""Streams that a process opens at a time: reads of other clients do not wait behind thousands of openings."""
+"""Streams that a process opens at a time, so that reads of other clients do not wait behind thousands of openings."""
 MAX_WAIT_S = 3.0
-"""How long a stream waits until the process opens it, in seconds; then its client has to try again."""
+"""How long a stream waits for the process to open it, in seconds; after that, its client has to try again."""
 _END = object()
 
 
 class Quota:
-    """Counts what callers hold open, each caller's and all together.
+    """Counts open streams or WebSockets, for each caller and in total.
 
     Args:
-        kind: What is counted, in the plural: "streams".
+        kind: What to count, in the plural: "streams".
     """
 
     def __init__(self, kind: str) -> None:
@@ -45,15 +45,15 @@ class Quota:
 
     @contextmanager
     def hold(self, caller: Caller) -> Iterator[None]:
-        """Counts one more for as long as the context lasts.
+        """Counts one more until the context ends.
 
         Args:
-            caller: The watcher, whatever it watches; a call from inside counts for the process alone, as its gateway
-                has counted its caller.
+            caller: The watcher. A call from inside counts only for the process, as its gateway has counted its own
+                caller.
 
         Raises:
-            TooManyRequests: The caller holds too many, or opens them too fast.
-            Unavailable: The process holds too many.
+            TooManyRequests: The caller has too many open, or opens them too fast.
+            Unavailable: The process has too many open.
         """
         if self.count >= MAX_PER_PROCESS:
             raise Unavailable(f"this process has {self.count} {self._kind} open, its limit; try again later")
@@ -88,22 +88,22 @@ class Streams:
         self._closed = False
 
     def close(self) -> None:
-        """Ends all streams, and every later one at once, so that the process can stop."""
+        """Ends all streams, and every later stream at once, so that the process can stop."""
         self._closed = True
         now = asyncio.get_running_loop().time()
         for limit in self._limits:
             limit.reschedule(now)
 
     def hold(self, stream: AsyncGenerator[T], caller: Caller | None = None) -> AsyncGenerator[T]:
-        """Returns a stream that ends with the caller's token and with the process.
+        """Returns a stream that ends when the caller's token expires or the process stops.
 
         Args:
             caller: The watcher; None for the caller of the current call.
 
         Raises:
-            TooManyRequests: The caller has too many streams open or opens them too fast, or all callers do.
+            TooManyRequests: The caller has too many streams open or opens them too fast, or too many are being opened.
             Unauthenticated: The caller's token has expired.
-            Unavailable: The process has too many streams open, or stops.
+            Unavailable: The process has too many streams open, or is stopping.
         """
         return self._held(stream, current_caller() if caller is None else caller)
 
@@ -124,7 +124,7 @@ class Streams:
             async with asyncio.timeout(MAX_WAIT_S):
                 await self._opening.acquire()
         except TimeoutError as error:
-            # Not UNAVAILABLE, for which a proxy would take this instance away.
+            # Not UNAVAILABLE, which would make a proxy eject this instance.
             raise TooManyRequests("too many streams are being opened; try again in 1 s", retry_after_s=1) from error
         try:
             yield
@@ -150,7 +150,7 @@ class Streams:
 
 
 def expiry(caller: Caller) -> float | None:
-    """Returns when a caller's token expires, in seconds of the event loop's clock; None if it has none."""
+    """Returns when a caller's token expires, in seconds of the event loop's clock; None if there is no token."""
     if caller.principal is None:
         return None
     return asyncio.get_running_loop().time() + caller.principal.expires - time.time()

@@ -1,1 +1,1 @@
-"""A cache in front of a service's database: a Valkey server that rows are read from by their ids."""
+"""A cache in front of a service's database: a Valkey server from which rows are read by their ids."""

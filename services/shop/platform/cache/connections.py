@@ -1,7 +1,7 @@
 """A service's connections to its cache, which may be slow, full or gone at any time.
 
-A question that is not answered in time takes the cache out of use: until it has answered again, nobody waits
-for it. What could not be removed from it meanwhile is removed before this process reads from it again.
+A command without an answer in time takes the cache out of use: no request waits for it until it answers again. Entries
+that could not be removed meanwhile are removed before this process reads from the cache again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from shop.platform.telemetry.tracing import note, sampled_parent
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 4
-"""Each is in use for a fraction of a millisecond, so that few serve many requests."""
+"""Each is in use for a fraction of a millisecond, so a few serve many requests."""
 PAUSE_S = 0.1
-"""How long after a failure, and between two attempts, the cache is left alone, in seconds."""
+"""How long the cache is left alone after a failure, and between two attempts, in seconds."""
 RECONNECT_LIMIT_S = 2.0
 
 NoteCache: TypeAlias = Callable[[int, int, int], None]
@@ -39,8 +39,7 @@ class CacheConnections:
 
     Args:
         url: `valkey://[user]:password@host:port/number`.
-        note: Called with how many rows the cache was asked for, how many it had, and how many questions it did not
-            answer.
+        note: Called with the number of rows requested from the cache, of hits, and of commands without an answer.
         limit_s: How long a request waits for an answer, and for a connection, in seconds.
     """
 
@@ -50,14 +49,14 @@ class CacheConnections:
         self._in_use = False
         self._owed: set[str] = set()
         self._recovery: asyncio.Task[None] | None = None
-        # One limit is above all that a question takes, and nothing is tried twice.
+        # One limit covers everything that a command takes, and nothing is tried twice.
         self._pool = BlockingConnectionPool.from_url(
             url, max_connections=CONNECTIONS, timeout=None, socket_timeout=None, lib_name=None, lib_version=None
         )
         self._client = Valkey.from_pool(self._pool)
 
     async def open(self) -> None:
-        """Connects, or begins to try so again and again."""
+        """Connects, or starts to try repeatedly."""
         try:
             await self._reconnect()
         except _FAILURES as error:
@@ -74,13 +73,13 @@ class CacheConnections:
         await self._client.aclose()
 
     async def ask(self, operation: str, kind: str, *command: Argument) -> Answer:
-        """Asks the cache, in a span if the request is traced.
+        """Sends a command to the cache, in a span if the request is traced.
 
         Args:
             operation: What the command does: GET, SET or DEL.
 
         Returns:
-            The answer; None if the cache is out of use, or goes out of use by this.
+            The answer; None if the cache is out of use, or this failure takes it out of use.
         """
         if not self._in_use:
             return None
@@ -99,7 +98,7 @@ class CacheConnections:
                 note(name, CLIENT, parent, start, attributes, failure)
 
     async def remove(self, kind: str, keys: Sequence[str]) -> None:
-        """Removes entries; if that cannot be done now, then before this process reads from the cache again."""
+        """Removes entries, now or, if that fails, before this process reads from the cache again."""
         removed = None
         try:
             removed = await self.ask("DEL", kind, "DEL", *keys)
@@ -113,7 +112,7 @@ class CacheConnections:
         return answer
 
     def _leave(self, error: BaseException | None) -> None:
-        """Takes the cache out of use, and has it asked until it answers again."""
+        """Takes the cache out of use, and tries it until it answers again."""
         if self._recovery is not None:
             return
         self._in_use = False
@@ -138,7 +137,7 @@ class CacheConnections:
         log.info("the cache answers again")
 
     async def _reconnect(self) -> None:
-        """Connects every connection anew: after an outage none of them can be trusted."""
+        """Reconnects everything: after an outage, no connection can be trusted."""
         async with asyncio.timeout(RECONNECT_LIMIT_S):
             await self._pool.disconnect()
             await asyncio.gather(*(self._send("PING") for _ in range(CONNECTIONS)))

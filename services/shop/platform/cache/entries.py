@@ -1,12 +1,11 @@
 """Rows in the cache, by their ids: read through it, and removed from it after every change.
 
-A reader that finds no entry leaves a lease in its place, reads the row from the database, and turns the lease into the
-entry, unless the lease is gone: whoever changes the row removes the entry, or the lease, after the commit. So a row
-that was read before a commit is not stored after it (Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013,
-section 3.2.1).
+A reader that finds no entry stores a lease, reads the row from the database, and replaces the lease with the entry if
+the lease is still there. A change of the row removes the entry, or the lease, after the commit. So a row that was read
+before a commit is not stored after it (Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, section 3.2.1).
 
-An entry ends by itself no later than `bound_ms` after its row was read, by the server's own clock: a lease ends before
-its row could be stored too late. That also holds where a removal does not reach the server.
+An entry expires no later than `bound_ms` after its row was read, by the server's own clock, because a lease expires
+before its row could be stored too late. That also holds if a removal does not reach the server.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from shop.platform.cache.connections import CacheConnections
 
 
 class CachedRow(Protocol):
-    """What an entry is made of: a type that msgspec encodes."""
+    """A row that an entry holds: a type that msgspec encodes."""
 
     @property
     def id(self) -> int:
@@ -32,9 +31,9 @@ class CachedRow(Protocol):
 T = TypeVar("T", bound=CachedRow)
 
 LEASE_MS = 500
-"""How long a reader may take to read a row, and how much sooner its entry ends, in ms."""
+"""How long a reader may take to read a row, and how much sooner its entry expires, in ms."""
 
-# A server that is full answers what it has, and gives no lease.
+# A full server still answers with the entries that it has, and gives no lease.
 TAKE = """local found = {}
 for i, key in ipairs(KEYS) do
   found[i] = redis.call('GET', key)
@@ -51,8 +50,8 @@ class Entries(Generic[T]):
     """The entries of one kind.
 
     Args:
-        form: Type of a row; entries of a type with other fields have other keys.
-        namespace: First part of every key, which sets the run apart from others on the same server.
+        form: Type of a row; types with other fields have other keys.
+        namespace: First part of every key, which separates the run from others on the same server.
         bound_ms: How long an entry may outlive its row, in ms.
     """
 
@@ -70,7 +69,7 @@ class Entries(Generic[T]):
         keys = list(map(self._key, ids))
         lease = b"?" + os.urandom(8)
         values = await self._cache.ask("GET", self._kind, "EVAL", TAKE, len(keys), *keys, lease, LEASE_MS)
-        # An answer of another form is as good as none.
+        # An answer of another form counts as no answer.
         entries = values if isinstance(values, list) and len(values) == len(keys) else [b""] * len(keys)
         rows = [row for id_, value in zip(ids, entries, strict=True) if value and (row := self._row(id_, value))]
         self._cache.note(len(ids), len(rows), 0)
@@ -87,7 +86,7 @@ class Entries(Generic[T]):
         return [*rows, *loaded]
 
     async def remove(self, ids: Collection[int]) -> None:
-        """Removes the entries of rows that were changed; call it once the change is committed."""
+        """Removes the entries of changed rows; call it once the change is committed."""
         if ids:
             await self._cache.remove(self._kind, [self._key(id_) for id_ in sorted(ids)])
 
@@ -95,7 +94,7 @@ class Entries(Generic[T]):
         return f"{self._prefix}{id_}"
 
     def _row(self, id_: int, value: bytes) -> T | None:
-        """Returns the row of an entry; None if it is a lease, or garbage."""
+        """Returns the row of an entry; None if the value is a lease, or garbage."""
         try:
             row = self._decoder.decode(value)
         except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""Puts a cache before a service's database, if its configuration names one."""
+"""Puts a cache in front of a service's database, if its configuration names one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ C = TypeVar("C")
 async def behind_cache(
     config: ServiceConfig, store: S, form: type[T], cached: Callable[[S, Entries[T]], C], note: NoteCache
 ) -> AsyncIterator[S | C]:
-    """Gives the store that a service reads from: one behind a cache, or the database's itself."""
+    """Yields the store that a service reads from: a cached store, or the database's store itself."""
     if config.cache_url is None:
         yield store
         return
-    # Not at the top: a service without a cache need not wait for its client to be imported.
+    # Not at the top: a service without a cache need not import its client.
     from shop.platform.cache.connections import CacheConnections
     from shop.platform.cache.entries import Entries
 

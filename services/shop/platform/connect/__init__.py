@@ -1,1 +1,1 @@
-"""Connect: the calls of the contract over HTTP, reads by GET too, as protobuf or JSON."""
+"""Connect: the contract's calls over HTTP, as protobuf or JSON; reads also by GET."""

@@ -1,7 +1,7 @@
-"""Serves the calls of a service over Connect, from the same table and through the same sequence as gRPC.
+"""Serves a service's calls over Connect, from the same table and through the same sequence as gRPC.
 
-The library speaks the protocol. Messages cross it as bytes: so the time to decode them is inside the SERVER span, and a
-message that cannot be decoded is refused in the shop's words.
+The library implements the protocol. It passes messages as bytes, so that the SERVER span includes the time to decode
+them, and the shop's own error refuses a message that cannot be decoded.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ SYSTEM = "connect_rpc"
 """Connect, as OpenTelemetry names it."""
 JSON = "json"
 GRPC = b"application/grpc"
-"""What the media types of gRPC and gRPC-Web begin with, which the edge translates for services that speak gRPC."""
+"""Prefix of the media types of gRPC and gRPC-Web, which the edge translates for services that serve gRPC."""
 
 T = TypeVar("T")
 Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""What surrounds the work of a call; it is made of the call's headers."""
+"""Makes the context of a call's work from the call's headers."""
 
 
 class Undecoded(NamedTuple):
-    """A message as it came."""
+    """A message as it arrived."""
 
     encoding: str
     data: bytes
@@ -165,7 +165,7 @@ class _Stream(_ConnectRequest["AsyncGenerator[bytes]"]):
     async def _parts(self, asked: object) -> AsyncGenerator[bytes]:
         method, waits = self._method, self.waits()
         begin(None if waits is None else work_s(waits))
-        # Closed even when the caller goes away in the middle: it may hold a database connection.
+        # Closed even when the caller leaves halfway: it may occupy a database connection.
         async with aclosing(method.codec.call(method.use_case, asked)) as parts:
             try:
                 async for part in parts:
@@ -180,7 +180,7 @@ async def _raise(error: ShopError) -> AsyncGenerator[bytes]:
 
 
 def _code(error: BaseException | None) -> str:
-    """Returns the code that a call ended with, empty for success; canceled if its caller waits no more."""
+    """Returns the code that a call ended with: empty for success, canceled if its caller has left."""
     if isinstance(error, ShopError):
         return str(Code[row(error).grpc].value)
     return "" if error is None else str(Code.CANCELED.value)
@@ -205,7 +205,7 @@ def connect_app(
         service: The service.
         use_cases: Its use cases.
         incoming: Answers requests.
-        around: What surrounds the work of some calls, by their names; None for nothing.
+        around: Contexts of the work of some calls, by the names of the calls; None for no contexts.
         compresses: Whether messages are compressed for clients that accept gzip.
     """
     surrounds = around or {}
@@ -276,7 +276,7 @@ def _endpoint(
 
 
 class _Guard:
-    """Keeps from the library what it would answer with INTERNAL."""
+    """Handles what the library would answer with INTERNAL."""
 
     def __init__(self, app: ConnectASGIApplication[None]) -> None:
         self._app = app
@@ -288,7 +288,7 @@ class _Guard:
             if any(name == b"content-type" and value.lower().startswith(GRPC) for name, value in headers):
                 await Answer(415, b"", [(b"accept-post", b"application/json, application/proto")])(scope, receive, send)
                 return
-            # The library reads headers and queries as UTF-8, and everything else here as Latin-1.
+            # The library reads headers and queries as UTF-8; everything else here reads them as Latin-1.
             query: bytes = scope["query_string"]
             scope = {
                 **scope,

@@ -1,1 +1,1 @@
-"""Where a service keeps its data, and its connections to PostgreSQL."""
+"""A service's store, and its connections to PostgreSQL."""

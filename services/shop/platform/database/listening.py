@@ -1,4 +1,4 @@
-"""Hears what is told by PostgreSQL's NOTIFY, over a connection of its own that is opened again whenever it is lost."""
+"""Listens to PostgreSQL's NOTIFY, over a dedicated connection that is reopened whenever it is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECK_EVERY_S = 15.0
 CHECK_LIMIT_S = 5.0
 
 Heard = Callable[[str | None], None]
-"""Takes what was told; None when more may have been told that nobody heard."""
+"""Takes the payload of a notification; None when some may have been missed."""
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[No
     """Listens to a channel for as long as the context lasts.
 
     Args:
-        heard: Gets what is told, and None each time that the connection is made.
+        heard: Called with each payload, and once per connection with the payload None.
     """
     async with beside(_keep_listening(channel, url, heard)):
         yield
@@ -65,7 +65,7 @@ async def _listen(channel: str, url: str, heard: Heard) -> None:
                 async with asyncio.timeout(CHECK_EVERY_S):
                     await lost.wait()
             except TimeoutError:
-                # A server that is gone without a word would be waited for in vain.
+                # Without this, a server that vanished silently would never be noticed.
                 await connection.execute("SELECT 1", timeout=CHECK_LIMIT_S)
     finally:
         with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):

@@ -18,7 +18,7 @@ _POOL, _STATE = "db.client.connection.pool.name", "db.client.connection.state"
 
 
 def metered_connection(meters: Meters) -> type[TracedConnection]:
-    """Returns the class of connections whose statements are measured; asyncpg makes the connections by itself."""
+    """Returns the class of connections whose statements are measured; asyncpg creates the connections."""
     timing = meters.statements
 
     class MeteredConnection(TracedConnection):
@@ -29,7 +29,7 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 
 
 class MeteredPool:
-    """Stands before a pool, with the methods of it that are used."""
+    """Wraps a pool, with the pool's methods that we use."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
         self.close, self.terminate = pool.close, pool.terminate

@@ -32,14 +32,14 @@ CONNECT_PAUSE_S = 0.2
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_LIMIT_S = 5.0
 RESET_LIMIT_S = 3.0
-"""How long a connection may take to be as good as new after a statement that was cut off, in seconds."""
+"""How long a connection may take to become usable again after a statement was cut off, in seconds."""
 
 LATE_S = 0.1
-"""How long a request whose time is over waits for that, in seconds."""
+"""How long a request whose time is up waits for that, in seconds."""
 
 Connection: TypeAlias = TracedConnection
 Lent: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
-"""What a pool lends: it has the methods of its connections."""
+"""A connection on loan from a pool: it has the methods of a connection."""
 
 _PASSED = "the deadline of the request passed in the database"
 
@@ -59,14 +59,14 @@ class Database:
 
         Raises:
             Unavailable: The database does not answer.
-            DeadlineExceeded: The caller's time passed, waiting for a connection included.
+            DeadlineExceeded: The caller's time is up; it includes the wait for a connection.
             Conflict: A deadlock, or a lock that another call holds.
         """
         with _told_as_shop_errors():
-            # Not the current span: nothing else happens below it.
+            # Not the current span: it has no child spans.
             span = begin("pool.acquire", INTERNAL)
             with UNTRACED if span is None else Ending(span):
-                # A limit of the pool's own would start a task for each call.
+                # The pool's own limit would start a task for each call.
                 async with asyncio.timeout(remaining() or ACQUIRE_LIMIT_S):
                     lent = await self._pool.acquire()
             try:
@@ -78,7 +78,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Lends a connection as `acquire` does, in a READ COMMITTED transaction that an error rolls back."""
+        """Lends a connection like `acquire`, in a READ COMMITTED transaction that an error rolls back."""
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
@@ -93,10 +93,10 @@ class Database:
             return await connection.fetchrow(statement, *args)
 
     async def _give_back(self, connection: Lent) -> None:
-        """Returns a connection whose use ended early, so that a statement may still run on it.
+        """Returns a connection whose use ended early, on which a statement may still be running.
 
-        What the caller does next must not overtake that statement, so this waits for its end; but whoever is late
-        already waits no longer than a moment.
+        This waits for the end of that statement, so that the caller's next step cannot overtake it. A caller that is
+        already late waits only for a moment.
         """
         returned = asyncio.create_task(self._rolled_back(connection))
         self._returning.add(returned)
@@ -104,7 +104,7 @@ class Database:
         await asyncio.wait([returned], timeout=LATE_S if passed() else None)
 
     async def _rolled_back(self, connection: Lent) -> None:
-        """Ends the transaction of a request that was cut off in its own rollback, which asyncpg would call an error."""
+        """Ends the transaction of a request that was cut off during its rollback, which asyncpg would call an error."""
         try:
             if connection.is_in_transaction():
                 with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -118,7 +118,7 @@ class Database:
             log.warning("a connection was cut off: %s", type(error).__name__)
 
     async def close(self) -> None:
-        """Closes the connections; those still lent are cut after a moment."""
+        """Closes the connections; connections still on loan are cut after a moment."""
         try:
             async with asyncio.timeout(CLOSE_LIMIT_S):
                 await self._pool.close()
@@ -135,13 +135,13 @@ async def connect_database(
     name: str = "requests",
     meters: Meters | None = None,
 ) -> Database:
-    """Opens the connections of a service, waiting for a database that is still starting.
+    """Opens the connections of a service, and waits for a database that is still starting.
 
     Args:
         url: postgresql://role:password@host:port/database.
         limit_s: How long to try, in seconds.
         name: Name of these connections among those of the process.
-        meters: Measures the connections and their statements; None where nothing is measured.
+        meters: Measures the connections and their statements; None for no metrics.
 
     Raises:
         StartError: The database did not answer in time, or refused the role.
@@ -151,7 +151,7 @@ async def connect_database(
         try:
             if meters is None:
                 return Database(await _open(url, pool_size, settings))
-            # Here, so that a process that measures nothing loads nothing for it.
+            # Here, so that a process without metrics does not import it.
             from shop.platform.database.metered_pool import MeteredPool, metered_connection
 
             return Database(
@@ -181,7 +181,7 @@ def _open(
         # Limits for work without a deadline are settings of the role (shop.database.migrate).
         server_settings={
             "application_name": "shop",
-            # No statement here runs long enough to gain from it.
+            # No statement here runs long enough to benefit from it.
             "jit": "off",
             "timezone": "UTC",
             **settings,
@@ -191,7 +191,7 @@ def _open(
 
 @contextmanager
 def _told_as_shop_errors() -> Iterator[None]:
-    """Raises what the callers of a service are told about an error of the database."""
+    """Turns errors of the database into the errors that a service raises."""
     try:
         yield
     except asyncpg.QueryCanceledError as error:
@@ -210,18 +210,18 @@ def _told_as_shop_errors() -> Iterator[None]:
         asyncpg.PostgresConnectionError,
         asyncpg.OperatorInterventionError,
         asyncpg.InterfaceError,
-        # A statement that came between a server's last words and the end of the connection.
+        # A statement that ran between a server's last message and the end of the connection.
         asyncpg.InternalClientError,
     ) as error:
         raise Unavailable("the database does not answer; try again") from error
     except asyncpg.InsufficientResourcesError as error:
-        # Nothing is wrong with the request, and it may pass later.
+        # Nothing is wrong with the request, and a later attempt may succeed.
         raise Unavailable("the database is out of disk space, memory or connections; try again later") from error
     except asyncpg.ReadOnlySQLTransactionError as error:
-        # A standby that has not been promoted yet, or one that an operator protects.
+        # A standby that has not been promoted yet, or a database that an operator has made read-only.
         raise Unavailable("the database accepts no changes now; try again later") from error
 
 
 def _place(url: str) -> str:
-    """Returns the part of the URL that may be shown: without role and password."""
+    """Returns the part of the URL that we may show: without role and password."""
     return url.rpartition("@")[2] or "SHOP_DATABASE_URL"

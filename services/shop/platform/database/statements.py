@@ -1,8 +1,8 @@
-"""Statements with names, and connections that trace them: each is one CLIENT span, and keeps the caller's deadline.
+"""Statements with names, and connections that trace them: each is one CLIENT span and observes the caller's deadline.
 
-opentelemetry-instrumentation-asyncpg is not used: it builds attributes for requests that are not traced too. It has the
-old attribute names (`db.system`, `db.statement`), names spans by the first word, and wraps methods that a subclass can
-override.
+opentelemetry-instrumentation-asyncpg is not used: it also builds attributes for requests that are not traced. It has
+the old attribute names (`db.system`, `db.statement`), names spans by the first word, and wraps methods that a subclass
+can override.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Statement:
     """A statement of SQL.
 
     Args:
-        name: What it does, and the table: "SELECT product". Its spans and its part of a budget are called so.
+        name: What it does, and the table: "SELECT product". This names its spans and its part of a budget.
     """
 
     __slots__ = ("attributes", "name", "sql")
@@ -41,14 +41,14 @@ class Statement:
         )
 
     def span(self) -> AbstractContextManager[Span]:
-        """Returns a span of this statement, for what runs it by parts."""
+        """Returns a span of this statement, for code that runs it in parts."""
         span = begin(self.name, CLIENT, None, self.attributes)
         return UNTRACED if span is None else Ending(span)
 
 
 @lru_cache
 def unnamed(sql: str) -> Statement:
-    """Returns a statement that is named by its first word, as BEGIN is."""
+    """Returns a statement named after its first word, such as BEGIN."""
     return Statement(sql.split(maxsplit=1)[0].rstrip(";"), sql)
 
 
@@ -57,7 +57,7 @@ END_LIMIT_S = 2.0
 
 
 class TracedConnection(asyncpg.Connection):
-    """A connection that traces its statements and limits each to the time that the caller still has.
+    """A connection that traces its statements and limits each to the caller's remaining time.
 
     Its methods return asyncpg's own coroutines where there is nothing to trace.
     """
@@ -67,13 +67,13 @@ class TracedConnection(asyncpg.Connection):
         return call if parent is None else _in_span(statement, parent, call)
 
     def get_reset_query(self) -> str:
-        """Returns what undoes a caller's changes of the session: nothing, as no caller makes any."""
+        """Returns the query that undoes a caller's session changes: an empty one, as callers make no such changes."""
         return ""
 
     def execute(self, query: Statement | str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
         """Runs a statement; returns its status."""
         statement = _statement(query)
-        # A transaction whose time is over must still be ended, or its connection is lost.
+        # A transaction whose time is up must still be ended, or its connection is lost.
         limit = END_LIMIT_S if timeout is None and statement.name in ENDINGS else _limit(timeout)
         return self._trace(statement, super().execute(statement.sql, *args, timeout=limit))
 
@@ -111,7 +111,7 @@ def _limit(timeout: float | None) -> float | None:
 
 
 async def _in_span(statement: Statement, parent: Parent, call: Coroutine[Any, Any, T]) -> T:
-    # Nothing else happens below the span of a statement, so it is never the current one.
+    # The span of a statement has no child spans, so it is never the current span.
     start, failure = time.time_ns(), None
     try:
         return await call

@@ -1,4 +1,4 @@
-"""Where a service keeps its data: in its database, unless the starter of the service gives it another store."""
+"""A service's store: in its database, unless the program that starts the service provides another store."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def opened_database(config: ServiceConfig, runtime: Runtime) -> AsyncItera
 
 
 def in_postgres(make: Callable[[Database], S]) -> OpenStore[S]:
-    """Returns what opens a store in the service's database; errors as of `opened_database`."""
+    """Returns a function that opens a store in the service's database; it raises the errors of `opened_database`."""
 
     @asynccontextmanager
     async def open_store(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[S]:

@@ -1,14 +1,14 @@
 """The cost of a document: how many fields its answer can have.
 
 A field costs 1. A field of Query, Mutation or Subscription makes a call and costs more. The tariff may price others.
-A list multiplies the cost of its items' selection by the most items that it can have: what an argument such as
-`first` says, or the schema's tariff. So `{ products(first: 20) { edges { node { title } } } }` costs
+A list multiplies the cost of its items' selection by the largest number of items that it can have. An argument such as
+`first` gives that number, or else the schema's tariff. So `{ products(first: 20) { edges { node { title } } } }` costs
 50 + 20 * 3 = 110. Introspection is counted by the same rule, with as many items as the schema has.
 
-Such an argument may be a variable, so the cost is known per document and values of the variables that it depends on.
-These are coerced by graphql-core, as execution does, so that both see the same number.
+Such an argument may be a variable, so the cost depends on the document and on the values of those variables.
+graphql-core coerces them, as it does in execution, so both see the same number.
 
-No answer has more fields than its document costs; `shop.platform.graphql.execution` stops an answer that would.
+No answer has more fields than its document costs; `shop.platform.graphql.execution` stops an answer that exceeds this.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
 
 MAX_COST = 12_000
-"""A field takes about 10 µs of CPU. The journey `order_history` asks for 10 orders, which costs 11,211 as each may have
-100 lines; the query by which GraphiQL asks for the whole schema costs 8,319."""
+"""A field takes about 10 µs of CPU. The journey `order_history` reads 10 orders and costs 11,211, as each may have
+100 lines. GraphiQL's query for the whole schema costs 8,319."""
 MAX_COST_OF_PARTNERS = 16_000
-"""The journey `bulk_lines` asks for 1,000 order lines, which costs 15,050."""
+"""The journey `bulk_lines` reads 1,000 order lines and costs 15,050."""
 MAX_COST_OF_DOCUMENT = 53_000
-"""For requests that ask for one technical document and nothing else: the journey `document` costs 52,572."""
+"""For requests that read one technical document and nothing else: the journey `document` costs 52,572."""
 COST_OF_CALL = 50
 FIELDS_OF_TYPE = 2
-"""On average; a type has less than one of everything else that introspection lists."""
+"""The mean number; a type has less than one of everything else that introspection lists."""
 FIELDS_OF_LARGEST_TYPE = 11
 MAX_WRAPS = 3
-"""A type that is written `[X!]!` wraps X three times; GraphiQL asks for nine."""
+"""A type written `[X!]!` wraps X three times; GraphiQL asks for nine levels."""
 
 _MAX_KNOWN = 64
 _NAMING_A_TYPE = (
@@ -77,9 +77,9 @@ class Tariff:
 
     Attributes:
         bounds: Arguments that say how many items a list has: a number, or a list with a value for each item.
-        pages: What the names of types end in whose lists their own field has bounded already.
-        items: The most items of each list without such an argument, or without a value of it.
-        dear: What fields cost where it is more than 1, or other than what a call costs.
+        pages: Suffix of the type names whose lists are bounded by their own field.
+        items: The largest size of a list without such an argument, or without a value for it.
+        dear: Costs of the fields that have a special cost.
     """
 
     bounds: tuple[str, ...]
@@ -105,7 +105,7 @@ class Tariff:
 
 
 def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
-    """Returns the most that an operation may cost."""
+    """Returns the largest cost that an operation may have."""
     if all(isinstance(one, FieldNode) and one.name.value == "document" for one in operation.selection_set.selections):
         return MAX_COST_OF_DOCUMENT
     return MAX_COST_OF_PARTNERS if is_partner else MAX_COST
@@ -144,7 +144,7 @@ class CostModel:
         key = (name, *[_size(values.get(variable, Undefined)) for variable in variables])
         try:
             cost = self._known.get(key)
-        except TypeError:  # an object, which bounds no list
+        except TypeError:  # an object, which does not bound a list
             cost = None
         if cost is None:
             cost = self._measure(operation, self._coerce(variables, values))
@@ -175,7 +175,7 @@ class _CostCounter:
         self._introspected = {
             ("__Schema", "types"): len(schema.type_map),
             ("__Type", "fields"): FIELDS_OF_TYPE,
-            # These name one type, which may be the largest.
+            # These select one type, which may be the largest.
             **dict.fromkeys(_NAMING_A_TYPE, FIELDS_OF_LARGEST_TYPE // FIELDS_OF_TYPE + 1),
         }
 
@@ -225,7 +225,7 @@ class _CostCounter:
                 return int(self._wraps < MAX_WRAPS)
             if "__" in (parent.name[:2], node.name.value[:2]):
                 return self._introspected.get(place, 1)
-            # The items of a page were multiplied by the argument of the page already.
+            # The page's argument has already multiplied its items.
             is_bounded = parent.name.endswith(self._tariff.pages) or not returns_list(definition)
             return 1 if is_bounded else self._tariff.items[place]
         only_bound = GraphQLField(definition.type, args={bound: definition.args[bound]})
@@ -238,7 +238,7 @@ class _CostCounter:
 
 
 def _size(value: object) -> object:
-    """Returns what of a variable's value the cost depends on."""
+    """Returns the part of a variable's value that the cost depends on."""
     return ("items", len(value)) if isinstance(value, list) else value
 
 

@@ -42,12 +42,12 @@ from shop.platform.graphql.limits import (
 )
 from shop.platform.telemetry.tracing import child_span
 
-# A document of 500 tokens takes about a quarter of a megabyte, so each of the two stores stays below 32.
+# A document of 500 tokens takes about 250 KB, so each of the two stores stays below 32 MB.
 MAX_DOCUMENTS = 128
 MAX_ERRORS = 5
-"""Mistakes of a document that its sender is told; validation ends with the next one."""
+"""Mistakes of a document that are reported to its sender; validation ends with the next one."""
 REST = 8
-"""How long documents that are not known yet wait after one was prepared, in times of the CPU that it took."""
+"""How long unknown documents wait after one was prepared, as a multiple of the CPU time that it took."""
 
 V = TypeVar("V")
 
@@ -72,9 +72,9 @@ class Prepared:
     """A document that can be executed.
 
     Attributes:
-        operations: Its operations by name; the empty name if it has none.
+        operations: Its operations by name; the name is empty for an operation without a name.
         cost: Cost of the document; None where costs are not limited.
-        fields: What `Execution` remembers of the document.
+        fields: What `Execution` has counted for the document.
         is_public: Whether everyone gets the same answer.
     """
 
@@ -91,7 +91,7 @@ class Prepared:
             name: Its name; may be left out if there is only one.
 
         Raises:
-            InvalidArgument: There is none of this name, or the name is needed.
+            InvalidArgument: No operation has this name, or the name is needed.
         """
         if name is None and len(self.operations) == 1:
             return next(iter(self.operations.values()))
@@ -111,14 +111,14 @@ class Prepared:
 class Documents:
     """Turns what clients send into documents that can be executed.
 
-    Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives out the latter.
-    Documents that are not known yet are prepared one after the other, beside the event loop and with rests in between,
-    so that a flood of them takes little from those who send known ones.
+    Documents sent as text and documents persisted by hash have separate stores, so that a flood of texts cannot evict
+    the persisted ones. Unknown documents are prepared one at a time, in a thread next to the event loop and with rests
+    in between. A flood of them therefore takes little time from clients that send known ones.
 
     Args:
         measure: Works out the cost of a document; None where costs are not limited.
         capacity: How many documents of each kind to keep.
-        public: What everyone may see, as in `is_public`.
+        public: Types and fields that everyone may see, as in `is_public`.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Documents:
             sha256: The text's SHA-256 in lower-case hexadecimal, if the client wants it persisted.
 
         Raises:
-            PersistedQueryNotFound: No document is known by the hash, and no text came with it.
+            PersistedQueryNotFound: The hash is unknown, and the request has no text.
             InvalidArgument: The hash is of another text.
             RequestError: The document is malformed, or not valid for the schema.
             ResourceExhausted: It passes a limit that does not depend on variables.
@@ -181,7 +181,7 @@ class Documents:
         return known
 
     async def _prepared(self, text: str) -> Prepared:
-        # Spans are recorded by the thread of the event loop alone.
+        # Only the thread of the event loop records spans.
         with child_span("graphql.parse"):
             document = await self._beside(lambda: parsed(text))
         with child_span("graphql.validate"):
@@ -195,12 +195,12 @@ class Documents:
             finally:
                 self._rests_until = max(self._rests_until, time.monotonic()) + REST * (time.thread_time() - began)
 
-        # One thread: what a request that is gone has left behind is done before the next one's.
+        # One thread: it finishes the work of a cancelled request before it begins the next.
         return await asyncio.get_running_loop().run_in_executor(self._thread, timed)
 
 
 def parsed(text: str) -> DocumentNode:
-    """Returns a document whose shape is within the limits; errors are as of `Documents.find`."""
+    """Parses a document and checks its limits; raises the errors of `Documents.find`."""
     check_length(text)
     try:
         document = parse(text, max_tokens=MAX_TOKENS)
@@ -217,9 +217,9 @@ def parsed(text: str) -> DocumentNode:
 def validated(
     schema: GraphQLSchema, document: DocumentNode, measure: Measure | None, public: Set[str] = frozenset()
 ) -> Prepared:
-    """Returns a parsed document ready to be executed; errors are as of `Documents.find`."""
+    """Validates and measures a parsed document; raises the errors of `Documents.find`."""
     try:
-        # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
+        # Suggestions cost more than the rest of validation, and fail on texts whose lower case is longer: "\u0130".
         errors = validate(schema, document, max_errors=MAX_ERRORS, hide_suggestions=True)
     except RecursionError as error:
         raise nested_too_deeply() from error

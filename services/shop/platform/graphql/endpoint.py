@@ -1,9 +1,9 @@
 """A GraphQL schema over HTTP, as an ASGI application: `/graphql`, and `/graphql/stream` for subscriptions.
 
-A service has a second endpoint, `/graphql/<service>`, for clients (`shop.platform.graphql.service`).
+A service has a second endpoint for clients, `/graphql/<service>` (`shop.platform.graphql.service`).
 
-Strawberry's own view has no place for persisted queries, nor for the statuses of application/graphql-response+json,
-so that nearly all of it would be overridden; what is done here ends where Strawberry's `Schema.execute` begins.
+Strawberry's own view supports no persisted queries and no statuses of application/graphql-response+json, so we would
+have to override nearly all of it. This module ends where Strawberry's `Schema.execute` begins.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Endpoint:
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
         measure: Works out the cost of a document; None where costs are not limited.
         compresses: Whether large answers are compressed for clients that accept gzip.
-        public: What everyone may see, as in `shop.platform.graphql.documents.is_public`.
+        public: Types and fields that everyone may see, as in `shop.platform.graphql.documents.is_public`.
         route: Path of queries and mutations.
     """
 
@@ -137,14 +137,14 @@ class Endpoint:
     async def _answer(
         self, received: GraphQLRequest, context: RequestContext, request: _GraphQLHttpRequest
     ) -> tuple[int, bytes, bool]:
-        """Returns the status, the body, and whether everyone would get the same."""
+        """Returns the status, the body, and whether the answer is the same for everyone."""
         try:
             operation = await self._prepare(received, context)
             streams.check_kind(operation, streams=False)
             if request.method == "GET" and is_mutation(operation):
                 raise _bad_method("mutations need POST", b"POST")
             name_operation(operation)
-            # A mutation is not left half done: it continues until its deadline.
+            # A mutation must not be left half done: it continues until its deadline.
             awaited = nullcontext() if is_mutation(operation) else while_awaited(request.receive, context.execution)
             with child_span("graphql.execute"), awaited:
                 result = await self._schema.execute(
@@ -158,7 +158,7 @@ class Endpoint:
             return 200, orjson.dumps({"data": result.data}), context.is_public
         errors = graphql_errors(result.errors)
         note_error(errors[0]["extensions"]["code"])
-        # Without a path, the operation did not even begin: a variable is missing, or of the wrong type.
+        # An error without a path means that the operation did not begin: a variable is missing or has the wrong type.
         begun = result.data is not None or any(error.path is not None for error in result.errors)
         return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data}), False
 
@@ -167,7 +167,7 @@ class _GraphQLHttpRequest(HttpRequest):
     """One request over HTTP.
 
     Attributes:
-        is_read: Whether all of it has arrived, so that what is late is its execution.
+        is_read: Whether the whole request has arrived, so that only its execution can be late.
     """
 
     __slots__ = ("_media_type", "_queries", "_work", "is_read")
@@ -186,7 +186,7 @@ class _GraphQLHttpRequest(HttpRequest):
 
     @property
     def caching(self) -> Headers:
-        """What caches may do with an answer that is not the same for everyone."""
+        """How caches may keep an answer that is not the same for everyone."""
         return PERSONAL_QUERY if self.method == "GET" and self._queries else (NO_STORE,)
 
     async def work(self) -> None:
@@ -204,7 +204,7 @@ class _GraphQLHttpRequest(HttpRequest):
 
     async def respond(self, status: int, body: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)) -> None:
         """Sends an answer."""
-        # Of application/json, clients expect 200 for any GraphQL request.
+        # With application/json, clients expect 200 for every GraphQL request.
         if self._media_type == _JSON and self._queries:
             status = 200
         await respond(self.send, status, body, self._media_type, headers, caching)
@@ -217,7 +217,7 @@ Work: TypeAlias = Callable[[_GraphQLHttpRequest], Awaitable[None]]
 
 
 async def _nothing(request: _GraphQLHttpRequest) -> None:
-    """Answers what is at no route."""
+    """Answers requests outside the routes."""
     error = NotFound(f"there is nothing at {request.scope['path'][:100]}; POST {ROUTE} answers queries")
     raise Refused(404, error)
 
@@ -261,7 +261,7 @@ def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
 async def respond(
     send: Send, status: int, body: bytes, content_type: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)
 ) -> None:
-    """Sends a whole answer; unless `caching` says otherwise, no cache keeps it."""
+    """Sends a whole answer; no cache keeps it unless `caching` allows that."""
     length = (b"content-length", str(len(body)).encode())
     await send(
         {

@@ -1,9 +1,9 @@
-"""Errors of GraphQL requests, and what clients see of them: `message`, `path`, and `extensions` with a code.
+"""Errors of GraphQL requests, and their form for clients: `message`, `path`, and `extensions` with a code.
 
 Exception
-├── Refused                  it is no GraphQL request: the HTTP status says so
-├── RequestError             its document is malformed, or not valid for the schema
-└── PersistedQueryNotFound   its document is not known by this hash
+├── Refused                  not a GraphQL request; the HTTP status says so
+├── RequestError             a malformed document, or not valid for the schema
+└── PersistedQueryNotFound   no document has this hash
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
 """Not an error of the shop but a step of the persisted query convention."""
 
 MAX_MESSAGE = 1000
-"""Longest message of graphql-core that is passed on, in characters; they repeat whatever the client sent."""
+"""Longest message of graphql-core that we pass on, in characters; such messages repeat the client's text."""
 
 _LOG = logging.getLogger(__name__)
 _SNAKE = re.compile(r"_([a-z])")
@@ -46,7 +46,7 @@ class RequestError(Exception):
 
 
 class PersistedQueryNotFound(Exception):  # noqa: N818 - named as the convention names it
-    """No document is known by this hash; the client sends it once more, with its text."""
+    """No document has this hash; the client repeats the request with the text."""
 
 
 def shop_error(error: ShopError) -> dict[str, Any]:
@@ -60,18 +60,18 @@ def shop_error(error: ShopError) -> dict[str, Any]:
 
 
 def not_found_by_hash() -> dict[str, Any]:
-    """Returns the error that asks a client for the text of a persisted query."""
+    """Returns the error that requests the text of a persisted query."""
     return {"message": "PersistedQueryNotFound", "extensions": {"code": PERSISTED_QUERY_NOT_FOUND}}
 
 
 def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
-    """Returns errors of a request as clients see them; unexpected ones go to the log, and to clients as INTERNAL."""
+    """Returns a request's errors as clients see them. Unexpected errors are logged, and clients see INTERNAL."""
     logged: set[int] = set()
     return [_formatted(error, logged) for error in errors]
 
 
 def shown_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
-    """Returns errors whose own form is what clients see, for Strawberry to send."""
+    """Returns errors in the form that Strawberry sends to clients."""
     return [
         GraphQLError(shown["message"], error.nodes, path=error.path, extensions=shown["extensions"])
         for error, shown in zip(errors, graphql_errors(errors), strict=True)
@@ -81,7 +81,7 @@ def shown_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
 def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
     cause = error.original_error
     while isinstance(cause, GraphQLError):
-        # Scalars raise GraphQLError themselves, which graphql-core wraps once more.
+        # Scalars raise GraphQLError themselves, and graphql-core wraps it.
         cause = cause.original_error
     if cause is None:
         message = error.message if len(error.message) <= MAX_MESSAGE else error.message[:MAX_MESSAGE] + "..."
@@ -103,7 +103,7 @@ def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
 
 
 def _log(cause: BaseException, logged: set[int]) -> None:
-    # A loader hands one and the same error to everyone who waits for it.
+    # A loader raises the same error in every resolver that awaits it.
     if id(cause) not in logged:
         logged.add(id(cause))
         _LOG.error("a resolver failed", exc_info=cause)

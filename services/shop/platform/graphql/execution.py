@@ -1,13 +1,13 @@
-"""How far one execution of a document may go, and when others have their turn.
+"""Limits on one execution of a document, and when other requests get their turn.
 
-graphql-core completes everything that needs no call in one go. Meanwhile the event loop runs nothing else, so neither a
-deadline nor a client that leaves can end it. Therefore every field that returns a list asks the execution for it, which
+graphql-core completes everything that needs no call in one go. Meanwhile the event loop runs nothing else, so no
+deadline and no departing client can end it. Therefore every field that returns a list gets it from the execution, which
 
 - counts the fields that its items will have, and stops at the limit;
 - stops after the deadline;
 - lets other requests run after each `FIELDS_A_TURN` fields.
 
-A stopped execution gives out no more items, so it ends soon; its error is the whole answer.
+A stopped execution returns no more items, so it ends soon; its error is the whole answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from shop.platform import deadline
 from shop.platform.deadline import OVER, passed
 
 FIELDS_A_TURN = 1_000
-"""Fields that an execution resolves before other requests have their turn; they take about 10 ms."""
+"""Fields that an execution resolves before other requests get their turn; they take about 10 ms."""
 
 T = TypeVar("T")
 
@@ -50,8 +50,8 @@ class Execution:
     """One execution of a document, or of one event of a subscription.
 
     Args:
-        fields: Fields of an item, by the identity of the list's node in the document; filled as lists are met.
-        limit: Most fields that the items of its lists may have; None for no limit.
+        fields: Number of an item's fields, by the identity of the list's node in the document; filled in execution.
+        limit: Maximum number of fields in the items of its lists; None for no limit.
     """
 
     __slots__ = ("_fields", "_left", "_limit", "_passes", "_turn", "error")
@@ -63,17 +63,17 @@ class Execution:
         self.renew()
 
     def renew(self) -> None:
-        """Begins anew, with the next event."""
+        """Starts counting anew, for the next event."""
         self._left = self._limit
         self._turn = FIELDS_A_TURN
         self.error: ShopError | None = None
 
     def stop(self, error: ShopError) -> None:
-        """Has no more items given out; the first error counts."""
+        """Stops the execution: it returns no more items. Only the first error counts."""
         self.error = self.error or error
 
     def take(self, items: Sequence[T], info: GraphQLResolveInfo[Any]) -> Any:
-        """Returns a list for graphql-core to complete: at once, when others have had their turn, or bit by bit."""
+        """Returns a list for graphql-core to complete: at once, after other requests, or in slices."""
         each = self._fields_of_item(info)
         count = len(items) * each
         if self._left is not None:
@@ -90,7 +90,7 @@ class Execution:
         return items if self._turn >= 0 else self._in_turn(items, count)
 
     async def _in_turn(self, items: Sequence[T], count: int) -> Sequence[T]:
-        # Several lists may wait. The first that runs in a pass of the event loop begins a turn, others share it.
+        # Several lists may wait. The first to run in a pass of the event loop begins a turn, and the others share it.
         while self.error is None:
             seen = self._passes
             await asyncio.sleep(0)
@@ -124,12 +124,12 @@ class Execution:
 
 
 NOTICED_AFTER_S = 0.05
-"""How long an execution runs before it looks for its client, in seconds: most have ended by then."""
+"""How long an execution runs before it checks whether its client is still there, in seconds; most end sooner."""
 
 
 @contextmanager
 def while_awaited(receive: Receive, execution: Execution) -> Iterator[None]:
-    """Ends an execution, and the calls that it waits for, once its client has gone."""
+    """Ends an execution, and its pending calls, once its client has gone."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Task[None]] = []
     timer = loop.call_later(NOTICED_AFTER_S, lambda: waiting.append(loop.create_task(_wait(receive, execution))))
@@ -149,7 +149,7 @@ async def _wait(receive: Receive, execution: Execution) -> None:
 
 
 class _FieldCounter:
-    """Counts fields down to lists, which are counted when they are met."""
+    """Counts fields down to lists, which are counted when execution reaches them."""
 
     def __init__(self, info: GraphQLResolveInfo[Any]) -> None:
         self._schema = info.schema
@@ -191,12 +191,12 @@ def returns_list(field: GraphQLField) -> bool:
 
 
 def count_lists(schema: GraphQLSchema) -> None:
-    """Has every field of a schema that returns a list ask the execution for it.
+    """Makes every field of a schema that returns a list get it from the execution.
 
     The executions' contexts are `shop.platform.graphql.schema.RequestContext`s.
     """
     for named in schema.type_map.values():
-        # Those of introspection belong to graphql-core, and depend on the schema alone.
+        # Introspection's lists belong to graphql-core, and depend on the schema alone.
         if isinstance(named, GraphQLObjectType) and not named.name.startswith("__"):
             for field in filter(returns_list, named.fields.values()):
                 field.resolve = _count(field.resolve or default_field_resolver)

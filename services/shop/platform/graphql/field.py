@@ -25,7 +25,7 @@ def followed(*, description: str) -> Callable[[F], F]:
 
 
 class _Computed(StrawberryField):
-    """Read by Strawberry as an attribute is: without arguments, and without an `info` of its own."""
+    """A field that Strawberry reads like an attribute, without arguments and without an `info`."""
 
     @property
     def is_basic_field(self) -> bool:
@@ -44,8 +44,8 @@ def computed(*, description: str) -> Callable[[F], F]:
 
 
 def later(value: Awaitable[T]) -> T:
-    """Returns what an awaitable gives if it is known already; else the awaitable, which graphql-core awaits.
+    """Returns an awaitable's result if it is already there; else the awaitable, which graphql-core awaits.
 
-    For resolvers that often know their value already: an `async def` costs a task each time, known or not.
+    For resolvers whose value is often there already: an `async def` would create a task each time.
     """
     return value.result() if isinstance(value, asyncio.Future) and value.done() else cast(T, value)

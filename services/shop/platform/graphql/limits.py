@@ -1,17 +1,17 @@
 """Limits on the document of a request, measured before anything runs.
 
-- characters: of the document, whatever they are.
+- characters: of the document, comments and spaces included.
 - tokens: of the document; the parser stops at the limit.
-- pairs: of fields with the same name in the answer, of fragments spread, and of operations and variables, wherever in
-  the document. Validation compares pairs, so its time grows with the square of whatever is repeated.
+- pairs: of fields with the same name in the answer, of fragments spread, and of operations and variables, anywhere in
+  the document. Validation compares pairs, so its time grows with the square of the number of repetitions.
 - depth: fields inside fields; `{ product { title } }` has a depth of 2. Introspection does not count.
-- aliases: in the document, fragments once.
-- digits: of one number in the document; Python itself refuses to read numbers of thousands of digits.
+- aliases: in the document; those of a fragment count once.
+- digits: of one number in the document; Python refuses to read numbers of thousands of digits.
 
-Where clients come in, the cost of a document counts too: see `shop.platform.graphql.cost`. What an execution may do is
-in `shop.platform.graphql.execution`.
+For clients' documents, the cost counts too: see `shop.platform.graphql.cost`. The limits of an execution are in
+`shop.platform.graphql.execution`.
 
-Fragments are measured once however often they are spread, so measuring takes time linear in the document.
+A fragment is measured once, even if it is spread often, so measuring takes time linear in the document.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from graphql import (
 from shop.errors import ResourceExhausted
 
 MAX_CHARACTERS = 16_384
-"""The query by which GraphiQL asks for the whole schema has about 1,500, 180 tokens and 300 pairs."""
+"""GraphiQL's query for the whole schema has about 1,500, 180 tokens and 300 pairs."""
 MAX_TOKENS = 500
 MAX_PAIRS = 3000
 MAX_DEPTH = 10
@@ -48,7 +48,7 @@ _NUMBERS = (TokenKind.INT, TokenKind.FLOAT)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How deep a document is, how many aliases it has, and how many pairs validation has to compare at most."""
+    """How deep a document is, how many aliases it has, and the maximum number of pairs that validation compares."""
 
     depth: int
     aliases: int
@@ -56,7 +56,7 @@ class Shape:
 
 
 def check_length(text: str) -> None:
-    """Looks at the length of a document. Raises `ResourceExhausted` if it is above the limit."""
+    """Checks the length of a document. Raises `ResourceExhausted` if it is above the limit."""
     if len(text) > MAX_CHARACTERS:
         raise ResourceExhausted(
             f"the document has {len(text)} characters; the limit is {MAX_CHARACTERS}; send values as variables"
@@ -93,7 +93,7 @@ def check_shape(document: DocumentNode) -> Shape:
 
 
 def check_numbers(document: DocumentNode) -> None:
-    """Looks at the length of the numbers in a document.
+    """Checks the length of the numbers in a document.
 
     Raises:
         ResourceExhausted: One of them is above the limit.
@@ -107,7 +107,7 @@ def check_numbers(document: DocumentNode) -> None:
 
 
 def check_parser_limits(message: str) -> None:
-    """Raises ResourceExhausted if the parser's message says that a limit stopped it, and not a mistake."""
+    """Raises ResourceExhausted if the parser's message is about a limit, and not a mistake."""
     if "more than" in message and "tokens" in message:
         raise ResourceExhausted(f"the document has more than {MAX_TOKENS} tokens, which is the limit")
     if "nested too deeply" in message:
@@ -125,12 +125,12 @@ def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
 
 
 def name_of(operation: OperationDefinitionNode) -> str:
-    """Returns the name of an operation; empty if it has none."""
+    """Returns the name of an operation; empty for an operation without a name."""
     return operation.name.value if operation.name else ""
 
 
 def first_field(operation: OperationDefinitionNode) -> str:
-    """Returns the name in the schema of the first field that an operation asks for; empty if a fragment comes first."""
+    """Returns the schema's name of the first field of an operation; empty if a fragment comes first."""
     first = operation.selection_set.selections[0]
     return first.name.value if isinstance(first, FieldNode) else ""
 
@@ -153,7 +153,7 @@ def _tokens(document: DocumentNode) -> Iterator[Token]:
 
 
 def _selections(document: DocumentNode) -> Iterator[SelectionNode]:
-    """Yields all selections of all operations and fragments, also of fragments that share a name."""
+    """Yields all selections of all operations and fragments, including fragments with the same name."""
     definitions = (OperationDefinitionNode, FragmentDefinitionNode)
     pending = [node.selection_set for node in document.definitions if isinstance(node, definitions)]
     while pending:
@@ -165,7 +165,7 @@ def _selections(document: DocumentNode) -> Iterator[SelectionNode]:
 
 
 def _pairs(document: DocumentNode, selections: Iterable[SelectionNode]) -> int:
-    # Spreads have one name in common: validation compares each fragment with every other.
+    # All spreads count under one name: validation compares each fragment with every other.
     names = Counter(
         (one.alias or one.name).value if isinstance(one, FieldNode) else None
         for one in selections
@@ -185,7 +185,7 @@ def _depth(
         if isinstance(selection, FragmentSpreadNode):
             name = selection.name.value
             if name not in depths:
-                # A fragment that spreads itself is met again while it is measured; validation refuses it.
+                # A fragment that spreads itself reaches this again; validation refuses it.
                 depths[name] = 0
                 if name in fragments:
                     depths[name] = _depth(fragments[name].selection_set, fragments, depths)

@@ -1,4 +1,4 @@
-"""Reads a GraphQL request from HTTP, as the GraphQL-over-HTTP specification has it."""
+"""Reads a GraphQL request from HTTP, as the GraphQL-over-HTTP specification defines it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """What a client asks for.
+    """A client's request.
 
     Attributes:
         query: The document's text; None if it is persisted.
@@ -58,7 +58,7 @@ async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
 
 
 def from_json(body: bytes) -> GraphQLRequest:
-    """Returns the request that a JSON body holds. Raises `Refused` if it is not one."""
+    """Returns the request in a JSON body. Raises `Refused` if the body is not a request."""
     parameters = _decode(body, "the body")
     if isinstance(parameters, list):
         raise _malformed("the body is a list of operations, which is not supported; send one request for each")
@@ -66,7 +66,7 @@ def from_json(body: bytes) -> GraphQLRequest:
 
 
 def from_query_string(query_string: bytes) -> GraphQLRequest:
-    """Returns the request that the query string of a GET holds. Raises `Refused` if it is not one."""
+    """Returns the request in the query string of a GET. Raises `Refused` if it is not a request."""
     parameters: dict[str, Any] = {}
     for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
         if name in parameters and name in _PARAMETERS:

@@ -1,4 +1,4 @@
-"""What GraphQL does not have itself: 64-bit integers, moments in time, and money."""
+"""Scalars that GraphQL lacks: 64-bit integers, moments in time, and money."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 2**63 - 1
 
 
 def serialize_long(value: int) -> int:
-    """Returns the integer as it is; the services hand out 64-bit integers only."""
+    """Returns the integer as it is; the services return only 64-bit integers."""
     return value
 
 
@@ -80,7 +80,7 @@ SCALARS: dict[object, ScalarDefinition] = {
 
 @strawberry.type(description="An amount of money, exact: whole minor units and a currency.")
 class Money:
-    """Has the attributes of `shop.money.Money`, so that the services' own values are returned as they are."""
+    """Has the attributes of `shop.money.Money`, so that resolvers return the services' values as they are."""
 
     amount_minor: Long = strawberry.field(description="In the currency's minor unit: 1999 is 19.99 EUR.")
     currency: str = strawberry.field(description='ISO 4217 code, "EUR".')
@@ -94,5 +94,5 @@ class MoneyInput:
     currency: str = "EUR"
 
     def to_shop(self) -> ShopMoney:
-        """Returns it as the services know it."""
+        """Returns it as the services' type."""
         return ShopMoney(self.amount_minor, self.currency)

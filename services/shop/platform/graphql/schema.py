@@ -21,17 +21,17 @@ from shop.platform.graphql.execution import Execution, count_lists
 from shop.platform.graphql.scalars import SCALARS
 
 
-# These two, and nothing else in the shop, read what Strawberry keeps to itself; `test_graphql_internals.py` fails if a
-# new version of Strawberry moves one of them.
+# Only these two functions read private attributes of Strawberry; `test_graphql_internals.py` fails if a new version of
+# Strawberry moves one of them.
 def core_schema(schema: strawberry.Schema) -> GraphQLSchema:
     """Returns graphql-core's schema behind Strawberry's, to validate and measure documents before they are executed."""
     return schema._schema  # noqa: SLF001
 
 
 def core_info(info: strawberry.Info) -> GraphQLResolveInfo[Any]:
-    """Returns graphql-core's information on a field.
+    """Returns graphql-core's data about a field.
 
-    `Info.selected_fields`, which is public, follows each spread of a fragment: a document of 500 tokens can make that
+    `Info.selected_fields`, which is public, follows each spread of a fragment: a document of 500 tokens can turn into
     2 to the power of 38 fields.
     """
     return info._raw_info  # noqa: SLF001
@@ -41,8 +41,8 @@ class RequestContext:
     """The context that the resolvers of one request share.
 
     Attributes:
-        document: What the request asks for, parsed and validated; set by the endpoint.
-        execution: How far its execution may go; set by the endpoint.
+        document: The parsed and validated document; set by the endpoint.
+        execution: Limits of its execution; set by the endpoint.
         is_public: Whether everyone gets the same answer; set by the endpoint.
     """
 
@@ -54,28 +54,28 @@ class RequestContext:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys by which a shared cache takes the answer out."""
+        """Keys by which a shared cache purges the answer."""
         return ()
 
     @property
     def caller(self) -> Caller:
-        """Who is asking. Raises `Unauthenticated` if there is no token, or it is not valid."""
+        """The caller. Raises `Unauthenticated` if there is no token, or it is not valid."""
         return current_caller()
 
     def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
-        """Checks the cost of the operation; without a limit, unless a subclass has one.
+        """Checks the cost of the operation; subclasses may set a limit.
 
         Raises:
-            ResourceExhausted: It is above the limit for whoever is asking.
+            ResourceExhausted: It is above the caller's limit.
         """
 
 
 OpenStream: TypeAlias = Callable[..., Awaitable[AsyncGenerator[StreamExecutionResult]]]
-"""Begins to execute a subscription in its context, `context_value`, which has the document."""
+"""Begins to execute a subscription in its context, `context_value`, which holds the document."""
 
 
 class _Prepared(SchemaExtension):
-    """Has the context's document executed as it is, since it was parsed and validated before."""
+    """Makes Strawberry execute the context's document, which has already been parsed and validated."""
 
     def on_operation(self) -> Iterator[None]:
         execution = self.execution_context
@@ -94,7 +94,7 @@ class _Prepared(SchemaExtension):
 
 
 class _Execution(StrawberryGraphQLCoreExecutionContext):
-    """Suggests no values: graphql-core's search for them fails with texts whose lower case is longer, as "\u0130"."""
+    """Suggests no values: graphql-core's search for them fails on texts whose lower case is longer, like "\u0130"."""
 
     @classmethod
     def build(cls, *args: Any, **kwargs: Any) -> Any:
@@ -105,9 +105,9 @@ class Schema(strawberry.Schema):
     """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
 
     Args:
-        subscription: The type of everything that can be followed; None for nothing.
-        types: Types that no field names, as those behind an interface.
-        further: Arguments of another base class of Strawberry's.
+        subscription: The type of everything that clients can subscribe to; None for nothing.
+        types: Types that no field names, such as those behind an interface.
+        further: Arguments of another base class of Strawberry.
     """
 
     def __init__(
@@ -141,10 +141,10 @@ class Schema(strawberry.Schema):
         return results
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        """Leaves the log to `shop.platform.graphql.error_format`, which knows the errors that clients may see."""
+        """Logs nothing: `shop.platform.graphql.error_format` logs the errors, as it can tell which are unexpected."""
 
 
 async def refusal(error: RequestError | ShopError) -> AsyncGenerator[StreamExecutionResult]:
-    """Yields the result of a subscription that is not executed."""
+    """Yields the result of a refused subscription."""
     errors = error.errors if isinstance(error, RequestError) else [GraphQLError(error.message, original_error=error)]
     yield PreExecutionError(data=None, errors=shown_errors(errors))

@@ -1,12 +1,12 @@
-"""A service's use cases over GraphQL, by the table of calls, at two endpoints.
+"""A service's use cases over GraphQL, derived from the table of calls, at two endpoints.
 
 - `/graphql` is for gateways and other services. Calls from outside are refused.
-- `/graphql/<service>` is for clients, and for routers that pass on their tokens. Every call counts as one from outside,
-  wherever it comes from: the table of calls says whom it admits, and documents have the cost limits of the GraphQL
-  gateway. There are no subscriptions.
+- `/graphql/<service>` is for clients, and for routers that pass on their tokens. Every call counts as a call from
+  outside, and the table of calls says which callers it admits. Documents have the cost limits of the GraphQL gateway.
+  There are no subscriptions.
 
-A read is a field of `Query`, a change one of `Mutation`, and what lasts one of `Subscription`. Names are those of
-`shop.contract.graphql`; types follow from the port and its value types.
+Reads are fields of `Query`, changes fields of `Mutation`, and streams fields of `Subscription`. The names are in
+`shop.contract.graphql`; the types follow from the port and its value types.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Given: TypeAlias = Mapping[str, object]
 """The arguments of a field, by name."""
 P = TypeVar("P")
 DEFAULT_ITEMS, DEFAULT_ORDERS, DEFAULT_ROWS = 20, 10, 1_000
-"""Items of a page, orders of one, and rows of a listing without pages, whose length is not given."""
+"""Items of a page, the orders of an order page, and rows of a listing without pages, whose length is not given."""
 
 _MARK = EDGE_MARK.encode()
 
@@ -58,7 +58,7 @@ _ADMITTED = nullcontext()
 
 
 class ServiceContext(RequestContext, Generic[P]):
-    """One request of another part of the shop, which is admitted as a whole."""
+    """One request of another component of the shop, which is admitted as a whole."""
 
     __slots__ = ("service",)
 
@@ -66,7 +66,7 @@ class ServiceContext(RequestContext, Generic[P]):
         self.service = service
 
     def admit(self, _row: Call[..., object], /) -> AbstractContextManager[None]:
-        """Admits the caller to a call, and returns what surrounds its work.
+        """Admits the caller to a call, and returns the context of its work.
 
         Raises:
             Unauthenticated: There is no token, or it is not valid.
@@ -76,10 +76,10 @@ class ServiceContext(RequestContext, Generic[P]):
 
 
 class ClientContext(ServiceContext[P]):
-    """One request of a client, each of whose calls is admitted by its row.
+    """One request of a client; each of its calls is admitted by its row.
 
     Args:
-        around: What surrounds the work of some calls, by their names.
+        around: Contexts of the work of some calls, by the names of the calls.
         authorization: The Authorization header; None if there is none.
         address: The client's address, as the edge gives it; None without an edge.
     """
@@ -153,7 +153,7 @@ def graphql_app(
 
     Args:
         use_cases: The use cases, with the owner rules of their calls.
-        around: What surrounds the work of some of the clients' calls, by their names.
+        around: Contexts of the work of some of the clients' calls, by the names of the calls.
     """
     authenticator, schema, path = incoming.authenticator, schema_of(service), client_path(service.name)
 
@@ -162,11 +162,11 @@ def graphql_app(
         return ServiceContext(use_cases)
 
     def of_client(headers: dict[bytes, bytes]) -> ClientContext[P]:
-        authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers who must have an identity
+        authenticator.is_outside(authenticator.origin_of(headers))  # refuses callers without a required identity
         token, address = headers.get(b"authorization"), headers.get(_MARK)
         return ClientContext(use_cases, authenticator, around or {}, text_of(token), text_of(address))
 
-    # Each has its own store of documents, so that clients cannot drive out those of gateways.
+    # Each endpoint has its own store of documents, so that clients cannot evict those of gateways.
     parts = Endpoint(schema, of_part, incoming)
     clients = Endpoint(schema, of_client, incoming, _measure, compresses=True, route=path)
 
@@ -244,7 +244,7 @@ def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Param
 
 
 class _Resolver:
-    """A call as its field makes it."""
+    """A call as its GraphQL field makes it."""
 
     def __init__(self, method: PortMethod[..., object]) -> None:
         self._method = method
@@ -270,7 +270,7 @@ class _Resolver:
         if limit <= MAX_ROWS:
             given = {**given, "limit": min(limit, ROWS_A_PAGE)}
         with info.context.admit(self._method.contract):
-            # Closed even when the caller's time runs out in the middle: it holds a database connection.
+            # Closed even when the caller's time runs out halfway: it occupies a database connection.
             async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
                 return [row async for chunk in chunks for row in chunk]
 
@@ -281,7 +281,7 @@ class _Resolver:
 
 
 def _reader(parameter: ParameterOfCall) -> Callable[[Given], object]:
-    """Returns what reads a parameter's value from the arguments of a field."""
+    """Returns a function that reads a parameter's value from the arguments of a field."""
     top, _, inside = parameter.field.partition(".")
     kind = parameter.type
     if not inside:
@@ -298,7 +298,7 @@ def _reader(parameter: ParameterOfCall) -> Callable[[Given], object]:
 
 
 def _read_expected(given: Given, kind: type, number: object) -> object:
-    """Returns a resource as the caller read it; the call's own argument is its id."""
+    """Returns a resource as the caller read it; its id is the call's own argument."""
     fields = given[EXPECTED]
     return None if fields is None else msgspec.convert({"id": number, **vars(fields)}, kind, from_attributes=True)
 
@@ -317,7 +317,7 @@ class ValueTypes:
         """Returns the type of a field for the type of its values.
 
         Args:
-            items: Name of the field of a page that holds its items.
+            items: Name of a page's field with its items.
         """
         if get_origin(kind) is Annotated:
             inner, *notes = get_args(kind)
@@ -371,7 +371,7 @@ class ValueTypes:
         """Returns the type of a value type.
 
         Args:
-            made: Class with its annotations and fields, called as the value type.
+            made: Class with its annotations and fields, named as the value type.
         """
         return strawberry.type(made, description=description)
 

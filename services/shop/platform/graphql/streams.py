@@ -1,7 +1,7 @@
 """Subscriptions: over a WebSocket (graphql-transport-ws), or one as an HTTP answer of server-sent events (graphql-sse).
 
-Strawberry speaks both; documents have the limits that they have over HTTP. A WebSocket needs a valid token within
-`HANDSHAKE_S`, and is closed when the token expires.
+Strawberry implements both protocols; documents have the same limits as over HTTP. A WebSocket needs a valid token
+within `HANDSHAKE_S`, and is closed when the token expires.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5
-"""A WebSocket over which no `connection_init` has come is closed after this time, in seconds."""
+"""A WebSocket that sends no `connection_init` is closed after this time, in seconds."""
 MAX_PENDING = 100
-"""WebSockets without a token that wait for `connection_init`; with one more, the oldest is closed."""
+"""Maximum number of WebSockets that wait for a token in `connection_init`; one more closes the oldest."""
 MAX_AT_ONCE = 20
-"""Subscriptions over one WebSocket."""
+"""Maximum number of subscriptions over one WebSocket."""
 
 Prepare = Callable[[GraphQLRequest, RequestContext], Awaitable[OperationDefinitionNode]]
 """Finds the document of a request, checks its limits, and gives it to the request's context."""
@@ -65,17 +65,17 @@ _SSE = SSETransport()
 _SPAN = f"SUBSCRIBE {ROUTE}"
 _SPAN_ATTRIBUTES = shared({"network.protocol.name": "websocket", "http.route": ROUTE})
 UNAUTHORIZED = 4401
-"""The code that closes a WebSocket without a valid token: after 4403, Strawberry's own, graphql-ws would try again."""
+"""The code that closes a WebSocket without a valid token; after 4403, Strawberry's default, graphql-ws would retry."""
 TRY_AGAIN_LATER = 1013
-"""The code that closes a WebSocket which may be opened later; graphql-ws tries again by itself."""
+"""The code that closes a WebSocket that may be opened later; graphql-ws retries by itself."""
 MAX_REASON = 100
-"""Characters of the reason of a close, of which the protocol allows 123 bytes."""
+"""Maximum length of a close reason in characters; the protocol allows 123 bytes."""
 _EXPIRED = UNAUTHORIZED, EXPIRED
 _TOO_MANY = TRY_AGAIN_LATER, "too many WebSockets wait for their tokens; try again later"
 
 
 def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
-    """Looks whether an operation is one of those that stream, or one of those that do not.
+    """Checks that an operation is a stream, or that it is not.
 
     Raises:
         InvalidArgument: It is the other kind.
@@ -87,7 +87,7 @@ def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
 
 
 def event_stream(schema: Schema, request: GraphQLRequest, context: RequestContext) -> StreamingResponse:
-    """Returns the answer to a subscription whose document the context has."""
+    """Returns the answer to a subscription, whose document is in the context."""
 
     async def events() -> AsyncGenerator[str]:
         results = await schema.stream(
@@ -114,7 +114,7 @@ class _Message(msgspec.Struct):
 
 
 class _Messages(ASGIWebSocketAdapter):
-    """Messages that have the shape that Strawberry takes for granted, and a close that says why."""
+    """Messages in the shape that Strawberry takes for granted, and closes with a reason."""
 
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal
@@ -148,7 +148,7 @@ class _View(GraphQL[Any, None]):
         return await super().on_ws_connect(context)
 
     def decode_json(self, data: str | bytes) -> object:
-        return orjson.loads(data)  # which bounds the nesting itself
+        return orjson.loads(data)  # which limits the nesting
 
     def encode_json(self, data: object) -> str:
         return _encoded(data)
@@ -158,7 +158,7 @@ class Sockets:
     """Answers WebSockets.
 
     Args:
-        open_context: Makes the context of each subscription; its Authorization header may come with `connection_init`.
+        open_context: Makes each subscription's context; its Authorization header may come with `connection_init`.
     """
 
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:
@@ -207,7 +207,7 @@ class Sockets:
                     await socket.close(*(_EXPIRED if subscriptions.is_admitted else _TOO_MANY))
 
     def _wait(self, limit: asyncio.Timeout, held: ExitStack) -> None:
-        """Has a WebSocket wait for its token, if need be in place of the one that has waited longest."""
+        """Lets a WebSocket wait for its token; a full queue closes the WebSocket that has waited longest."""
         if len(self._pending) >= MAX_PENDING:
             longest = next(iter(self._pending))
             del self._pending[longest]
@@ -216,8 +216,8 @@ class Sockets:
         held.callback(self._pending.pop, limit, None)
 
     def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller) -> None:
-        """Counts a WebSocket for its caller, until the token expires."""
-        held.close()  # it waits no longer, or has come with another token before
+        """Counts a WebSocket for its caller until the token expires."""
+        held.close()  # it no longer waits, or it has sent another token
         held.enter_context(self._quota.hold(caller))
         limit.reschedule(expiry(caller))
 
@@ -231,10 +231,10 @@ def _denial(error: ShopError) -> Response:
 
 
 class _Subscriptions:
-    """The context of a WebSocket, each of whose subscriptions has a separate context.
+    """The context of a WebSocket; each of its subscriptions has a separate context.
 
     Attributes:
-        connection_params: What came with its `connection_init`, as Strawberry notes it here.
+        connection_params: The parameters of its `connection_init`; Strawberry sets them here.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class _Subscriptions:
         operation_name: str | None,
         **_: object,
     ) -> Results:
-        """Returns the results of a subscription, or why it is refused."""
+        """Returns the results of a subscription, or the error that refuses it."""
         asked = GraphQLRequest(query, variable_values or {}, operation_name, None)
         return self._incoming.follow(_Subscription(self, asked, open_stream))
 
@@ -326,7 +326,7 @@ class _Subscription(Request[Results]):
         return self._refusal(error)
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
-        """Does nothing: what fails is noted where it is refused, and any client may leave at any time."""
+        """Does nothing: a failure is recorded where it is refused, and any client may leave at any time."""
 
     def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:  # noqa: ARG002
         meters.http_server.note(("GET", ROUTE, asked.operation, "101", asked.error), asked.seconds, asked.trace_id)

@@ -1,11 +1,11 @@
 """A service as a subgraph of Apollo Federation: its GraphQL schema for clients, which a router joins with the others.
 
-Every request counts as one from outside, whichever proxy sends it. A call is admitted as its row of the table of calls
-says, and the schema has no calls that only services may make. The same rules hold for `_entities`, by which a router
-reads things by their keys.
+Every request counts as a call from outside, through any proxy. The table of calls says which callers a call admits,
+and the schema leaves out the calls that only services may make. The same rules apply to `_entities`, the field by which
+a router reads entities by their keys.
 
 A value such as `product_id` also becomes a field `product`, which a router follows to the subgraph of the entity. That
-subgraph reads all entities of a request by one call.
+subgraph reads all entities of a request in one call.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from shop.values.product import Product
 from shop.values.user import User
 
 FEDERATION = "2.8"
-"""The version of the specification that the subgraphs are written for."""
+"""The version of the specification that the subgraphs implement."""
 MAX_BATCH = 1_000
-"""The ids of one call for entities."""
+"""Maximum number of ids in one call for entities."""
 KEY = "id"
 
 P = TypeVar("P")
@@ -57,10 +57,10 @@ class Entity(NamedTuple):
     """A type that subgraphs refer to by its id.
 
     Attributes:
-        value: Its values.
-        one: The call for one of them, whose row says who may see it.
-        many: The name of the call for several, in the order of their ids.
-        owner: The attribute of a value that names the user whom it belongs to; empty if everybody may see it.
+        value: Its value type.
+        one: The call that reads one of them; its row says who may see it.
+        many: Name of the call that reads several, in the order of their ids.
+        owner: The value's attribute with the id of its owner; empty if everybody may see it.
     """
 
     value: type
@@ -83,7 +83,7 @@ class SubgraphContext(ServiceContext[P]):
 
     Args:
         headers: The request's headers.
-        around: What surrounds the work of some calls, by their names.
+        around: Contexts of the work of some calls, by the names of the calls.
     """
 
     __slots__ = ("_around", "_authenticate", "_headers", "_loaders")
@@ -106,7 +106,7 @@ class SubgraphContext(ServiceContext[P]):
         return around({} if mark is None else {EDGE_MARK: mark.decode("latin-1")})
 
     def load(self, name: str, read: Callable[[list[int]], Awaitable[list[object]]], number: int) -> Awaitable[object]:
-        """Returns a thing by its id, read with the others that the request asks for by the same name."""
+        """Returns an entity by its id, read together with the request's other entities of the same name."""
         if name not in self._loaders:
             self._loaders[name] = DataLoader(read, max_batch_size=MAX_BATCH)
         return self._loaders[name].load(number)
@@ -151,7 +151,7 @@ class _SubgraphTypes(ValueTypes):
         self._stubs: dict[str, type] = {}
 
     def entities(self) -> StrawberryField:
-        """Returns the field by which a router asks for things by their keys."""
+        """Returns the field by which a router reads entities by their keys."""
         extended = [name for name in ENTITIES if self._extends(name)]
         kinds = [*(self.output(ENTITIES[name].value) for name in self._own), *map(self._stub, extended)]
         self._resolved = {*self._own, *extended}
@@ -195,7 +195,7 @@ class _SubgraphTypes(ValueTypes):
     def define(self, made: type, description: str) -> Kind:
         name, hints = made.__name__, made.__annotations__
         for field, entity in _REFERENCES.items():
-            # An order leads to its payment, so a payment has the order's id only: types must not form a ring.
+            # An order leads to its payment, so a payment has only the order's id: types must not form a ring.
             if field not in hints or self._extends(entity):
                 continue
             target = self.output(ENTITIES[entity].value) if entity in self._own else self._stub(entity)
@@ -209,7 +209,7 @@ class _SubgraphTypes(ValueTypes):
         return self._is_payment and name == "Order"
 
     def _stub(self, name: str) -> type:
-        """Returns what a subgraph knows of another one's entity: its id, and payments of an order."""
+        """Returns a subgraph's stub of another subgraph's entity: its id, and the payment of an order."""
         if name not in self._stubs:
             made = type(name, (), {"__annotations__": {KEY: Long}})
             if self._extends(name):
@@ -224,7 +224,7 @@ def _is_value(value: type, _cls: type, thing: object, _info: object) -> bool:
 
 
 def _reference(field: str, name: str, target: Kind, *, is_own: bool) -> StrawberryField:
-    """Returns the field that leads from an id to its entity; null if the id is 0, of an account that is gone."""
+    """Returns the field that leads from an id to its entity; null if the id is 0, as for a deleted account."""
 
     def resolve(root: object, info: SubgraphInfo) -> object:
         number = cast(int, getattr(root, field))
@@ -259,7 +259,7 @@ def _make_field(resolve: Callable[..., object], kind: Kind, description: str) ->
 
 
 def _load(context: SubgraphContext[object], entity: Entity, number: int) -> Awaitable[object]:
-    """Returns an entity by its id; None if there is none, or the caller may not see it."""
+    """Returns an entity by its id; None if it does not exist, or the caller may not see it."""
 
     async def read(numbers: list[int]) -> list[object]:
         with context.admit(entity.one):

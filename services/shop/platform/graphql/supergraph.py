@@ -1,6 +1,6 @@
 """The supergraph that routers serve, compared with the subgraphs: `python -m shop.platform.graphql.supergraph`.
 
-check FILE      says how the subgraphs differ from the supergraph that is committed, without a composer
+check FILE      says how the subgraphs differ from the committed supergraph, without a composer
 write FOLDER    writes the SDL of each subgraph to a file, for a composer
 """
 
@@ -34,7 +34,7 @@ _OF_FEDERATION = ("_", "join__", "link__")
 
 
 def differences(supergraph: str) -> Iterator[str]:
-    """Yields how the subgraphs differ from a supergraph: in what clients can ask, and in who answers it.
+    """Yields how the subgraphs differ from a supergraph: in the fields that clients can read, and in who answers them.
 
     Args:
         supergraph: SDL of the supergraph.
@@ -55,7 +55,7 @@ def differences(supergraph: str) -> Iterator[str]:
 
 
 def _schema(definitions: tuple[DefinitionNode, ...] | list[DefinitionNode]) -> GraphQLSchema:
-    """Returns what clients can ask of definitions, of which several may add to one type."""
+    """Returns the schema that clients see; several definitions may add to one type."""
     merged: dict[str, TypeDefinitionNode] = {}
     for one in definitions:
         if not isinstance(one, TypeDefinitionNode) or _is_internal(one.name.value):
@@ -89,7 +89,7 @@ def _is_internal(name: str) -> bool:
 
 
 def _owners(supergraph: DocumentNode) -> dict[str, set[tuple[str, str]]]:
-    """Returns the fields that each subgraph answers, by its name in capitals.
+    """Returns the fields that each subgraph answers, by the subgraph's name in capitals.
 
     A field without `join__field` is answered by all subgraphs of its type.
     """
@@ -112,7 +112,7 @@ def _graphs(node: ObjectTypeDefinitionNode | FieldDefinitionNode, directive: str
 
 
 def main(arguments: list[str]) -> int:
-    """Does what the arguments ask for, as the module says."""
+    """Runs the command that the arguments name, as the module says."""
     match arguments:
         case ["check", file]:
             found = list(differences(Path(file).read_text()))

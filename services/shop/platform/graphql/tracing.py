@@ -1,4 +1,4 @@
-"""What a request's span and metrics say of its GraphQL: its path and status say nothing of operations and errors."""
+"""GraphQL details in a request's span and metrics, as path and status say nothing about operations and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SERVER_FAULTS = frozenset(code.value for code in SERVER_FAULTS)
 
 
 def name_operation(operation: OperationDefinitionNode) -> None:
-    """Notes which operation a request runs: on its span, and its first field in the metrics."""
+    """Records which operation a request runs: on its span, and its first field in the metrics."""
     tell(operation=first_field(operation))
     span = trace.get_current_span()
     if span.is_recording():
@@ -24,7 +24,7 @@ def name_operation(operation: OperationDefinitionNode) -> None:
 
 
 def note_error(code: str) -> None:
-    """Notes on a request's span the error of its answer, as `incoming.note_failure` does where the status says it."""
+    """Records the error of an answer on its request's span, like `incoming.note_failure` for statuses."""
     if code in _SERVER_FAULTS:
         tell(error=code)
     span = trace.get_current_span()

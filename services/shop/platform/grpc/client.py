@@ -1,9 +1,11 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
-Calls are wrapped here rather than in interceptors of grpc.aio, which add a task and a second call object to each;
-opentelemetry-instrumentation-grpc is not used: its server side does not see a rich status (`abort_with_status` leaves
-its span at OK), its client side never ends the span of a call that is cancelled, and both build their attributes for
-calls that are not traced too.
+Calls are wrapped here because interceptors of grpc.aio would add a task and a second call object to each call.
+We do not use opentelemetry-instrumentation-grpc, for three reasons:
+
+- Its server side ignores a rich status: `abort_with_status` leaves its span at OK.
+- Its client side never ends the span of a cancelled call.
+- Both sides build attributes for calls that are not traced.
 """
 
 from __future__ import annotations
@@ -32,15 +34,15 @@ S = TypeVar("S")
 
 
 def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str | None = None) -> grpc.aio.Channel:
-    """Opens a channel; it connects with the first call and again whenever the connection is lost.
+    """Opens a channel; it connects with the first call, and again whenever the connection is lost.
 
     Args:
-        address: "host:port", or those of the service's replicas, "127.0.0.1:18020,127.0.1.1:18020", which get the calls
-            in turn as long as their health checks succeed. If the host is a name of several addresses, as that of a
-            cluster's headless service is, these get the calls in turn, too.
-        reads: Its methods that change nothing; gRPC tries them again when the service is briefly away.
-        socket: Path of the Unix domain socket to connect in place of the address, which calls still name as their
-            authority; None to connect the address.
+        address: "host:port", or the replicas' addresses: "127.0.0.1:18020,127.0.1.1:18020". Replicas get the calls
+            in turn as long as their health checks succeed. So do the addresses of a host name that has several, as
+            a cluster's headless service does.
+        reads: Its methods that change nothing; gRPC retries them when the service is briefly unavailable.
+        socket: Path of the Unix domain socket to connect to instead of the address; calls still name the address as
+            their authority. None to connect to the address.
     """
     options = _options(service, reads, "" if socket else address)
     if socket is not None:
@@ -63,11 +65,11 @@ class GrpcCall(OutgoingCall):
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What tells the callee of the trace."""
+        """The metadata that passes on the trace."""
         return tuple(self.headers().items())
 
     def note_status(self, code: grpc.StatusCode) -> None:
-        """Notes the status that the callee, or gRPC in its place, ended the call with."""
+        """Records the status with which the callee, or gRPC itself, ended the call."""
         self._code = code
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
@@ -83,7 +85,7 @@ class GrpcCall(OutgoingCall):
         return meters.rpc_client, ("grpc", self._method, code, "" if error is None else code)
 
     def _status_of(self, error: BaseException | None) -> grpc.StatusCode:
-        # Any error but a failure that is noted ended the call from this side.
+        # An error without a recorded status ended the call on this side.
         return grpc.StatusCode.OK if error is None else self._code or grpc.StatusCode.CANCELLED
 
 
@@ -93,7 +95,7 @@ class Peer:
     Args:
         name: Short name for messages: "product".
         service: Full name: "shop.product.v1.ProductService".
-        address: "host:port", or those of its replicas, for spans.
+        address: "host:port", or the addresses of its replicas, for spans.
     """
 
     def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:
@@ -107,11 +109,11 @@ class Peer:
             self._address = {"server.address": host, "server.port": port}
 
     def trace(self, name: str) -> TracedMethod:
-        """Returns what the spans of a method's calls have in common; `name` is the contract's, "GetProduct"."""
+        """Returns what the spans of a method have in common; `name` is the contract's, "GetProduct"."""
         return traced_method(self._service, name, self._address)
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
-        """Calls a method that answers once.
+        """Calls a method with one answer.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
@@ -127,7 +129,7 @@ class Peer:
     def stream(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
     ) -> AsyncGenerator[S]:
-        """Calls a method that answers with a stream; its span ends when the stream is read to its end, or given up.
+        """Calls a method that answers with a stream; its span ends when the stream ends, or the caller gives up.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
@@ -137,7 +139,7 @@ class Peer:
     def watch(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], traced: TracedMethod, request: Q
     ) -> AsyncGenerator[S]:
-        """As `stream`, of a method whose stream lasts until either side ends it."""
+        """Like `stream`, for a method whose stream lasts until either side ends it."""
         return self._stream(method, traced, request, None)
 
     async def _stream(
@@ -169,12 +171,12 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         ("grpc.keepalive_timeout_ms", 5_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        # How long one attempt to connect may take: a busy machine needs more than a moment for its handshake.
+        # How long one attempt to connect may take: on a busy machine, a handshake takes more than a moment.
         ("grpc.min_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 1_000),
-        # By default, addresses that have changed are looked up no earlier than 30 s after the last time.
+        # By default, changed addresses are looked up at most every 30 s.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-        # Components are near each other and accept no compression, over HTTP neither: 1 is the bit of identity.
+        # Components are near each other and accept no compression, over HTTP either: 1 is the bit of identity.
         ("grpc.compression_enabled_algorithms_bitset", 1),
     ]

@@ -1,6 +1,6 @@
 """Takes every call of a gRPC server through the sequence of `shop.platform.incoming`.
 
-It also decodes and encodes the messages, so that this time lies inside the SERVER span and a message that cannot be
+It also decodes and encodes the messages, so that the SERVER span includes that time, and a message that cannot be
 decoded is the caller's error.
 """
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 Row: TypeAlias = Call[..., object]
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
-"""Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
+"""Answers an admitted call with its message; None once all messages of a stream are written."""
 Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"]
-"""Makes the methods of a service by their names; the argument answers calls."""
+"""Makes the methods of a service, by their names; the argument answers calls."""
 
 READ_LIMIT_S = 20.0
-"""How long a client may take to make room for the next message of a stream, in seconds."""
-# gRPC's own count of how often the client tried before.
+"""How long a client may take to read enough to make room for a stream's next message, in seconds."""
+# gRPC's own count of the client's earlier attempts.
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
 def handlers_of(service: Service[object], use_cases: object, around: Mapping[str, Around] | None = None) -> Handlers:
-    """Returns what makes the methods of a service."""
+    """Returns a function that makes the methods of a service."""
     works = {
         call: (_stream if call.streams else _unary)(
             call, protobuf_codec(call), getattr(use_cases, call.port), (around or {}).get(call.name)
@@ -54,7 +54,7 @@ def handlers_of(service: Service[object], use_cases: object, around: Mapping[str
     }
 
     def make(incoming: Incoming) -> Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]:
-        # Each method is wrapped once: an interceptor would cost every call.
+        # Each method is wrapped once: an interceptor would add a cost to every call.
         return {call.name: _guard(call, service.full_name, work, incoming) for call, work in works.items()}
 
     return make
@@ -64,7 +64,7 @@ def _guard(row: Row, service: str, work: Work, incoming: Incoming) -> grpc.RpcMe
     known = _Method(traced_method(service, row.name), row.access, incoming.authenticator, work)
 
     async def answer(_: object, context: Context) -> bytes | None:
-        # Taken here, as grpc.aio leaves a unary call without a message, or with half of one, without an answer as well.
+        # Read here, because grpc.aio does not answer a unary call that has no message, or half a message.
         raw: object = await context.read()
         call = _GrpcRequest(known, raw, context)
         message = await incoming.answer(call)
@@ -129,7 +129,7 @@ class _GrpcRequest(Request[bytes | None]):
 
 
 def _code(error: BaseException | None) -> grpc.StatusCode:
-    """Returns what a call ended with; CANCELLED if its caller waits no more."""
+    """Returns the status that a call ended with; CANCELLED if its caller has left."""
     if isinstance(error, ShopError):
         return code_of(error)
     return grpc.StatusCode.OK if error is None else grpc.StatusCode.CANCELLED
@@ -156,7 +156,7 @@ def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object], 
         request = decode(raw)
         if row.lasts:
             lift()
-        # Closed even when the caller goes away in the middle: it may hold a database connection.
+        # Closed even when the caller leaves halfway: it may occupy a database connection.
         async with aclosing(call(method, request)) as parts:
             async for part in parts:
                 message = encode(part).SerializeToString()

@@ -16,13 +16,13 @@ from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 VERSIONS = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
-"""The messages of both are the same."""
+"""Both have the same messages."""
 SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
 GRACE_S = 3.0
 LOW = 1
-"""gRPC's level of compression that takes the least time."""
+"""gRPC's fastest level of compression."""
 OPTIONS: tuple[tuple[str, int], ...] = (
     # Without this a second process on the same port would silently share its calls.
     ("grpc.so_reuseport", 0),
@@ -37,8 +37,8 @@ def options(connection_age_s: int = 0, *, compresses: bool = False) -> list[tupl
     """Returns the server's options.
 
     Args:
-        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
-            undisturbed, and it looks its servers up again.
+        connection_age_s: How old a connection may become before its client is asked to reconnect, in seconds; 0 for no
+            limit. Calls continue undisturbed, and the client looks its servers up again.
         compresses: Whether messages are compressed for clients that accept gzip, where that makes them smaller.
     """
     aged = [("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else []
@@ -53,11 +53,11 @@ async def grpc_server(
     server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Runs a gRPC server until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`.
+    """Runs a gRPC server until the context ends; calls under way then get `GRACE_S`. Otherwise like `http_server`.
 
     Args:
         handlers: Make the methods to serve, by the full names of their services.
-        server_options: As `options` gives them; those of its defaults if there are none.
+        server_options: From `options`; its defaults if None.
         described: Names of the components whose services reflection lists in addition.
     """
     server = grpc.aio.server(options=options() if server_options is None else server_options)
@@ -74,13 +74,13 @@ async def grpc_server(
         await server.start()
         for name in ("", *handlers):
             await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
-        # Runs before the stop: whoever checks health sends nothing new while calls finish.
+        # Runs before the stop: clients that check health send nothing new while calls finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)
         yield address
 
 
 def _add_reflection(names: Sequence[str], server: grpc.aio.Server) -> None:
-    """Adds reflection to a server. It describes the whole contract, and lists the services that are named."""
+    """Adds reflection to a server. It describes the whole contract, and lists the named services."""
     servicer = reflection.aio.ReflectionServicer([*names, *VERSIONS])
     describe = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
@@ -94,7 +94,7 @@ def _add_reflection(names: Sequence[str], server: grpc.aio.Server) -> None:
 def _bind(server: grpc.aio.Server, listen: str) -> str:
     path = socket_path(listen)
     if path is not None:
-        # By itself, gRPC takes over a socket that another process listens on, and does not say why it cannot make one.
+        # gRPC would take over a socket that another process listens on, and not say why it cannot create one.
         bind_unix(path).close()
         server.add_insecure_port(grpc_target(path))
         return listen

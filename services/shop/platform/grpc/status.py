@@ -1,7 +1,7 @@
-"""Errors on their way over gRPC: google.rpc.Status with an ErrorInfo, in the trailing metadata.
+"""Errors over gRPC: google.rpc.Status with an ErrorInfo, in the trailing metadata.
 
-ErrorInfo.reason is the error's code, its domain is "hopwise", and its metadata names the field at fault. Where a later
-repetition may work, a RetryInfo says when.
+ErrorInfo.reason is the error's code, its domain is "hopwise", and its metadata names the field at fault. Where a retry
+may succeed, a RetryInfo says when.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def code_of(error: ShopError) -> grpc.StatusCode:
 
 
 def details_of(error: ShopError) -> list[Any]:
-    """Returns what an error says in addition to its status and message: its code and field, and when to call again."""
+    """Returns an error's details in addition to status and message: its code and field, and when to call again."""
     info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
     detail = Any()
     detail.Pack(info)
@@ -64,7 +64,7 @@ def status_of(error: ShopError) -> grpc.Status:
 
 
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
-    """Returns the error that the server raised, as the client sees it.
+    """Returns the server's error, as the client sees it.
 
     Returns:
         The error of the same class if the server sent it; if gRPC itself ended the call, an error for its status.
@@ -86,7 +86,7 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
 
 
 def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
-    """Returns the details that the services send; a missing one is empty."""
+    """Returns the details that the services send; a missing detail is empty."""
     info, retry = ErrorInfo(), RetryInfo()
     try:
         status = rpc_status.from_call(error)  # type: ignore[arg-type] # has all that from_call reads

@@ -1,1 +1,1 @@
-"""HTTP below REST and GraphQL: the server, its health checks, the body of a request, how an answer is compressed."""
+"""HTTP below REST and GraphQL: the server, its health checks, request bodies, and compression."""

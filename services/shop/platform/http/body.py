@@ -1,4 +1,4 @@
-"""A request's body as it arrives, limited in size and time, for REST and GraphQL alike."""
+"""A request's body as it arrives, limited in size and time, for both REST and GraphQL."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None)
     except (TimeoutError, asyncio.CancelledError) as error:
         if not limit.expired():
             raise
-        # Also where a busy loop had both this limit and that of the whole request go off at once.
+        # Also reached if, on a busy loop, this limit and that of the whole request expire at once.
         raise BodyTimeout("the body did not arrive in time; send it faster or allow more time") from error
 
 

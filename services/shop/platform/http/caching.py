@@ -1,4 +1,4 @@
-"""Who may keep an answer for how long, over REST and GraphQL.
+"""How caches may keep answers over REST and GraphQL.
 
 | answer                                                     | Cache-Control         | why                           |
 |------------------------------------------------------------|-----------------------|-------------------------------|
@@ -10,11 +10,11 @@
 | sessions, problems, `/healthz`                             | `no-store`            | secret, or true for a moment  |
 | `/openapi.json`, `/docs`, GraphiQL                         | `public, max-age=300` | change with a release only    |
 
-An entity tag is strong, and made of the body's content. A compressed body is another representation, so its tag differs
-(`"…-gzip"`); both forms are recognised when they come back.
+An entity tag is strong, and derived from the body's content. A compressed body is another representation, so its tag
+differs (`"…-gzip"`); both tags are recognised when a client sends them back.
 
-A shared cache that says in `Surrogate-Capability` that it can take answers out gets their keys in
-`Surrogate-Key`: `product-17` for each product of the answer, and `products` for a list of them.
+A shared cache that can purge answers by key says so in `Surrogate-Capability`, and gets the keys in `Surrogate-Key`:
+`product-17` for each product of the answer, and `products` for a list of them.
 
 `Vary` names all headers on which an answer depends; GraphQL's media type depends on `Accept`.
 """
@@ -37,19 +37,19 @@ SURROGATE = "surrogate-capability"
 PRODUCTS = "products"
 """Key of every list of products."""
 CATALOGUE = "catalogue"
-"""Key of an answer with more products than `MAX_KEYS`: every change takes it out."""
+"""Key of an answer with more products than `MAX_KEYS`: every change purges it."""
 MAX_KEYS = 50
 
 
 def surrogate_keys(product_ids: Collection[int], *, listed: bool) -> tuple[str, ...]:
-    """Returns the keys of an answer that has these products."""
+    """Returns the keys of an answer with these products."""
     if len(product_ids) > MAX_KEYS:
         return (CATALOGUE,)
     return (*([PRODUCTS] if listed else []), *(f"product-{id_}" for id_ in product_ids))
 
 
 def surrogate_key_header(keys: Sequence[str]) -> Header:
-    """Returns the header that tells a shared cache the keys of an answer."""
+    """Returns the header that gives a shared cache the keys of an answer."""
     return (b"surrogate-key", ",".join(keys).encode())
 
 
@@ -74,7 +74,7 @@ GRAPHIQL = _policy(b"public, max-age=300", b"accept")
 GZIP_SUFFIX = "-gzip"
 
 content_hash = xxhash.xxh3_128_hexdigest
-"""Returns a hash of a body: equal bodies have equal ones, in every process.
+"""Returns a hash of a body, which is the same in every process.
 
 128 bits of XXH3 take 4 µs for a page of 1,000 order lines (182 kB), SHA-256 takes 127 µs. A deliberate collision
 deceives only its author's cache.
@@ -91,15 +91,15 @@ def entity_tag(content: str, *, gzip: bool) -> str:
 
 
 def is_not_modified(if_none_match: str, content: str) -> bool:
-    """Whether the client has this content already (RFC 9110, 13.1.2: weak comparison)."""
+    """Whether the client already has this content (RFC 9110, 13.1.2: weak comparison)."""
     return if_none_match.strip() == "*" or any(_content(tag, weak=True) == content for tag in if_none_match.split(","))
 
 
 def check_if_match(if_match: str, content: str) -> None:
-    """Checks that the content is still what the client read (RFC 9110, 13.1.1: strong comparison).
+    """Checks that the content has not changed since the client read it (RFC 9110, 13.1.1: strong comparison).
 
     Raises:
-        PreconditionFailed: It is another one.
+        PreconditionFailed: It has changed.
     """
     if any(_content(tag, weak=False) == content for tag in if_match.split(",")):
         return

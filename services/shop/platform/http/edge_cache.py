@@ -1,7 +1,7 @@
-"""Takes answers out of a shared cache in front of the edge, by their keys (`shop.platform.http.caching`).
+"""Purges answers from a shared cache in front of the edge, by their keys (`shop.platform.http.caching`).
 
-Nobody waits for that: the cache may be far away. An answer that was read before a change may reach the cache after
-others have been taken out, so each key is sent again later. What could not be taken out lasts no longer than it says.
+No request waits for that: the cache may be far away. An answer that was read before a change may reach the cache after
+the purge, so each key is sent again later. An answer that could not be purged lasts no longer than its max-age.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 ANSWER_LIMIT_S = 5.0
 RETRY_S = 0.1
 AGAIN_S = (0.5, 6.0)
-"""When a key is sent again: once most answers that were under way have arrived, and once all must have."""
+"""When a key is sent again: once most answers under way have arrived, and once all must have arrived."""
 MAX_KEYS_AT_ONCE = 100
 
 
 class EdgeCache:
-    """The cache's door for the shop: a Unix domain socket, at which it takes `BAN` requests.
+    """The shop's door to the cache: a Unix domain socket, which takes `BAN` requests.
 
     Args:
         path: Path of the socket.
@@ -35,7 +35,7 @@ class EdgeCache:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     def take_out(self, keys: Iterable[str]) -> None:
-        """Has the answers with any of these keys taken out, as soon as the cache can be reached, and again later."""
+        """Purges the answers with any of these keys, as soon as the cache can be reached, and again later."""
         if once := dict.fromkeys(keys):
             self._add(once)
             for after_s in AGAIN_S:
@@ -46,7 +46,7 @@ class EdgeCache:
         self._waiting.set()
 
     async def run(self) -> None:
-        """Sends what is to be taken out, until it is cancelled."""
+        """Sends the keys to purge, until it is cancelled."""
         failing = False
         while True:
             await self._waiting.wait()
@@ -86,7 +86,7 @@ class EdgeCache:
 
 @asynccontextmanager
 async def edge_cache(path: str | None) -> AsyncIterator[EdgeCache | None]:
-    """Opens the door of the cache for as long as the context lasts; None without a path."""
+    """Opens the door to the cache for as long as the context lasts; None without a path."""
     if path is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""A request over HTTP as `shop.platform.incoming` takes it."""
+"""A request over HTTP in the form that `shop.platform.incoming` takes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class HttpRequest(Request[None]):
         headers: Its headers, by their names in lower case.
 
     Attributes:
-        status: Status of its answer; 0 before that begins.
+        status: Status of its answer; 0 before the answer begins.
     """
 
     __slots__ = ("_send", "headers", "method", "receive", "scope", "status")
@@ -47,13 +47,13 @@ class HttpRequest(Request[None]):
     @property
     @abstractmethod
     def route(self) -> str:
-        """The template of the route that answers it; empty if there is none."""
+        """The template of the route that answers it; empty if there is no such route."""
 
     @property
     def is_answered(self) -> bool:  # type: ignore[override]
         return self.status != 0
 
-    # Not a coroutine function: it would make one for each message.
+    # Not a coroutine function, which would create a coroutine for each message.
     def send(self, message: Message) -> Awaitable[None]:
         """Sends a message of the answer."""
         if message["type"] == "http.response.start":
@@ -67,7 +67,7 @@ class HttpRequest(Request[None]):
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
         scope = self.scope
         method: str = scope["method"]
-        # The client's scheme, where an edge says it.
+        # The client's scheme, if an edge passes it on.
         scheme = "https" if self.headers.get(b"x-forwarded-proto") == b"https" else scope["scheme"]
         return method, {"url.path": scope["path"][:MAX_VALUE]}, (*_NAMES, method, scheme, scope["http_version"])
 
@@ -75,7 +75,7 @@ class HttpRequest(Request[None]):
         if route := self.route:
             span.update_name(f"{self.scope['method']} {route}")
             span.set_attribute("http.route", route)
-        # A client that goes away before its answer comes is no error of this side.
+        # A client that leaves before its answer comes is not an error of this side.
         if self.status:
             span.set_attribute("http.response.status_code", self.status)
             if self.status >= 500:

@@ -22,15 +22,15 @@ POLL_S = 0.05
 CLOSE = (b"connection", b"close")
 BACKLOG = 2048
 METERED_SOCKET = "shop.platform.http.sockets:MeteredSocket"
-"""The class that speaks WebSockets, by name: only servers that answer them load the library."""
+"""Name of the class that handles WebSockets: only servers that answer them load the library."""
 PING_S = 20
-"""A WebSocket is asked so often whether its client is there, which has as long to answer, in seconds."""
+"""How often a WebSocket's client is pinged, and how long it has to answer, in seconds."""
 UNREAD_S = 30
-"""A client that reads nothing of what waits for it loses its connection after so long, in seconds."""
+"""How long a client may read nothing of the data that waits for it before it loses its connection, in seconds."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, with the signals and the end of the process left to the process."""
+    """uvicorn, which leaves the signals and the end of the process to the process."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -45,16 +45,16 @@ class _Server(uvicorn.Server):
         self.ready.set()
 
     async def drain(self, limit_s: float) -> None:
-        """Makes each answer the last one over its connection, and waits until there is no connection left.
+        """Makes each answer the last one over its connection, and waits until no connection is left.
 
-        A connection that is closed between two requests may meet one that is on its way, and whoever sent that cannot
-        know whether it was served.
+        Closing a connection between two requests may hit a request that is on its way, and its sender cannot know
+        whether it was served.
         """
         self.config.encoded_headers.append(CLOSE)  # from the next second on
         self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(limit_s):
-                while self.server_state.connections:  # noqa: ASYNC110 - nobody tells when one goes
+                while self.server_state.connections:  # noqa: ASYNC110 - nothing signals when a connection ends
                     await asyncio.sleep(POLL_S)
 
     @contextlib.contextmanager
@@ -68,7 +68,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
 
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
-        drain_s: How long clients have to leave before, in seconds; each answer then tells them to.
+        drain_s: How long clients have to leave before the end, in seconds; each answer then asks them to.
         sockets: Whether the application answers WebSockets.
 
     Yields:
@@ -86,17 +86,17 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
             http="httptools",
             ws=METERED_SOCKET if sockets else "none",
             ws_max_size=MAX_BYTES,
-            # One that is gone is found out by pings.
+            # Pings discover a client that has vanished.
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
             ws_per_message_deflate=False,
-            # What reads on after a large body may do so in the context of that request, whose deadline passes.
+            # Otherwise the read after a large body may run in the context of that request, whose deadline passes.
             reset_contextvars=True,
             lifespan="auto",
             access_log=False,
             log_config=None,
             server_header=False,
-            # Nothing here asks for the client's address.
+            # Nothing here needs the client's address.
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=GRACE_S,
@@ -117,7 +117,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
                 await server.drain(drain_s)
             unlink(listen)
             server.should_exit = True
-            # A failure to start has been raised already.
+            # A failure to start has already been raised.
             if not serving.done():
                 await serving
 
@@ -128,11 +128,11 @@ def _bind(listen: str) -> tuple[socket.socket, str]:
         return bind_unix(path), listen
     host, port = split_address(listen)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio's own loop turns Nagle's algorithm off only where a socket names its protocol.
+    # asyncio's own loop turns off Nagle's algorithm only if a socket names its protocol.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Nothing else ends a connection whose buffers are full: what would close it waits behind what is not read.
+        # Nothing else ends a connection whose buffers are full: the closing waits behind the unread data.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_S * 1000)
         listener.bind((host, port))
         listener.listen(BACKLOG)

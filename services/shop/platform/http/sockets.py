@@ -1,4 +1,4 @@
-"""WebSockets whose clients may send only so much: a ping costs its sender nothing, and is answered unasked."""
+"""WebSockets that limit what clients send: pings cost their sender nothing, and the library answers each one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from websockets.frames import CloseCode
 from shop.platform.http.body import MAX_BYTES
 
 FRAME_BYTES = 2 * 1024
-"""What a frame counts for besides its bytes, as an empty one takes work, too."""
+"""What a frame counts in addition to its bytes, as even an empty frame takes work."""
 BYTES_PER_S = 16 * 1024
-"""What a client may send in the long run: 8 small frames a second."""
+"""A client's limit in the long run: 8 small frames a second."""
 BURST_BYTES = 4 * MAX_BYTES
-"""What it may send at once: some documents of the largest size, or 128 small frames."""
+"""A client's limit at once: some documents of the largest size, or 128 small frames."""
 CLOSE_S = 1.0
 """How long a client has to close a WebSocket that the server has closed, in seconds."""
 
@@ -28,7 +28,7 @@ class FrameCounter:
         self._head = b""
 
     def count(self, data: bytes, limit: int) -> int:
-        """Returns how many frames begin in the next bytes of a client, which masks them; beyond the limit, one more."""
+        """Returns how many frames begin in the client's next bytes, which are masked; stops one beyond the limit."""
         data, at, frames = self._head + data, self._skip, 0
         while len(data) - at >= 2 and frames <= limit:
             length = data[at + 1] & 0x7F
@@ -43,7 +43,7 @@ class FrameCounter:
 
 
 class MeteredSocket(WebSocketsSansIOProtocol):
-    """A WebSocket of uvicorn's that closes when its client sends more than its allowance."""
+    """A WebSocket of uvicorn that closes when its client sends more than its allowance."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -53,7 +53,7 @@ class MeteredSocket(WebSocketsSansIOProtocol):
         self._counted_at = asyncio.get_running_loop().time()
 
     def data_received(self, data: bytes) -> None:
-        # The opening handshake comes whole and first, and is limited as every request's head is.
+        # The opening handshake comes whole and first, and is limited like every request's head.
         if self.handshake_initiated and not self._afford(data):
             if not self.transport.is_closing():
                 self.conn.fail(CloseCode.POLICY_VIOLATION, "too many frames")

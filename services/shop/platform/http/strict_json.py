@@ -1,4 +1,4 @@
-"""Reads JSON that has one meaning (RFC 8259, RFC 7493): in UTF-8, and with each member of an object once."""
+"""Reads JSON with only one meaning (RFC 8259, RFC 7493): in UTF-8, and with each member of an object once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def loads(text: bytes | str) -> Any:
         raise
     except RecursionError:
         raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
-    except ValueError as error:  # no UTF-8, or a number of thousands of digits
+    except ValueError as error:  # not UTF-8, or a number of thousands of digits
         raise json.JSONDecodeError(str(error), "", 0) from None
 
 

@@ -22,11 +22,11 @@ from shop.platform.process.runtime import Runtime, running
 log = logging.getLogger(__name__)
 
 YOUNG_OBJECTS = 5_000
-"""New objects after which Python looks for cyclic garbage; its default of 700 does so in the middle of every large
-answer, and moves what the answer still needs to the older generations, whose collections take longer."""
+"""New objects after which Python looks for cyclic garbage. Its default of 700 triggers that in the middle of every
+large answer. It also moves objects that the answer still needs to older generations, whose collections take longer."""
 
 Serve: TypeAlias = Callable[[ServiceConfig, Runtime], Coroutine[Any, Any, None]]
-"""A process: serves with its settings, and with what `launch` has set up, until it is stopped."""
+"""A process: serves with its settings and the results of `launch`'s set-up, until it is stopped."""
 SetUp: TypeAlias = Callable[[ServiceConfig], contextlib.AbstractAsyncContextManager[Runtime]]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -48,7 +48,7 @@ async def stop_signal() -> AsyncIterator[asyncio.Event]:
 
 @contextlib.asynccontextmanager
 async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs work that has no end for as long as the context lasts."""
+    """Runs endless work for as long as the context lasts."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -59,7 +59,7 @@ async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def spare_collections() -> None:
-    """Has the garbage collector look less often, and never again at what has been imported by now."""
+    """Makes the garbage collector run less often, and skip everything that has been imported by now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
@@ -96,11 +96,11 @@ def launch(
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
     Args:
-        imports: Each imports what `serve` would otherwise import after the wait.
+        imports: Functions that import what `serve` would otherwise import after the wait.
 
     Returns:
-        The exit code: 0; 1 if it failed, or something that it needs is not available; 2 if a setting is wrong; 130
-        after Ctrl-C before it served.
+        The exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after Ctrl-C
+        before it served.
     """
     try:
         config = ServiceConfig.from_env(env)
@@ -121,7 +121,7 @@ def launch(
         # Ctrl-C before the process serves; afterwards it is the usual way to stop.
         return 128 + signal.SIGINT
     except Exception:
-        # Not left to the interpreter, whose traceback would quote what an error of the database quotes.
+        # Not left to the interpreter, whose traceback would show the values that an error of the database quotes.
         log.exception("the process failed")
         return 1
     return 0

@@ -1,7 +1,7 @@
-"""Logs: one JSON object a line on stderr, with the trace that a line belongs to, and no row of the database.
+"""Logs: one JSON object per line on stderr, with the trace of the line, and without values from the database.
 
-An error of PostgreSQL quotes what it is about: the whole row that breaks a constraint, a value of the wrong form. What
-is logged of it, by whomever, names its class and the constraint or code only.
+An error of PostgreSQL quotes data: the whole row that breaks a constraint, or a malformed value. Any log line about it
+has only its class and the constraint or code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TextIO
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.trace_context import current_context
 
-# Classes of errors whose message names objects of the database, and nothing that is in them (PostgreSQL, appendix A).
+# Classes of errors whose message names objects of the database, but not their data (PostgreSQL, appendix A).
 _WITHOUT_VALUES = ("08", "23", "25", "28", "3D", "40", "42", "53", "55", "57", "58")
 _QUOTING = ("message", "detail", "hint", "context", "internal_query", "query")
 
@@ -50,10 +50,10 @@ class JsonLines(logging.Formatter):
 
 
 def redact(error: BaseException) -> None:
-    """Takes the data out of an error of the database, and out of those that it came from or stands for.
+    """Removes the data from an error of the database, and from the errors in its chain.
 
     Args:
-        error: Any error; what it says afterwards names the database's objects, and none of their values.
+        error: Any error; afterwards its text names objects of the database, and none of their values.
     """
     left: list[BaseException | None] = [error]
     seen: set[int] = set()
@@ -69,17 +69,17 @@ def redact(error: BaseException) -> None:
             code = one.sqlstate or "unknown"
             one.args = (str(one.args[0]) if code.startswith(_WITHOUT_VALUES) and one.args else f"sqlstate {code}",)
             one.__dict__.update(dict.fromkeys(_QUOTING))
-            # An argument that does not fit its type is quoted by what the error came from, too.
+            # The cause also quotes an argument that does not fit its type.
             one.__cause__, one.__suppress_context__ = None, True
 
 
 def quotes_no_header(record: logging.LogRecord) -> bool:
-    """Says whether a record may be written: gRPC quotes a header that is not UTF-8, before it takes it as it is."""
+    """Returns whether a record may be written: gRPC quotes a header that is not UTF-8, before it accepts it."""
     return not (record.name.startswith("grpc.") and str(record.msg).startswith("Invalid encoding on"))
 
 
 def configure_logging(config: ServiceConfig, stream: TextIO | None = None) -> None:
-    """Sends the logs of this process to a stream, and nowhere else."""
+    """Sends this process's logs to a stream, and nowhere else."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(config.component))
     handler.addFilter(quotes_no_header)

@@ -1,4 +1,4 @@
-"""What a process has besides its settings: what measures, traces and protects it."""
+"""What a process has in addition to its settings: metrics, traces and protection."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ def _count_nothing(_asked: int, _hits: int, _unanswered: int) -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What `launch` sets up once and passes on.
+    """The parts that `launch` sets up once and passes on.
 
     Attributes:
-        meters: Measures requests, calls, statements and queues; None where nothing is measured.
-        admission: Refuses requests when there are too many; None where all are admitted.
-        note_cache: Called with how many rows were sought in a cache, how many it had, and how many questions it did not
-            answer.
-        before_work: Awaited, one after the other, before the work of each request.
+        meters: Measures requests, calls, statements and queues; None for no metrics.
+        admission: Refuses requests when there are too many; None to admit all.
+        note_cache: Called with the number of rows requested from a cache, of hits, and of commands without an answer.
+        before_work: Awaited in order, before the work of each request.
     """
 
     spans: Spans = field(default_factory=Spans)
@@ -40,12 +39,12 @@ class Runtime:
 
 
 BARE = Runtime()
-"""Traces, measures and refuses nothing."""
+"""Without traces, metrics and admission control."""
 
 
 @asynccontextmanager
 async def running(config: ServiceConfig) -> AsyncIterator[Runtime]:
-    """Sets up what the configuration asks for, for as long as the context lasts.
+    """Sets up what the configuration selects, for as long as the context lasts.
 
     Raises:
         StartError: The port of the metrics is in use.

@@ -11,7 +11,7 @@ from shop.platform.config import UNIX_SCHEME, StartError, socket_path
 
 
 def bind_unix(path: str) -> socket.socket:
-    """Returns a socket that is bound to a path, in place of one that nobody listens on any more.
+    """Returns a socket that is bound to a path; it replaces a stale socket.
 
     Args:
         path: Where the socket's file is to be; its folder exists.
@@ -34,9 +34,9 @@ def bind_unix(path: str) -> socket.socket:
 
 
 def unlink(listen: str) -> None:
-    """Removes the file of the socket that an address names, if it names one; to be called while its owner listens.
+    """Removes the socket file of an address, if the address is a socket; call it while its owner still listens.
 
-    Once the owner listens no more, the file may already be that of the next process.
+    Once the owner has stopped listening, the file may already belong to the next process.
     """
     path = socket_path(listen)
     if path is not None:
@@ -49,11 +49,11 @@ def grpc_target(path: str) -> str:
 
 
 def _is_stale(path: str) -> bool:
-    """Whether a socket is there that nobody listens on."""
-    # A connection to a file of another kind is refused, too.
+    """Whether the path is a socket without a listener."""
+    # A connection to a file of another kind is also refused.
     if not Path(path).is_socket():
         return False
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        # Whoever listens may have a full queue, which a blocking caller would wait for.
+        # A listener's queue may be full, and a blocking caller would wait for it.
         caller.setblocking(False)
         return caller.connect_ex(path) == errno.ECONNREFUSED

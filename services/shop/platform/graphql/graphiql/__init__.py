@@ -31,7 +31,7 @@ class GraphiQL:
     """An application whose `/graphql` shows GraphiQL to browsers.
 
     Args:
-        folder: Holds the files of `FETCHED`; while one is missing, or None is given, the page says how to get them.
+        folder: Folder with the files of `FETCHED`. If it is None or a file is missing, the page says how to get them.
     """
 
     def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:
