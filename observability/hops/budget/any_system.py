@@ -2,20 +2,20 @@
 
 A trace follows the shop's conventions if one of its spans has the attribute `shop.journey`, which the shop's generator
 puts on every root. Only then do names such as `client`, `edge` or `order-inbound` mean generator, proxy and sidecar.
-In all other traces a name is just a name. Where the root has the attribute `load.journey`, `hopwise load` began the
-trace, and the generator's spans have the parts of `hops.budget.parts`, such as `client:waiting`. All other spans:
+In all other traces a name is only a name. If the root has the attribute `load.journey`, `hopwise load` began the trace,
+and the generator's spans have the parts of `hops.budget.parts`, such as `client:waiting`. All other spans:
 
 | part | time |
 |---|---|
-| `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and those without a kind |
-| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
-| `proxy:<service>` | in a proxy's spans, outside those of what it handed the request on to, where that leaves spans |
-| `db:<service>`, `cache:<service>` | in its spans that name a database, or one that is a cache |
-| `messaging:<service>` | in its PRODUCER spans, sending |
-| `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
-| `queue:<service>` | to the last span's end only: from the end of a span to the later start of one below it |
-| `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the call as a whole |
-| `unattributed` | in CLIENT spans that no span answers and that name no such peer |
+ `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and its spans without a kind |
+ `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
+ `proxy:<service>` | in a proxy's spans, outside the spans of what it forwarded the request to, if that leaves spans |
+ `db:<service>`, `cache:<service>` | in its spans that name a database, or a cache |
+ `messaging:<service>` | in its PRODUCER spans, sending |
+ `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
+ `queue:<service>` | only to the end of the last span: from the end of a span to the later start of one below it |
+ `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the whole call |
+ `unattributed` | in CLIENT spans that no span answers and that name no such peer |
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _TO_THE_END = to_the_end(ADJUSTERS)
 
 
 def is_shops(spans: Iterable[Span]) -> bool:
-    """Whether a trace follows the shop's conventions; the one place that decides it."""
+    """Decides, for all other code, whether a trace follows the shop's conventions."""
     return any(SHOP_JOURNEY in span.attributes for span in spans)
 
 
 def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: bool = False) -> Tree:
-    """The tree of one trace of any system, each node with its part unless it is the shop's.
+    """Builds the tree of one trace of any system; each node has its part unless the trace is the shop's.
 
     Args:
         spans: Spans of one trace, in any order.
-        names: What services, operations and parts are called instead.
+        names: New names of services, operations and parts.
         end_to_end: Whether the root lasts until the last span has ended.
     """
     shops = is_shops(spans)
@@ -69,9 +69,9 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
 
 
 def budget_of_any(tree: Tree) -> Budget | None:
-    """The budget of a tree of `tree_of`; None if the trace has no span, or its root no times.
+    """Makes the budget of a tree of `tree_of`; None if the trace has no span, or its root no times.
 
-    Its journey is the root's operation: of the shop's traces the journey, of others the service and the span's name.
+    Its journey is the root's operation: in traces of the shop the journey, in others the service and the span's name.
     """
     budget = budget_of_tree(tree, with_calls=False)
     if budget is None or tree.root is None:
@@ -92,7 +92,7 @@ def budget_of_any(tree: Tree) -> Budget | None:
 
 
 def _without_pauses(budget: Budget) -> Budget:
-    """The budget of a journey as its customer waited for it: neither total nor parts have the pauses between steps."""
+    """Removes the pauses between steps from total and parts; the customer did not wait for the service then."""
     parts = {part: ns for part, ns in budget.parts.items() if part != THINK_SPAN}
     crossings = {part: count for part, count in budget.crossings.items() if part != THINK_SPAN}
     return replace(budget, parts=parts, crossings=crossings, total_ns=budget.total_ns - budget.parts.get(THINK_SPAN, 0))

@@ -1,15 +1,15 @@
 """Mean budgets over all traces and over bands of them, and exemplars.
 
-Percentiles do not add: the p99 of a sum is not the sum of p99s. Means do, so a slow journey is explained by the mean
+Percentiles do not add: the p99 of a sum is not the sum of p99s. Means do. So a slow journey is explained by the mean
 budget of the traces around it:
 
 - `mean`: all traces;
-- `p50_band`: totals from the 45th to the 55th percentile, both included; if no trace lies there (few traces, with the
-  two middle ones far apart), the one nearest the median;
-- `p99_band`: totals at or above the 99th percentile. Up to 100 traces this is the slowest one: an anecdote, not a
-  tail.
+- `p50_band`: totals from the 45th to the 55th percentile, both included; if no trace is there (few traces, and the
+two middle ones far apart), the trace nearest the median;
+- `p99_band`: totals at or above the 99th percentile. With up to 100 traces this is only the slowest: an anecdote, not
+a tail.
 
-Each adds up to the mean total of its traces.
+Each band adds up to the mean total of its traces.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hops.units import ALL, NS_PER_MS
 if TYPE_CHECKING:
     import polars as pl
 
-# What reads traces alone has no Polars: it is imported where rows are.
+# Polars is imported only where rows are: code that reads traces alone does not load it.
 
 BANDS = ("mean", "p50_band", "p99_band")
 
 
 def totals(hops: pl.DataFrame) -> pl.DataFrame:
-    """End-to-end time by trace: columns trace_id, journey, total_ns, slowest last."""
+    """Computes the end-to-end time of each trace: columns trace_id, journey and total_ns, the slowest last."""
     import polars as pl
 
     grouped = hops.group_by("trace_id", "journey").agg(pl.col("ns").sum().alias("total_ns"))
@@ -36,14 +36,14 @@ def totals(hops: pl.DataFrame) -> pl.DataFrame:
 
 
 def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
-    """Mean budgets over all traces and over bands of them.
+    """Computes mean budgets over all traces and over bands of them.
 
     Args:
         hops: Rows of `rows.HOPS`.
 
     Returns:
-        For each of `BANDS`: ms by part, largest first; parts that cost nothing in any trace of the band left out.
-        Empty budgets if there is no trace.
+        For each of `BANDS`: ms by part, the largest first; parts that cost nothing in every trace of the band are left
+        out. Budgets are empty if there is no trace.
     """
     import polars as pl
 
@@ -64,7 +64,7 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
-    """Trace ids to look at: for `all` and each journey, those whose totals are nearest to p50 and p99."""
+    """Finds traces to look at: for `all` and each journey, the ids of those whose totals are nearest to p50 and p99."""
     by_trace = totals(hops)
     of_kind = {journey: own for (journey,), own in by_trace.partition_by("journey", as_dict=True).items()}
     chosen: dict[str, dict[str, str]] = {}
@@ -79,7 +79,7 @@ def _by_id(totals: pl.DataFrame) -> dict[str, int]:
 
 
 def quantile(ordered: Sequence[int], share: float) -> float:
-    """A quantile of sorted values, between two of them by their distance, as NumPy's is."""
+    """Computes a quantile of sorted values, linearly interpolated as in NumPy."""
     at = share * (len(ordered) - 1)
     low = int(at)
     high = min(low + 1, len(ordered) - 1)
@@ -87,7 +87,7 @@ def quantile(ordered: Sequence[int], share: float) -> float:
 
 
 def banded_traces(totals_ns: Mapping[str, int]) -> dict[str, list[str]]:
-    """The traces of each of `BANDS`.
+    """Lists the traces of each of `BANDS`.
 
     Args:
         totals_ns: End-to-end time by trace id; at least one.
@@ -103,6 +103,6 @@ def banded_traces(totals_ns: Mapping[str, int]) -> dict[str, list[str]]:
 
 
 def nearest_trace(totals_ns: Mapping[str, int], share: float) -> str:
-    """The id of the trace whose total is nearest to a quantile; of several the shortest, then the first by id."""
+    """Finds the trace whose total is nearest to a quantile; with ties the shortest, then the first by id."""
     wanted = quantile(sorted(totals_ns.values()), share)
     return min(totals_ns, key=lambda trace_id: (abs(totals_ns[trace_id] - wanted), totals_ns[trace_id], trace_id))

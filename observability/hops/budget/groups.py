@@ -1,4 +1,4 @@
-"""What the parts of a hop budget are, in the groups that a reader asks about."""
+"""Groups of the parts of a hop budget, as readers ask about them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ GROUPS = (
     EXTERNAL_GROUP,
     PROXIES_GROUP,
 )
-"""Groups in the order of a journey, from the customer inwards; what is no part of the shop comes last, and behind it
-what only other systems have."""
+"""Groups in the order of a journey, from the customer inwards; then groups outside the shop, then those that only other
+systems have."""
 
 
 def group_of(part: str) -> str:

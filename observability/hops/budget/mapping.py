@@ -1,14 +1,14 @@
-"""A file of names: which services and operations are one, and what a part is called.
+"""A file of names: it merges services and operations under one name, and renames parts.
 
 ```yaml
-services:                       # service, by name or pattern: what it is called instead
+services:                       # name of a service, or a pattern: its new name
   "cart-*": cart
-operations:                     # name of a span, likewise; the root's names the operation
+operations:                     # name of a span, likewise; the root's name is the operation
   "GET /users/*": GET /users/{id}
 parts:                          # part, likewise
   "external:*→*.stripe.com": external:stripe
 ```
-The first pattern that fits counts.
+The first pattern that matches counts.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from user_files.words import describe, in_quotes, valid
 
 SECTIONS = ("services", "operations", "parts")
 KINDS = ("work", "wire", "db", "cache", "queue", "messaging", "external", "proxy")
-"""What stands before the colon of a part."""
+"""Kinds of parts: the text before the colon."""
 
 
 class Names:
-    """The patterns of one section, and which of them fitted anything."""
+    """The patterns of one section, and which of them matched."""
 
     def __init__(self, patterns: Mapping[str, str]) -> None:
         self._rules = [(pattern, re.compile(translate(pattern)), name) for pattern, name in patterns.items()]
@@ -42,7 +42,7 @@ class Names:
         return bool(self._rules)
 
     def of(self, name: str) -> str:
-        """What a name is called instead; itself if no pattern fits."""
+        """Gives the new name; the name itself if no pattern matches."""
         if name not in self._known:
             self._known[name] = name
             for pattern, fits, instead in self._rules:
@@ -54,15 +54,15 @@ class Names:
 
     @property
     def unused(self) -> list[str]:
-        """Patterns that fitted nothing."""
+        """Patterns that matched nothing."""
         return [pattern for pattern, _, _ in self._rules if pattern not in self.used]
 
 
 class NameMap:
-    """What a file of names says.
+    """The contents of a file of names.
 
     Args:
-        sections: Patterns and names of each of `SECTIONS`; sections without any may be left out.
+        sections: Patterns and names of each of `SECTIONS`; empty sections may be left out.
     """
 
     def __init__(self, sections: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -70,7 +70,7 @@ class NameMap:
         self.services, self.operations, self.parts = (Names(of.get(name, {})) for name in SECTIONS)
 
     def renamed(self, spans: list[Span]) -> list[Span]:
-        """Spans with the names of their services and operations."""
+        """Renames the services and operations of spans."""
         if not (self.services or self.operations):
             return spans
         return [
@@ -79,7 +79,7 @@ class NameMap:
 
     @property
     def unused(self) -> list[str]:
-        """Patterns that fitted nothing, each with its section."""
+        """Patterns that matched nothing, each with its section."""
         return [f"{section}: {pattern}" for section in SECTIONS for pattern in getattr(self, section).unused]
 
 
@@ -87,7 +87,7 @@ def read_names(path: Path) -> NameMap:
     """Reads a file of names.
 
     Raises:
-        InputError: It cannot be read, is not YAML, or has other sections or values; names the line and the choices.
+        InputError: It cannot be read, is not YAML, or has unknown sections or values; names the line and the choices.
     """
     from user_files.yaml_file import YamlFile
 

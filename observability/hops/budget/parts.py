@@ -5,19 +5,19 @@
 | `work:<component>` | in its SERVER and INTERNAL spans |
 | `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
 | `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
-| `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request had |
+ `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request used |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
-| `queue:<component>` | of a wire's time, what its end spent waiting for an event loop that was busy with others |
-| `hit:edge-cache` | in a shared cache's SERVER spans that it answered from what it had |
-| `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries that reached nobody |
+ `queue:<component>` | of a wire's time, how long its end waited for an event loop that was busy with other work |
+ `hit:edge-cache` | in a shared cache's SERVER spans that it answered from the cache |
+ `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
 | `db:<service>` | in CLIENT spans of a database |
 | `cache:<service>` | in CLIENT spans of a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
-| `outbox:<service>` | in its PRODUCER and CONSUMER spans, an event in a table waiting to be taken |
-| `push` | in an event's root, the generator's CONSUMER span: from the last service to who waited for it |
+ `outbox:<service>` | in its PRODUCER and CONSUMER spans: an event waits in a table until it is taken |
+ `push` | in an event's root, the generator's CONSUMER span: from the last service to the waiting customer |
 | `client` | in the generator's root and INTERNAL spans |
-| `start_lag` | in the generator's `start_lag` span, intended to actual start |
-| `unattributed` | in CLIENT spans that no SERVER span answers, and whatever fits nowhere |
+ `start_lag` | in the generator's `start_lag` span, from the intended to the actual start |
+ `unattributed` | in CLIENT spans that no SERVER span answers, and in all other spans |
 """
 
 from __future__ import annotations
@@ -40,23 +40,22 @@ EDGE_CACHE_STATUS = "shop.edge_cache"
 """Attribute of the SERVER spans of a shared cache in front of the edge: `hit`, `miss` or `pass`."""
 HIT = "hit"
 INBOUND, OUTBOUND = "-inbound", "-outbound"
-"""What the spans of a sidecar have behind the name of its component: a sidecar is two proxies, one for each
-direction."""
+"""Suffixes of a sidecar's spans, after its component's name: a sidecar is two proxies, one for each direction."""
 POOL_SPAN = "pool.acquire"
 START_LAG_SPAN = "start_lag"
 HANDSHAKE_SPAN = "handshake"
 WAITING_SPAN = "waiting"
 THINK_SPAN = "think"
-"""A customer's pause between two steps of `hopwise load`, which is no latency."""
+"""A customer's pause between two steps of `hopwise load`; it counts as no latency."""
 DELAY_TOOK = "shop.injected_delay_took_ms"
-"""Attribute of the SERVER span of a request that was delayed on purpose: for how long, ms."""
+"""Attribute of the SERVER span of a request that was delayed on purpose: how long, ms."""
 
 LOOP_BUSY, LOOP_RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
-"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long its event loop had been
-busy, until how long before."""
+"""Attributes of a SERVER span, at its start, and of a CLIENT span, at its end: how long its event loop had been busy,
+and how long before that it ended."""
 
 CACHES = ("valkey", "redis")
-"""Values of `db.system.name` that stand for a cache."""
+"""Values of `db.system.name` that mean a cache."""
 
 PROXY = "proxy:"
 HIT_PART = f"{HIT}:{EDGE_CACHE}"
@@ -74,10 +73,10 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
     """One request as a trace shows it at the edge.
 
     Args:
-        span_ids: Ids of the edge's SERVER span, of the CLIENT spans right below it, and of its parent: the edge's log
+        span_ids: Ids of the edge's SERVER span, of the CLIENT spans right below it, and of its parent. The edge's log
             names a request by one of them.
-        ns: Length of the SERVER span, cut to its CLIENT span.
-        cut_ns: How much of the SERVER span was cut off because it ended after its CLIENT span.
+        ns: Length of the SERVER span, clipped to its CLIENT span.
+        cut_ns: How much of the SERVER span was cut because it ended after its CLIENT span.
     """
 
     span_ids: tuple[str, ...]
@@ -86,19 +85,19 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
-    """One call of a component by another, whatever sidecars stand in between.
+    """One call of a component by another, through any number of sidecars.
 
-    The caller's CLIENT span less the callee's SERVER span is the time that the call was between the two: on one wire,
-    or with sidecars on three and in two proxies.
+    The caller's CLIENT span less the callee's SERVER span is the time that the call was in between: on one wire, or
+    with sidecars on three wires and in two proxies.
 
     Args:
         caller: The component whose CLIENT span it is.
         callee: The component that answered.
         between_ns: The CLIENT span less the SERVER span of the answer.
         began_ns: Start of that SERVER span, Unix time.
-        ahead_ns: How long before that the CLIENT span began; below 0 if it began after, which one clock cannot see.
-        after_ns: How long after the SERVER span the CLIENT span ended.
-        queued_ns: How much of `ahead_ns` the callee's event loop was busy with others.
+        ahead_ns: How long the CLIENT span began before that; negative if it began later, on another clock.
+        after_ns: How long the CLIENT span ended after the SERVER span.
+        queued_ns: How much of `ahead_ns` the callee's event loop was busy with other work.
         injected_ns: How long the callee was delayed or held up on purpose.
     """
 
@@ -113,23 +112,23 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 
 
 class Budget(msgspec.Struct, frozen=True, gc=False):
-    """Where the end-to-end time of one journey went.
+    """How the end-to-end time of one journey is divided.
 
     Args:
         trace_id: 32 hex digits.
         journey: `shop.journey` of the root, else the root's name.
-        channel: `shop.channel` of the root; empty if it has none.
+        channel: `shop.channel` of the root; empty if the root has no channel.
         total_ns: The root's duration.
-        parts: Nanoseconds on the critical path by part; they add up to total_ns exactly.
-        crossings: How often the trace entered each part, on the path or beside it: spans of the part, of a component's
-            work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
-        quality: What the trace lacked.
+        parts: Nanoseconds on the critical path by part; they add up to `total_ns` exactly.
+        crossings: How often the trace entered each part, on or off the path: spans of the part; of a component's work
+            and of a proxy only the SERVER spans. So `wire:` counts the calls of a hop.
+        quality: Defects of the trace.
         on_path: How many of these spans have time on the path.
-        inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; parts without left out.
-        injected_ns: How long these were delayed on purpose, by their component's clock; parts without left out.
-        edge_requests: The requests that reached the edge, on the path or beside it.
-        calls: Calls between components, on the path or beside it.
-        after_ns: How much of the trace lies after its root's end; known of traces of any system.
+        inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.
+        injected_ns: How long these were delayed on purpose, by their component's clock; only parts with a delay.
+        edge_requests: Requests that reached the edge, on or off the path.
+        calls: Calls between components, on or off the path.
+        after_ns: How much of the trace is after its root's end; known for traces of any system.
     """
 
     trace_id: str
@@ -148,7 +147,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def gap_ns(self) -> int:
-        """How far the parts are from adding up to the total, in ns: 0, or this code is wrong."""
+        """Difference between the total and the sum of the parts, ns: 0, or this code is wrong."""
         return abs(self.total_ns - sum(self.parts.values()))
 
 
@@ -157,7 +156,7 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
 
     Args:
         tree: The trace.
-        with_calls: Whether the budget has the calls.
+        with_calls: Whether the budget includes the calls.
     """
     root = tree.root
     if root is None:
@@ -186,7 +185,7 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
     for node in tree.nodes:
         span = node.span
         kind = span.kind
-        # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
+        # A root enters its part, of any kind; INTERNAL spans inside a component do not enter it again.
         if kind is INTERNAL:
             if not is_entry(node) and node is not root:
                 part = walked.get(node)
@@ -228,7 +227,7 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
     """Makes the budgets of many traces.
 
     Returns:
-        The budgets of the traces that have a root, and the quality of all of them added up.
+        The budgets of the traces that have a root, and the quality of all traces together.
     """
     budgets: list[Budget] = []
     quality = Quality()
@@ -242,10 +241,10 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
 
 
 def queues_of(call: Node) -> Iterator[tuple[str, int, int]]:
-    """When a call waited for an event loop that was busy with others, as far as its spans say: part, start and end.
+    """Finds when a call waited for an event loop that was busy with other work, as its spans report: part, start, end.
 
-    On the way there for the callee's, which had not got to reading the request; on the way back for the caller's. Until
-    the answer was there, the caller's being busy kept nobody waiting.
+    On the way there it waited for the callee, whose loop had not yet read the request; on the way back, for the caller.
+    Until the answer was there, a busy caller delayed nobody.
     """
     answered_ns = call.start_ns
     for child in call.children:
@@ -262,12 +261,12 @@ def queues_of(call: Node) -> Iterator[tuple[str, int, int]]:
 
 
 def is_entry(node: Node) -> bool:
-    """Whether a span enters its part: INTERNAL spans inside of a component do not, but for those that are parts."""
+    """Whether a span enters its part: INTERNAL spans inside a component do not, unless they are parts themselves."""
     return node.span.kind is not INTERNAL or (not node.part and node.span.name in _COUNTED_INTERNAL)
 
 
 def _busy(span: Span) -> tuple[int, int]:
-    """How long a span's event loop had been busy, and how long ago that had ended, ns."""
+    """Gives how long a span's event loop had been busy, and how long ago that had ended, ns."""
     if LOOP_BUSY not in span.attributes:
         return 0, 0
     return _ns(span, LOOP_BUSY), _ns(span, LOOP_RESTED)
@@ -279,7 +278,7 @@ def _ns(span: Span, name: str) -> int:
 
 
 def calls_of(tree: Tree) -> Iterator[Call]:
-    """Every call of a component by another; not those of a database, nor those that no SERVER span answers."""
+    """Finds every call of a component by another; not calls of a database, nor calls that no SERVER span answers."""
     for node in tree.calls:
         caller = node.span.service
         if node.callee is None or node.is_try or is_sidecar(caller):
@@ -302,7 +301,7 @@ def calls_of(tree: Tree) -> Iterator[Call]:
 
 
 def _answer(call: Node) -> Node | None:
-    """The SERVER span of the component that was called, through sidecars; of several tries the last one's."""
+    """Finds the SERVER span of the called component, through sidecars; of several tries, the last one's."""
     children = call.children
     if len(children) == 1 and children[0].span.kind is SERVER and not is_sidecar(children[0].span.service):
         return children[0]
@@ -339,7 +338,7 @@ def part_of(node: Node) -> str:
 
 
 def maker_of(part: str) -> tuple[str, Kind] | None:
-    """The component that makes the spans which enter a part, and their kind; None if the part does not tell."""
+    """Gives the component whose spans enter a part, and their kind; None if the part's name does not say."""
     kind, _, name = part.partition(":")
     if kind == "wire":
         return name.partition("→")[0], CLIENT
@@ -351,7 +350,7 @@ def maker_of(part: str) -> tuple[str, Kind] | None:
     return None if entering is None else (name, entering)
 
 
-# Parts are named once: a run has few, and millions of spans.
+# Names are cached: a run has few parts and millions of spans.
 @cache
 def _wire(caller: str, callee: str) -> str:
     return f"wire:{caller}→{callee}"
@@ -381,7 +380,7 @@ def _inside(kind: Kind, service: str, name: str) -> str:
 
 
 def is_proxy(service: str) -> bool:
-    """Whether a component forwards requests: the edge, a shared cache before it, or a sidecar."""
+    """Whether a component forwards requests: the edge, a shared cache in front of it, or a sidecar."""
     return service in (EDGE, EDGE_CACHE) or is_sidecar(service)
 
 
@@ -392,15 +391,15 @@ def is_sidecar(service: str) -> bool:
 
 
 def beside(service: str) -> str:
-    """The component that a sidecar stands beside; any other component for itself."""
+    """Gives the component that a sidecar belongs to; any other component is returned as it is."""
     return service.removesuffix(INBOUND).removesuffix(OUTBOUND)
 
 
 def bypasses_sidecars(part: str) -> bool:
-    """Whether a part is a call that, in a mesh, went past the sidecar of its caller or of its callee.
+    """Whether a part is a call that bypassed, in a mesh, the sidecar of its caller or of its callee.
 
     Every call goes from the caller to its own sidecar, from there to the callee's, and from there to the callee.
-    The edge has a sidecar for its way out only; its clients are outside of the mesh.
+    The edge has a sidecar for outgoing calls only; its clients are outside the mesh.
     """
     kind, _, ends = part.partition(":")
     if kind != "wire":

@@ -1,12 +1,14 @@
-"""A trace with other times: what its spans would have been with parts slower or faster, side by side, or not there.
+"""A trace with other times: its spans as they would be if parts were slower, faster, parallel or removed.
 
-A trace says when each span began and ended, and hence what waited for what, by the same rule as the critical path has
-it (`hops.traces.critical_path`): a child began once all those siblings had ended that ended before it, and a parent
-ended once its children had; siblings that overlapped ran side by side. What lies in between is the parent's own time.
-A changed own time moves what came after it; a child that got longer, too. Whoever had a slower sibling to wait for does
-not notice, until the other one is the slower. Shared resources are not modelled: a queue stays as long as it was.
+A trace says when each span began and ended, and so which waited for which, by the same rule as on the critical path
+(`hops.traces.critical_path`). A child began once the siblings that ended before it had ended. A parent ended once its
+children had. Siblings that overlap ran in parallel. The time in between is the parent's own.
 
-Spans are laid out from the leaves up, then moved from the root down, without recursion. Costs O(n log n), as sorting.
+A changed own time moves what comes after it, and so does a child that got longer. A span that waits for a slower
+sibling as well is not affected until that sibling is the faster. Shared resources are not modelled: a queue stays as
+long as it was.
+
+Spans are laid out from the leaves up, then moved from the root down, without recursion. Costs O(n log n), for sorting.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ from hops.traces.tree import Node, Quality, Tree, clip_children, sort_children
 
 
 class Change(msgspec.Struct, frozen=True):
-    """How the own time of a part changes.
+    """A change of the own time of a part.
 
     Args:
-        factor: Multiplies it.
-        added_ns: Added to it each time the part is entered, at its beginning; below 0 it is taken away, as far as there
-            is any.
+        factor: Factor of the own time.
+        added_ns: Time added each time the part is entered, at its beginning; if negative, time removed, at most
+            the own time.
     """
 
     factor: float = 1.0
@@ -43,14 +45,14 @@ class Calls(msgspec.Struct, frozen=True):
 
     Args:
         component: Component of the span above.
-        names: Names of the spans, or what is behind their last `/`.
+        names: Names of the spans, or the texts after their last `/`.
     """
 
     component: str
     names: tuple[str, ...]
 
     def name_of(self, parent: Span, child: Span) -> str | None:
-        """Which of the names a span has; None if it is none of these calls."""
+        """Finds which of the names a span has; None if the span is none of these calls."""
         if parent.service != self.component:
             return None
         short = child.name.rpartition("/")[2]
@@ -58,13 +60,13 @@ class Calls(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """What is to be different.
+    """The changes to a trace.
 
     Args:
-        changes: By part, as `part_of` names it.
-        parallel: Each: calls that begin when the first of them does.
-        removed_parts: Calls of these parts are gone, with all below them.
-        removed_calls: The same, of calls by name.
+        changes: Change of each part, as `part_of` names it.
+        parallel: Groups of calls that all begin when the first of them does.
+        removed_parts: Parts whose calls are removed, with everything below them.
+        removed_calls: Calls that are removed, by name.
     """
 
     changes: Mapping[str, Change] = {}
@@ -73,19 +75,19 @@ class Scenario(msgspec.Struct, frozen=True):
     removed_calls: tuple[Calls, ...] = ()
 
     def removes(self, parent: Node, child: Node) -> bool:
-        """Whether a call is gone."""
+        """Whether a call is removed."""
         return (bool(self.removed_parts) and part_of(child) in self.removed_parts) or any(
             calls.name_of(parent.span, child.span) for calls in self.removed_calls
         )
 
 
 class _Laid(msgspec.Struct):
-    """How the inside of a span lies if it began when it did.
+    """Layout of the inside of a span that begins when it did.
 
     Args:
         starts: New start of each child.
         end_ns: New end of the span.
-        own_ns: How much of the time until then was the span's own and no queue, before the changes.
+        own_ns: How much of the time until then was the span's own and not queued, before the changes.
     """
 
     starts: dict[Node, int]
@@ -94,14 +96,14 @@ class _Laid(msgspec.Struct):
 
 
 def retimed(tree: Tree, scenario: Scenario) -> Tree | None:
-    """A trace as it would have been.
+    """Recomputes a trace under a scenario.
 
     Args:
         tree: The trace.
-        scenario: What is different.
+        scenario: Changes to the trace.
 
     Returns:
-        The tree of the spans at and below the root that are still there; None if nothing of the trace changes.
+        The tree of the remaining spans at and below the root; None if nothing changes.
     """
     if tree.root is None:
         return None
@@ -113,7 +115,7 @@ def retimed(tree: Tree, scenario: Scenario) -> Tree | None:
 
 
 def _top_down(root: Node, scenario: Scenario) -> list[Node]:
-    """The nodes that stay, each after the one above it."""
+    """Lists the remaining nodes, each after its parent."""
     order = [root]
     removes = bool(scenario.removed_parts or scenario.removed_calls)
     for node in order:
@@ -122,9 +124,9 @@ def _top_down(root: Node, scenario: Scenario) -> list[Node]:
 
 
 def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change]:
-    """The change of each span whose part changes: what is added to the one that enters it, factors to all.
+    """Finds the change of each span whose part changes: additions on the span that enters the part, factors on all.
 
-    What a part loses is taken from the span that enters it and the INTERNAL spans below alike.
+    Time that a part loses is taken both from the span that enters it and from the INTERNAL spans below.
     """
     if not scenario.changes:
         return {}
@@ -152,16 +154,16 @@ def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change
 
 
 class _Moves:
-    """Lays out the spans of a trace, those below a span before it.
+    """Lays out the spans of a trace, children before parents.
 
     Args:
-        scenario: What is different.
-        changes: The change of each span that has one.
+        scenario: Changes to the trace.
+        changes: Change of each span that has one.
 
-    Attributes:
-        laid: How the inside of each span lies.
-        grown: By how much each span is longer.
-        effective: Whether anything is different.
+        Attributes:
+            laid: Layout of each span.
+            grown: How much longer each span is.
+            effective: Whether anything changes.
     """
 
     def __init__(self, scenario: Scenario, changes: Mapping[Node, Change]) -> None:
@@ -183,10 +185,10 @@ class _Moves:
         rounds = [_Round(calls) for calls in self._scenario.parallel]
 
         def gap_until(moment_ns: int) -> tuple[int, int]:
-            """The own time before a moment, without queues, and how long all before it takes now."""
+            """Gives the own time before a moment, without queues, and how long everything before it takes now."""
             gap_ns = moment_ns - old_ns
             if gap_ns <= 0:
-                return 0, gap_ns  # it began a little before the one that it waited for was closed
+                return 0, gap_ns  # it began a little before the sibling that it waited for had closed
             queued_ns = sum(max(0, min(high, moment_ns) - max(low, old_ns)) for low, high in queues)
             busy_ns = gap_ns - min(gap_ns, queued_ns)
             return busy_ns, gap_ns - busy_ns + round(busy_ns * change.factor)
@@ -221,14 +223,14 @@ class _Moves:
         busy_ns, gap_ns = gap_until(end_ns)
         ends_ns = max(new_ns + gap_ns, began_ns)
         self.grown[node] = ends_ns - end_ns
-        # What began after its parent's end was waited for by nobody.
+        # Nobody waited for spans that began after their parent's end.
         starts |= {child: child.began_ns + ends_ns - end_ns for child in later}
         laid = self.laid[node] = _Laid(starts, ends_ns, own_ns + busy_ns)
         return laid
 
 
 class _Round:
-    """Calls that are to run side by side, from the first of them to the one that would be one too many."""
+    """Calls that are to run in parallel; a call beyond their number begins another round."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -236,7 +238,7 @@ class _Round:
         self._began_ns = self._ready_ns = 0
 
     def starts(self, parent: Span, child: Node, starts_ns: int, gap_ns: int, ready_ns: int) -> int:
-        """When a child starts that would start at `starts_ns`, `gap_ns` after what it waited for."""
+        """Gives the new start of a child that would start at `starts_ns`, `gap_ns` after what it waited for."""
         name = self._calls.name_of(parent, child.span)
         if name is None:
             return starts_ns
@@ -276,7 +278,7 @@ def _moved(order: list[Node], moves: _Moves) -> Tree:
 
 
 def _inner_end(node: Node) -> int:
-    """When what a span did itself had ended: a callee may go on after its call had."""
+    """Gives the end of a span's own work; a callee may continue after its call has ended."""
     return max(node.span.end_ns, node.began_ns)
 
 

@@ -1,4 +1,4 @@
-"""What is to be different, in a user's words: options of a command line, or a YAML file of the same."""
+"""A scenario in a user's words: options of a command line, or the same in a YAML file."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hops.units import NS_PER_UNIT
 from user_files.words import describe, in_quotes, valid
 
 QUEUE = "queue:"
-"""Parts of this kind follow from the load, and cannot be changed."""
+"""Parts of this kind depend on the load, and cannot be changed."""
 _CHANGE = re.compile(r"(?P<part>\S.*?)\s+(?P<sign>[+−-])\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>%|[nuµm]?s)")
 _COLON = re.compile(r"(?<=\S)\s*:\s*(?=\S)")
 
 
 class Known(msgspec.Struct):
-    """What traces have that can be changed.
+    """What can be changed in the traces.
 
     Args:
-        parts: Parts that can take another time.
-        called: Parts of spans below others, which can be gone.
-        calls: Spans below spans of a component, by the component above and their name: the most below one span.
+        parts: Parts whose time can change.
+        called: Parts of spans below others, which can be removed.
+        calls: Spans below spans of a component, by that component and their name: the maximum below one span.
     """
 
     parts: set[str] = set()
@@ -36,7 +36,7 @@ class Known(msgspec.Struct):
     calls: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
 
     def add(self, tree: Tree) -> None:
-        """Adds those of one trace."""
+        """Adds the parts and calls of one trace."""
         for node in tree.nodes:
             if node is tree.root or is_entry(node):
                 self.parts.add(part_of(node))
@@ -46,14 +46,14 @@ class Known(msgspec.Struct):
                 self.calls[call] = max(self.calls[call], count)
 
     def part(self, name: str, given: str) -> str:
-        """A part as traces name it.
+        """Resolves a part to its name in the traces.
 
         Args:
-            name: Name that the user gave, in which `->` stands for `→`.
-            given: What the user gave, for the message.
+            name: Name that the user gave, in which `->` means `→`.
+            given: The option or line, for the message.
 
         Raises:
-            InputError: No trace has it; names those that there are.
+            InputError: No trace has the part; names the parts that traces have.
         """
         name = re.sub(r"\s*(->|→)\s*", "→", name.strip())
         if name not in self.parts:
@@ -63,25 +63,25 @@ class Known(msgspec.Struct):
 
     @property
     def components(self) -> set[str]:
-        """Components that call something."""
+        """Components that make calls."""
         return {component for component, _ in self.calls}
 
     def halves(self, text: str) -> tuple[str, str]:
-        """What stands before a colon, and what behind it: a component, whose name may have colons, and its calls."""
+        """Splits a text at the colon after a component, whose name may contain colons."""
         text = text.strip()
         halves = [(text[: colon.start()], text[colon.end() :]) for colon in _COLON.finditer(text)]
         known = self.components
         return next((half for half in reversed(halves) if half[0] in known), halves[0] if halves else (text, ""))
 
     def calls_of(self, text: str, given: str) -> Calls:
-        """Calls as traces name them.
+        """Resolves calls to their names in the traces.
 
         Args:
             text: `COMPONENT: CALL, CALL, ...`.
-            given: What the user gave, for the message.
+            given: The option or line, for the message.
 
         Raises:
-            InputError: No trace has one of them; names those that there are.
+            InputError: No trace has one of the calls; names the calls that traces have.
         """
         component, names = self.halves(text)
         if not names:
@@ -100,7 +100,7 @@ class Known(msgspec.Struct):
         return calls
 
     def most(self, component: str, name: str) -> int:
-        """How many calls of a name the span of a component makes that makes most of them."""
+        """Gives the maximum number of calls of a name below one span of a component."""
         return sum(
             count
             for (caller, one), count in self.calls.items()
@@ -109,7 +109,7 @@ class Known(msgspec.Struct):
 
 
 def _names(text: str, known: set[str]) -> Iterator[str]:
-    """Names between commas; where a known name has commas itself, as statements may, the longest that is there."""
+    """Splits names at commas; if a known name contains commas, as statements may, the longest match counts."""
     pieces = text.split(",")
     while pieces:
         lengths = range(len(pieces), 1, -1)
@@ -119,16 +119,16 @@ def _names(text: str, known: set[str]) -> Iterator[str]:
 
 
 def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], removed: Iterable[str]) -> Scenario:
-    """Reads what is to be different.
+    """Reads a scenario.
 
     Args:
-        known: What the traces have.
+        known: What can be changed in the traces.
         changes: Each `PART ±AMOUNT`, the amount in %, ns, us, ms or s.
         parallel: Each `COMPONENT: CALL, CALL, ...`.
         removed: Each `PART` or `COMPONENT: CALL, ...`.
 
     Raises:
-        InputError: Something cannot be read, or no trace has it; names it and what is valid.
+        InputError: A text cannot be read, or no trace has what it names; names it and the valid choices.
     """
     by_part: dict[str, Change] = {}
     for text in changes:
@@ -187,14 +187,14 @@ SECTIONS = ("change", "parallel", "remove")
 
 
 def read_scenario(path: Path, *options: list[str]) -> Given:
-    """Adds what a YAML file says to what options say.
+    """Adds the contents of a YAML file to the options.
 
     Args:
         path: File with `change`, `parallel` and `remove`.
         options: Changes, parallel calls and removed calls.
 
     Raises:
-        InputError: The file cannot be read, or has another form; names the line.
+        InputError: The file cannot be read or has a wrong form; names the line.
     """
     from user_files.yaml_file import YamlFile
 

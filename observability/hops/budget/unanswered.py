@@ -1,7 +1,7 @@
 """Calls that no span answers: the part of each, and which of them lack an answer.
 
-A library's CLIENT span over that of its HTTP client is one call, and of one part. If either says that the callee is a
-database, it is; else the attribute that knows the callee best counts (`hops.traces.peers.PEERS`).
+A library's CLIENT span above the CLIENT span of its HTTP client is one call with one part. If either says that the
+callee is a database, it is. Otherwise the attribute that identifies the callee best counts (`hops.traces.peers.PEERS`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PASSED = frozenset({CLIENT, INTERNAL, PRODUCER})
 
 
 class _Callee(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a call's callee.
+    """What a call's spans say about its callee.
 
     Args:
-        rank: The less, the better known.
+        rank: Rank of the source; lower is more certain.
         part: Part of the call.
     """
 
@@ -38,7 +38,7 @@ _NOBODY = _Callee(_UNKNOWN, UNATTRIBUTED)
 
 
 def name_unanswered(tree: Tree) -> None:
-    """Names the parts of calls that no span answers, of a tree of any system but the shop's."""
+    """Names the parts of calls that no span answers, in a tree of any system but the shop's."""
     calls = [node for node in tree.nodes if node.span.kind is CLIENT and node.callee is None and not node.part]
     relays = [
         node for node in dict.fromkeys(tree.relays) if node.callee is None and not node.part and not node.children
@@ -64,7 +64,7 @@ def name_unanswered(tree: Tree) -> None:
 
 
 def store_part(span: Span) -> str:
-    """The part of a span that names a database or a cache; empty if it does not."""
+    """Gives the part of a span that names a database or a cache; empty for other spans."""
     if _STORES.isdisjoint(span.attributes):
         return ""
     store = next((str(span.attributes[name]).lower() for name in STORES if span.attributes.get(name)), "")
@@ -78,14 +78,14 @@ def _callee(call: Node, services: Services) -> _Callee:
     rank, peer = ranked_peer_of(span)
     if not peer or span.attributes.get("canceled") == "true":
         return _NOBODY
-    # A call of a component that has spans has lost those of its answer.
+    # If the callee has spans in the trace, those of its answer are lost.
     return _Callee(rank, UNATTRIBUTED if services.named_by(peer) else f"external:{span.service}→{peer}")
 
 
 def _name_relay(tree: Tree, node: Node, services: Services) -> None:
-    """Names the part of a span that answers a call, has nothing below it, and may be a call as well.
+    """Names the part of a span that answers a call, has nothing below it, and may itself be a call.
 
-    It is a call if it names another peer than its own component: a proxy's only span of a request going out.
+    It is a call if it names a peer other than its own component: it is a proxy's only span, of an outgoing request.
     """
     peer = ranked_peer_of(node.span)[1]
     callee = services.named_by(peer)
@@ -99,7 +99,7 @@ def _name_relay(tree: Tree, node: Node, services: Services) -> None:
 
 
 def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
-    """Gives a library's call and the calls that it made the callee which is known best."""
+    """Gives a library's call, and the calls that it made, the callee with the best rank among them."""
     made_by = _outer_calls(tree, known)
     inner: dict[Node, list[Node]] = defaultdict(list)
     for call, outer in made_by.items():
@@ -110,7 +110,7 @@ def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
     order: list[Node] = []
     left = {outer: len(calls) for outer, calls in inner.items()}
     ready = deque(call for call in known if call not in inner)
-    while ready:  # those further inside first; calls that are each other's ancestors are left alone
+    while ready:  # the innermost first; calls that are each other's ancestors are left alone
         call = ready.popleft()
         if call in inner:
             order.append(call)
@@ -132,7 +132,7 @@ def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
 
 
 def _outer_calls(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, Node]:
-    """The nearest unanswered call above each, through spans of the same component that are no requests to it."""
+    """Finds the nearest unanswered call above each, through spans of the same component that are no requests to it."""
     above: dict[str, Node | None] = {}
     outers: dict[Node, Node] = {}
     for call in known:
