@@ -10,7 +10,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// Limits on a document, measured before anything runs; docs/architecture.md has what each is for.
+// Limits on a document, measured before anything runs; graphql-gateway/README.md has what each is for.
 const (
 	mostCharacters = 16_384
 	mostTokens     = 500
