@@ -48,7 +48,7 @@ _TARGET = re.compile(r"([a-zA-Z0-9_-]+):.*?## (.+)")
 
 
 def read_overrides(text: str) -> dict[str, str]:
-    """Reads `$(MAKEOVERRIDES)`: NAME=VALUE words, with blanks and backslashes escaped by a backslash, dollars doubled."""
+    """Reads `$(MAKEOVERRIDES)`: NAME=VALUE words, in which blanks and backslashes are escaped and dollars doubled."""
     words = re.findall(r"(?:\\.|[^\\\s])+", text)
     pairs = (re.sub(r"\\(.)|\$(\$)", r"\1\2", word).partition("=") for word in words)
     return {name.rstrip(":+?!"): value for name, _, value in pairs}
@@ -172,12 +172,13 @@ def page() -> str:
         "",
         "<!-- Made by `make settings` from the table of commands: do not edit. -->",
         "",
-        "`make topology=hybrid profile=smoke bench` gives two settings to a target. `make help-bench` prints the settings",
-        "of a target; others are refused. Zero needs no unit: `rtt=0` is `rtt=0ms`.",
+        "`make topology=hybrid profile=smoke bench` gives two settings to a target. `make help-bench` prints the",
+        "settings of a target; others are refused. Zero needs no unit: `rtt=0` is `rtt=0ms`.",
         "",
         "## Switches",
         "",
-        "Switches say how a topology runs; results record all of them. `mesh/mesh/description/switches.py` declares each once.",
+        "Switches say how a topology runs; results record all of them. `mesh/mesh/description/switches.py` declares",
+        "each once.",
         "",
         "| switch | default | acts on | what it is | targets |",
         "|---|---|---|---|---|",
