@@ -1,1 +1,1 @@
-"""What `python -m experiment` can do, a module for each command."""
+"""The commands of `python -m experiment`, a module for each."""

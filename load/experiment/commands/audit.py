@@ -1,4 +1,4 @@
-"""`audit`: checks the invariants of the shop on what runs, or on what a run left."""
+"""`audit`: checks the shop's invariants in the topology that runs, or in the data that a run left."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def audit_command(
 
 
 def _left_by(run: str) -> tuple[str, Path]:
-    """The name of a run's last trial, and the journeys that it replayed.
+    """Finds a run's last trial: its name, and the journeys that it replayed.
 
     Raises:
-        UsageError: There is no such run, or what it changed was never in the database.
+        UsageError: There is no such run, or its changes never reached the database.
     """
     folder = find_run(RESULTS, run)
     last = max(read_document(folder / TRIALS, form=Trials)["trials"], key=lambda trial: trial["ended"])

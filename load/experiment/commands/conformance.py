@@ -1,4 +1,4 @@
-"""`conformance`: asks a program what the contract says of a component."""
+"""`conformance`: tests a program against the contract of a component."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mesh.description.switch_values import implementations
 from mesh.description.topology import BUILT_IN, PYTHON, Program
 
 SHOWN = 2
-"""Failed cases of a test that the table has."""
+"""Failed cases of each test that the table shows."""
 
 
 @takes_settings("conformance")
@@ -57,12 +57,12 @@ def conformance_command(
 
 
 def program_of(component: str, command: str, implementation: str) -> tuple[str, list[str]]:
-    """The component that is tested, and the command line that runs it.
+    """Finds the component to test, and the command line that runs it.
 
     Raises:
         UsageError: They do not fit together, or nothing tests this component.
         SwitchError: There is no such implementation.
-        StartError: The program is not there, or cannot be built.
+        StartError: The program does not exist, or cannot be built.
     """
     program = Program(command=tuple(shlex.split(command))) if command.strip() else None
     if implementation:
@@ -79,12 +79,12 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
     if component not in SUITES:
         raise UsageError(f"component={component}: there are no such tests; valid: {', '.join(SUITES)}")
     argv = argv_of(component, program)
-    # The tests run elsewhere.
+    # The tests run in another folder.
     return component, [shutil.which(argv[0]) or argv[0], *argv[1:]]
 
 
 def conformance_table(component: str, argv: Sequence[str], laws: Sequence[Law]) -> Table:
-    """What holds and what does not."""
+    """Returns the table of what holds and what does not."""
     failing = sum(law.verdict == FAILS for law in laws)
     verdict = f"{failing} of {len(laws)} do not hold" if failing else f"all {len(laws)} hold"
     return table_of(

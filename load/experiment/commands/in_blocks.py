@@ -1,4 +1,4 @@
-"""What the commands share that run several arms in blocks: options, what they say beforehand, and how they resume."""
+"""What commands that run arms in blocks share: their options, what they announce, and how they resume."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology
 
 MAX_RETRIES = 5
-#: Exit code of a run that ended well, without the precision that it was asked for, or beyond its threshold.
 TOO_WIDE = 4
-#: What may stand beside `resume`: everything else is as the experiment began.
-_BESIDE_RESUME = ("resume", "results", "retry", "strict", "verbose", "as_json")
+"""Exit code of a finished run that missed its precision, or is beyond its threshold."""
+_WITH_RESUME = ("resume", "results", "retry", "strict", "verbose", "as_json")
+"""Options that `resume` allows; all others keep the experiment's original values."""
 
 
 @dataclass(frozen=True)
 class Common:
-    """What a user gave for the options that all these commands have, and for those that only some have."""
+    """A user's values of the options that all these commands have, and of some that only a few have."""
 
     seed: str
     target: str = ""
@@ -70,10 +70,10 @@ class Common:
 
     @cached_property
     def own(self) -> TargetFile | None:
-        """The target file of what is measured; None for the shop.
+        """The target file of the measured targets; None for the shop.
 
         Raises:
-            UsageError: It is wrong, or something was given that needs one.
+            UsageError: The file is wrong, or an option was given that needs a target file.
         """
         if self.target:
             return read_targets(self.target, self.targets)
@@ -92,7 +92,7 @@ class Common:
         """File of the journeys: a workload file, or a target file.
 
         Raises:
-            UsageError: There is none; lists those that are there.
+            UsageError: The workload does not exist; the message lists the existing ones.
         """
         return self.own.path if self.own else workload_file(self.workload)
 
@@ -104,30 +104,30 @@ class Common:
         return {(name, str(one.channel)): one.weight for name, one in self.own.target.journeys.items()}
 
     def read_measured(self, topologies: str, *, updates: str = "off") -> list[Topology]:
-        """Reads what is measured: the targets of the target file, or topologies.
+        """Reads the targets of the target file, or the topologies.
 
         Args:
-            topologies: What the user gave for them.
-            updates: What the user gave for the switch.
+            topologies: The user's value of the option.
+            updates: The user's value of the switch.
 
         Raises:
-            TopologyError, UsageError: One is unknown, wrong, or named twice.
+            TopologyError, UsageError: A topology is unknown, wrong, or named twice.
         """
         return as_topologies(self.own) if self.own else topologies_of(topologies, updates=updates)
 
     def plan(
         self, kind: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None, topology: Topology | None = None
     ) -> Plan:
-        """The plan of these arms.
+        """Makes the plan of these arms.
 
         Args:
             kind: Kind of the experiment.
             arms: Its arms.
-            closed: The closed loop that takes the journeys, if one does.
+            closed: The closed loop that takes the journeys; None for an open loop.
             topology: The topology that all arms run, if they run the same one.
 
         Raises:
-            UsageError: An option has a value that it cannot have.
+            UsageError: An option has an invalid value.
         """
         about, of = {}, "" if topology is None else f"-{topology.name}"
         if self.own is not None:
@@ -150,7 +150,7 @@ class Common:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What a user gave on how an experiment runs and ends."""
+    """A user's values of the options on how an experiment runs and ends."""
 
     resume: str
     retry: str
@@ -163,8 +163,8 @@ class Choosing:
     """How a kind chooses its arms while it runs.
 
     Attributes:
-        choose: Chooses and measures them.
-        announce: Says beforehand what there will be, and how long it takes.
+        choose: Chooses and measures the arms.
+        announce: Says beforehand what will run, and how long it takes.
     """
 
     choose: Choose
@@ -180,15 +180,15 @@ def experiment(
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
-    The settings of its row go to the function's parameters, those that most kinds have to `common`. The command begins
-    or resumes an experiment, shows the results, and ends the program. A kind with the setting `verbose` shows the main
-    figures alone, unless that is on.
+    The settings of its row become the function's parameters; settings that most kinds have are in `common`. The
+    command begins or resumes an experiment, shows the results, and ends the program. A kind with the setting `verbose`
+    shows only the main figures, unless the setting is on.
 
     Args:
         kind: Kind of the experiment.
         choosing: How it chooses its arms while it runs; None if its plan has them all.
-        makers: Makers of what its trials need.
-        announce: Says beforehand what there will be; `announcement` if not given.
+        makers: Factories of what its trials need.
+        announce: Says beforehand what will run; `announcement` by default.
     """
     announce = announce or (choosing.announce if choosing else announcement)
     makers = replace(makers, choose=choosing.choose) if choosing else makers
@@ -229,7 +229,7 @@ def experiment(
 
 
 def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bool = False) -> None:
-    """Shows what a run found, or its summary as it is, and ends the program by its verdict, or if it is too wide."""
+    """Shows a run's results, or its summary as JSON, and ends the program with an exit code."""
     if as_json:
         options.print_file(path / SUMMARY)
     elif brief:
@@ -253,22 +253,22 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
 
 
 def too_wide(summary: Summary) -> bool:
-    """Whether a precision was asked for and not reached."""
+    """Whether a run missed the precision that the user asked for."""
     return "precision" in summary and not summary["precision"]["met"]
 
 
 def refuse_beside_resume(given: typer.Context) -> None:
-    """Checks that nothing was given which a resumed experiment would ignore.
+    """Refuses options that a resumed experiment would ignore.
 
     Raises:
-        UsageError: Something was; names it.
+        UsageError: There are some; the message names them.
     """
-    if others := [name for name in given.params if name not in _BESIDE_RESUME and _is_given(given, name)]:
+    if others := [name for name in given.params if name not in _WITH_RESUME and _is_given(given, name)]:
         raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")
 
 
 def _of_the_shop(given: typer.Context) -> dict[str, str]:
-    """What a user gave that only the shop has."""
+    """Returns the given options that only the shop has."""
     names = {*OF_THE_SHOP, *SWITCHES} - {*SENT}
     return {name: given.params[name] for name in given.params if name in names and _is_given(given, name)}
 
@@ -279,12 +279,12 @@ def _is_given(given: typer.Context, name: str) -> bool:
 
 
 def foreseen(plan: Plan) -> Foreseen:
-    """What a plan with a precision is likely to take."""
+    """Estimates how many blocks a plan with a precision takes, and how long."""
     return foresee(plan, RESULTS, expected_s(plan) / plan.blocks)
 
 
 def announcement(plan: Plan) -> Iterator[str]:
-    """Says which trials there will be, and how long they take."""
+    """Says which trials will run, and how long they take."""
     few = len(plan.arms) <= MAX_ARMS
     names = ", ".join(arm.label for arm in plan.arms) if few else f"{len(plan.arms)} arms"
     of_first_stage = "" if plan.precision is None else " in a first stage"
@@ -296,17 +296,17 @@ def announcement(plan: Plan) -> Iterator[str]:
     if plan.staying_on_http2:
         yield (
             f"Clients of {' and '.join(plan.staying_on_http2)} speak gRPC, which has no HTTP/3: they stay on HTTP/2, "
-            "with TLS as the others. The report says which arm speaks what."
+            "with TLS like the others. The report says which arm speaks which version."
         )
     if plan.blocks < MIN_BLOCKS:
         yield (
-            f"Fewer than {MIN_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
+            f"Fewer than {MIN_BLOCKS} blocks give figures, but no intervals over blocks and no verdicts. "
             f"Give {'--blocks 5' if plan.kind == 'load' else 'blocks=5'} or more."
         )
 
 
 def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
-    """Says of a long run what its blocks can show, and whether the machine has its usual speed; in CI nothing.
+    """Says what the blocks of a long run can show, and whether the machine has its usual speed; nothing in CI.
 
     Args:
         plan: The experiment.
@@ -320,7 +320,7 @@ def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
 
 
 def _in_all(plan: Plan) -> str:
-    """What the first stage is likely to decide; nothing if the number of blocks is fixed."""
+    """Says what the first stage is likely to decide; nothing if the number of blocks is fixed."""
     if plan.precision is None:
         return ""
     likely = foreseen(plan)

@@ -1,4 +1,4 @@
-"""Runs a plan on targets that run already."""
+"""Runs a plan on targets that are already running."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mesh.supervisor.signals import Interrupts
 
 
 def begin_targets(plan: Plan, results: Path) -> ResultsFolder:
-    """Makes the folder of a new run on targets, with its plan and steps in it."""
+    """Makes the folder of a new run on targets, with its plan and steps."""
     folder = ResultsFolder.new(results, plan.name)
     write_json(folder.path / WORKLOAD, steps_of(read_target(plan.workload)))
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})
@@ -33,15 +33,15 @@ def begin_targets(plan: Plan, results: Path) -> ResultsFolder:
 
 
 def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Makers, **how: Any) -> tuple[Summary, Path]:
-    """Runs a plan on targets; its other arguments and errors are those of `run_plan`.
+    """Runs a plan on targets; other arguments and errors are those of `run_plan`.
 
     Args:
         plan: The experiment.
-        folder: Open, with the steps in it.
-        ports: Where the run's own Jaeger listens.
-        makers: Only the maker that chooses arms counts.
+        folder: The open folder, which has the steps.
+        ports: Ports of the run's own Jaeger.
+        makers: Only its function `choose` is used.
     """
-    # It takes a second to import, which a wrong option should not have to wait for.
+    # The import takes a second; a wrong option is reported before it.
     from experiment.own_target.trial import OwnTarget, leaving_nothing, make_tapes, make_target, run_own_trial
 
     steps, sent = folder.path / WORKLOAD, plan.about["sent"]

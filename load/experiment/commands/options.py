@@ -1,4 +1,4 @@
-"""What the commands of `python -m experiment` share: how errors read, and how a run ends."""
+"""What the commands of `python -m experiment` share: how they report errors, and how a run ends."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hops.run.documents.gate import NOISY, WRONG, Verdict
 from hops.terminal.console import terminal
 from mesh.supervisor.reporting import reported
 
-#: Exit code of a run that ended well but is WRONG, or NOISY with `strict=on`.
 DOUBTFUL = 3
+"""Exit code of a finished run that is WRONG, or NOISY with `strict=on`."""
 WIDTH_OF_A_PIPE = 110
 
 
 @contextmanager
 def reported_errors() -> Iterator[None]:
-    """Turns the errors that a user can cause into a line on standard error and an exit code."""
+    """Turns errors that a user can cause into a line on standard error and an exit code."""
     with reported():
         try:
             yield
@@ -37,18 +37,18 @@ def reported_errors() -> Iterator[None]:
 
 
 def console() -> Console:
-    """Where tables go: as wide as the terminal, or 110 columns in a pipe."""
+    """Returns the console for tables: as wide as the terminal, or 110 columns in a pipe."""
     return terminal(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
 
 
 def print_file(file: Path) -> None:
-    """Prints a JSON file of a run as it is, for `--json`."""
+    """Prints a JSON file of a run unchanged, for `--json`."""
     typer.echo(file.read_text(encoding="utf-8"), nl=False)
 
 
 def print_seconds(out: Console, folder: Path) -> None:
-    """Says where the seconds of a run's trials went."""
-    # Tables take a while to import, which a wrong option should not have to wait for.
+    """Prints where the seconds of a run's trials went."""
+    # Tables take a while to import; a wrong option is reported before that.
     from hops.elements.compared import TARGET, TOPOLOGY
     from hops.run.files import MANIFEST, TRIALS, read_document
     from hops.run.switches import is_of_the_shop
@@ -61,20 +61,20 @@ def print_seconds(out: Console, folder: Path) -> None:
 
 
 def print_links(out: Console, folder: Path) -> None:
-    """Says where a run's report is: a link on a terminal, and its address elsewhere."""
+    """Prints where a run's report is: a link on a terminal, its address elsewhere."""
     page = (folder / "report.html").resolve()
     place = Text(shown(page), Style(link=page.as_uri())) if out.is_terminal else Text(page.as_uri())
     out.print(Text.assemble("Report:  ", place), soft_wrap=True)
 
 
 def print_places(out: Console, folder: Path) -> None:
-    """Says where a run's results and its report are."""
+    """Prints where a run's results and its report are."""
     out.print(f"Results: {shown(folder)}")
     out.print(f"Report:  {shown(folder / 'report.html')}")
 
 
 def is_strict(given: str | None) -> bool:
-    """Whether NOISY runs end with an exit code, by what a user gave.
+    """Whether NOISY runs end with an exit code, by the user's value of `strict`.
 
     Raises:
         UsageError: It is neither on nor off.
@@ -85,7 +85,7 @@ def is_strict(given: str | None) -> bool:
 
 
 def in_ci() -> bool:
-    """Whether a CI service runs the command, where nobody answers questions."""
+    """Whether a CI service runs the command: nobody is there to answer questions."""
     return os.environ.get("CI") == "true"
 
 
@@ -101,10 +101,10 @@ def is_on(name: str, given: str) -> bool:
 
 
 def is_yes(name: str, given: str) -> bool:
-    """Whether a question is answered with yes.
+    """Whether an option is `yes`.
 
     Raises:
-        UsageError: The answer is neither yes nor no.
+        UsageError: It is neither yes nor no.
     """
     if given not in ("yes", "no"):
         raise UsageError(f"{name}={given} is not valid: give yes or no")
@@ -112,12 +112,12 @@ def is_yes(name: str, given: str) -> bool:
 
 
 def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
-    """Whether a run of this verdict ends with an exit code."""
+    """Whether a run with this verdict ends with an exit code."""
     return verdict == WRONG or (strict and verdict == NOISY)
 
 
 def end(verdict: Verdict, *, strict: bool, why: str = "") -> None:
-    """Says that the run is finished, and ends the program with 3 if it is WRONG, or NOISY where that is strict.
+    """Says that the run is finished, and exits with 3 if it is WRONG, or NOISY with `strict`.
 
     Args:
         verdict: Verdict on the run.

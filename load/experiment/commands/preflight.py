@@ -1,4 +1,4 @@
-"""A look at the machine before a run: which programs would disturb it, and whether to begin all the same."""
+"""Looks at the machine before a run: which programs would disturb it, and whether to begin nevertheless."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from hops.gates.limits import kind_of
 from hops.gates.machine_speed import speed_gate
 
 LOOK_S = 2.0
-"""Seconds to look at other programs for."""
+"""Seconds for which other programs are observed."""
 
 
 def speed_sentences(results: Path) -> Iterator[str]:
-    """Says which speed of the machine is usual, by the trials of kept runs, and whether it has that now.
+    """Says what this machine's usual speed is, by the trials of kept runs, and whether it has that speed now.
 
     Args:
         results: The folder of all results.
@@ -39,31 +39,31 @@ def speed_sentences(results: Path) -> Iterator[str]:
     compared = (
         "as usual" if steady else f"{abs(off):.0%} {'slower' if off < 0 else 'faster'} than usual".replace("%", " %")
     )
-    advice = "" if steady else " Milliseconds will be those of this speed, and ratios suffer less."
+    advice = "" if steady else " Expect milliseconds to shift with it, and ratios to shift less."
     yield (
-        f"Speed of this machine now: {compared} ({now:.1f} against {speed:.1f} million rounds of a fixed piece of work "
-        f"a second, the median of {trials:,} trials of kept runs).{advice}"
+        f"Speed of this machine now: {compared} ({now:.1f} million rounds of a fixed piece of work a second; the "
+        f"median of {trials:,} trials of kept runs is {speed:.1f}).{advice}"
     )
 
 
 class Preflight:
-    """A look that begins with the command, so that reading its options and files is part of the wait."""
+    """A look at other programs that begins with the command, while its options and files are read."""
 
     def __init__(self) -> None:
         self._programs = Programs()
 
-    def end(self, said: Iterable[str] = ()) -> None:
-        """Names the programs that would make a run NOISY, and asks a person whether to begin.
+    def end(self, lines: Iterable[str] = ()) -> None:
+        """Names programs that would make a run NOISY, and asks the user whether to begin.
 
-        In CI nobody waits for an answer, and a trial names such programs anyway.
+        It does not ask in CI, where nobody would answer, and where each trial names such programs anyway.
 
         Args:
-            said: What to say first, such as how long the run will take.
+            lines: Lines to print first, such as how long the run will take.
 
         Raises:
-            SystemExit: The person does not want to begin.
+            SystemExit: The user does not want to begin.
         """
-        for text in said:
+        for text in lines:
             typer.echo(text, err=True)
         if in_ci():
             return
@@ -76,6 +76,6 @@ class Preflight:
             f"({gate.text} {gate.limit_text()}).",
             err=True,
         )
-        if sys.stdin.isatty() and sys.stderr.isatty() and not typer.confirm("Begin all the same?", True, err=True):
+        if sys.stdin.isatty() and sys.stderr.isatty() and not typer.confirm("Begin nevertheless?", True, err=True):
             typer.echo("Nothing was started.", err=True)
             raise SystemExit(0)

@@ -1,4 +1,4 @@
-"""`python -m experiment report`: a run's report, made again from its files."""
+"""`python -m experiment report`: rebuilds a run's report from its files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hops.kinds import make_report
 from hops.run.files import SUMMARY, TRIALS
 from mesh.description.options import takes_settings
 
-#: What a report can be made from. A run whose summary was lost is what this command is for.
 HOLDS = (TRIALS, SUMMARY)
+"""Files that a report can be made from. A run that lost its summary still has its trials."""
 
 
 @takes_settings("report")

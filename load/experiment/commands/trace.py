@@ -1,4 +1,4 @@
-"""`trace`: a run's exemplars, where to open each in Jaeger, and as a tree with its own budget."""
+"""`trace`: shows a run's exemplars: where to open each in Jaeger, and each as a tree with its budget."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ WATCH_S = 0.5
 
 @dataclass(frozen=True)
 class Loaded:
-    """Exemplars, read and ready to be shown.
+    """Exemplars that are read and ready to print.
 
     Attributes:
         trees: Their trees, by trace id.
-        stands_for: By trace id, the journeys and percentiles of a trace, such as `checkout p50`.
+        stands_for: Journeys and percentiles that each trace represents, such as `checkout p50`, by trace id.
         chosen: The trace of each journey and percentile.
         file: The saved traces.
-        traced: Number of journeys that were traced; 0 if it is not known.
+        traced: Number of traced journeys; 0 if unknown.
     """
 
     trees: Mapping[str, Tree]
@@ -60,7 +60,7 @@ class Loaded:
 
     @property
     def in_words(self) -> str:
-        """How many of the traces these are."""
+        """How many of the run's traces are exemplars."""
         of = f" of {plural(self.traced, 'trace')}" if self.traced else ""
         return f"{plural(len(self.trees), 'exemplar')}{of} {'is' if len(self.trees) == 1 else 'are'} loaded"
 
@@ -71,7 +71,7 @@ def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
     Args:
         file: The saved traces.
         chosen: The trace of each journey and percentile.
-        traced: Number of journeys that were traced; 0 if it is not known.
+        traced: Number of traced journeys; 0 if unknown.
     """
     spans = by_trace(read_file(file))
     stands_for: dict[str, list[str]] = {}
@@ -83,7 +83,7 @@ def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
 
 
 def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey: str = "") -> None:
-    """Prints where to find a run's exemplars; with a journey, also what they show.
+    """Prints where to find a run's exemplars; with a journey, also their trees and budgets.
 
     Args:
         loaded: The exemplars.
@@ -110,7 +110,7 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
     table = Table("exemplars", "Exemplars: the traces nearest to p50 and p99", columns, rows, heads=2)
     console.print(rendered([table]))
     console.print(f"{loaded.in_words}. Open one in a browser:")
-    # A link is one word, however narrow the terminal.
+    # A link must not be broken, however narrow the terminal is.
     console.print("\n".join(links), soft_wrap=True)
     for part in (
         trees if journey else ["A journey's exemplars as trees with their budgets: make trace journey=checkout"]
@@ -153,7 +153,7 @@ def trace_command(
 
 
 def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
-    """Gives the exemplars to Jaeger, and writes a page of them.
+    """Sends the exemplars to Jaeger, and writes a page of them.
 
     Args:
         shown: The exemplars by topology.
@@ -161,10 +161,10 @@ def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
         ports: Ports of the Jaeger.
 
     Returns:
-        The page's URL: at Jaeger's port if it has no UI, otherwise of its file.
+        The page's URL: at Jaeger's port if it has no UI, otherwise the file's.
 
     Raises:
-        JaegerError: It did not take one.
+        JaegerError: Jaeger did not accept an exemplar.
     """
     for topology, loaded in shown.items():
         copied = partial(_copy_for_people, loaded=loaded, everywhere={"shop.topology": topology, "shop.run": run})

@@ -1,4 +1,4 @@
-"""`make topology=hybrid bench`: one trial of one topology, from nothing to a figure and a verdict."""
+"""`make topology=hybrid bench`: one trial of one topology, with its figures and a verdict."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(
             workload=file,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
-        # What runs trials takes a second to import, which a wrong option should not have to wait for.
+        # The import of what runs trials takes a second; a wrong option is reported before it.
         from experiment.blocks import expected_s
         from experiment.progress import minutes
         from experiment.runner import begin, run_plan

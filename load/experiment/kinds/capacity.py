@@ -1,7 +1,7 @@
-"""`make capacity`: how much load topologies hold, and what is left beyond that.
+"""`make capacity`: the rate that topologies hold, and how they behave beyond it.
 
-Three loads: rates that rise until one fails (`sweep`), users who come in a closed loop (`stress`), and peaks of several
-times what a topology holds (`overload`).
+Three loads: rates that rise until one fails (`sweep`), users in a closed loop (`stress`), and peaks of several times
+the rate that a topology holds (`overload`).
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalled
 
 MIN_JOURNEYS = 420
 """Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366. The
-rest is for failures, and for tapes that have fewer journeys than their rate says."""
+rest allows for failures, and for tapes that have fewer journeys than their rate says."""
 DEFAULT_OBJECTIVE, MAX_OBJECTIVE = "100ms", "5s"
-"""No journey takes longer than the latter: then the generator gives it up."""
+"""The generator gives up journeys that take longer than the maximum."""
 DEFAULT_MAX, MAX_RATE = 1_000.0, 10_000.0
 DEFAULT_USERS, DEFAULT_THINK, MAX_STEPS = "100,300,1000,3000,10000", "10s", 20
 DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
 USERS_PER_CONNECTION = 100
-"""The edge lets an HTTP/2 connection carry 1,024 requests at a time, and a journey sends up to ten at a time."""
+"""The edge allows 1,024 concurrent requests on an HTTP/2 connection, and a journey sends up to ten at a time."""
 MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
 MAX_TAPE_RATE = 5000.0
-"""More journeys a second than two cores can even refuse; it keeps tapes small."""
+"""More journeys a second than two cores can even refuse; the limit keeps tapes small."""
 PARITY_SAMPLES = 3
 MAX_SEARCHES = 20
-"""Most searches of one topology."""
+"""Searches of one topology."""
 OF_LOAD: Mapping[Load, tuple[str, ...]] = {
     "sweep": ("objective", "start", "max", "connections"),
     "stress": ("users", "think", "connections"),
@@ -63,14 +63,14 @@ class Lengths:
 
     Attributes:
         warmup_s: Seconds of load before each step; not counted.
-        shortest_s: Shortest step of a search; it lasts as long as `MIN_JOURNEYS` take.
+        shortest_s: Shortest step of a search; a step lasts as long as `MIN_JOURNEYS` take.
         longest_s: Longest step of a search.
         confirm_s: Shortest confirmation, which may take four times as long for `MIN_JOURNEYS`.
-        users_s: Seconds for which each number of users is kept up.
+        users_s: Seconds of load at each number of users.
         part_s: Seconds of each part of a peak's load.
-        precision: Where a search ends (`hops.kinds.capacity.search.Bounds`).
-        max_steps: Largest number of replays of a search.
-        max_confirmations: Largest number of replays that confirm.
+        precision: Precision at which a search ends (`hops.kinds.capacity.search.Bounds`).
+        max_steps: Maximum number of replays of a search.
+        max_confirmations: Maximum number of confirming replays.
     """
 
     warmup_s: int
@@ -92,13 +92,13 @@ PROFILES = {
 
 
 def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
-    """Takes the course of every topology, one after the other.
+    """Runs every topology through its steps, one after the other.
 
-    A topology that cannot continue (a component died, an answer was wrong, traces could not be read) ends early, and
-    the next one begins: in an overload that is a finding. What stands in the way of all ends the run.
+    If a topology cannot continue (a component died, an answer was wrong, traces could not be read), it ends early and
+    the next one begins: in an overload that is a finding. An obstacle to all topologies ends the run.
 
     Raises:
-        MeshError, HopsError: No topology had a step, or something stands in the way of all.
+        MeshError, HopsError: No topology finished a step, or an obstacle stops all of them.
     """
     asked = cast("Asked", plan.about[KIND])
     stopped: dict[str, str] = {}
@@ -131,7 +131,7 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
 
 
 def in_blocks_of(plan: Plan, blocks: int) -> Iterator[tuple[Arm, Iterator[int]]]:
-    """The arms whose courses are taken, each with the numbers of its steps; in random order in several blocks."""
+    """Returns the arms to run, each with the numbers of its steps; in random order in several blocks."""
     drawn, numbers = random.Random(plan.seed), {arm.label: count(1) for arm in plan.arms}
     for _ in range(blocks):
         arms = drawn.sample(plan.arms, len(plan.arms)) if blocks > 1 else plan.arms
@@ -139,7 +139,7 @@ def in_blocks_of(plan: Plan, blocks: int) -> Iterator[tuple[Arm, Iterator[int]]]
 
 
 def announce(plan: Plan) -> Iterator[str]:
-    """Says what there will be, and how long it takes."""
+    """Says what will run, and how long it takes."""
     asked, lengths = cast("Asked", plan.about[KIND]), PROFILES[plan.profile.name]
     names = ", ".join(arm.topology.name for arm in plan.arms)
     trial_s = TRIAL_OVERHEAD_S + lengths.warmup_s
@@ -224,7 +224,7 @@ def rates(start: str | None, highest: str | None) -> tuple[float, float]:
     """Reads the first and the highest rate of a sweep, journeys a second.
 
     Raises:
-        UsageError: One is no number from 1 to 10,000, or the first is above the highest.
+        UsageError: A rate is not a number from 1 to 10,000, or the first is above the highest.
     """
     first, last = number("start", start), number("max", highest) if highest else DEFAULT_MAX
     for name, value in (("start", first), ("max", last)):
@@ -241,7 +241,7 @@ def parse_users(given: str) -> tuple[int, ...]:
     """Reads the numbers of users, with commas between them.
 
     Raises:
-        UsageError: One is no integer from 1 to 10,000, they do not ascend, or they are too many.
+        UsageError: A number is not an integer from 1 to 10,000, the numbers do not ascend, or there are too many.
     """
     users = ascending("users", given, 1, MAX_VUS)
     if len(users) > MAX_STEPS:
@@ -250,10 +250,10 @@ def parse_users(given: str) -> tuple[int, ...]:
 
 
 def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
-    """Reads what topologies hold, `rest:90,grpc:120`.
+    """Reads the rates that topologies hold, `rest:90,grpc:120`.
 
     Raises:
-        UsageError: A topology is not measured, or a rate is no number from 1 to 10,000.
+        UsageError: A topology is not measured, or a rate is not a number from 1 to 10,000.
     """
     found = {}
     for part in filter(None, (part.strip() for part in given.split(","))):
@@ -271,9 +271,9 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
 
 
 def connections_for(users: int, http: int) -> int:
-    """How many client connections a closed loop gets: as many as it takes that none is the limit.
+    """Returns the number of client connections for a closed loop: enough that connections are not the limit.
 
-    With HTTP/1.1 a connection carries one request at a time: one for each user, up to what the generator opens.
+    With HTTP/1.1 a connection carries one request at a time, so each user gets one, up to the generator's maximum.
 
     Args:
         users: Virtual users.
@@ -285,15 +285,15 @@ def connections_for(users: int, http: int) -> int:
 
 
 def tape_rate(closed: ClosedLoop) -> float:
-    """Journeys that the tape of a closed loop needs for each second: more than the users can take.
+    """Returns the journeys that a closed loop's tape needs for each second: more than the users can take.
 
-    In an overload journeys end quickly, as failures: then they are no slower than the time to think.
+    In an overload journeys fail quickly, so only the think time slows the users.
     """
     return min(MAX_TAPE_RATE, closed.most_asked + 5.0)
 
 
 def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
-    """Seconds of a step at a rate: as long as p99 needs, within the profile's bounds."""
+    """Returns the seconds of a step at a rate: as long as p99 needs, within the profile's bounds."""
     needed = MIN_JOURNEYS / rate
     if phase == "confirm":
         return float(ceil(min(max(needed, lengths.confirm_s), 4 * lengths.confirm_s)))
@@ -301,15 +301,15 @@ def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
 
 
 def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: float, held: float) -> OwnLoad:
-    """The load of a step.
+    """Returns the load of a step.
 
     Args:
-        asked: What the user asked for.
+        asked: The user's request.
         lengths: How long steps are.
         http: HTTP version from client to edge.
-        phase: What the step is for.
+        phase: Purpose of the step.
         amount: Journeys a second, users, or the height of the peak.
-        held: Journeys a second that the topology holds, of which a peak is a multiple.
+        held: Journeys a second that the topology holds; a peak is a multiple of it.
     """
     warm_rate = min(DEFAULT_RATE, asked["search"]["start"] if asked["search"] else DEFAULT_RATE)
     sending = Sending(lengths.warmup_s, 0.0, amount, overload=phase != "confirm", warm_rate=warm_rate)

@@ -1,4 +1,4 @@
-"""`make chaos`: topologies under faults: what fails meanwhile, how soon all is right again, and what their data say."""
+"""`make chaos`: topologies under faults: what fails, how soon they recover, and whether their data are right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ USUAL_IN_CLUSTER = "evict,drain"
 
 
 def run_struck(*arguments: Any, **options: Any) -> Trial:
-    """Runs the trial of one fault (`experiment.faults.trial`), which a wrong setting need not wait for."""
+    """Runs the trial of one fault (`experiment.faults.trial`, imported late: a wrong setting is reported before)."""
     from experiment.faults import trial
 
     refuse_other_stores()
@@ -37,7 +37,7 @@ def run_struck(*arguments: Any, **options: Any) -> Trial:
 
 
 def announce(plan: Plan) -> Iterator[str]:
-    """Says what there will be, and how long it takes."""
+    """Says what will run, and how long it takes."""
     names = ", ".join(dict.fromkeys(arm.topology.name for arm in plan.arms))
     yield (
         f"{plural(len(plan.trials()), 'fault')} of {names}, in random order, {minutes(expected_s(plan))}. "
@@ -59,10 +59,10 @@ def command(*, topologies: str, faults: str | None, common: in_blocks.Common, sw
 
 
 def refuse_other_stores() -> None:
-    """Refuses stores that the run has not started.
+    """Refuses stores that the run does not start itself.
 
     Raises:
-        UsageError: The environment names one.
+        UsageError: The environment names such a store.
     """
     elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
     if elsewhere:
@@ -73,12 +73,12 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
     """An arm for each topology and fault, such as `rest-kill-order`.
 
     Raises:
-        UsageError: A topology, a fault or a switch has a value that it cannot have.
+        UsageError: A topology, a fault or a switch is invalid.
     """
     try:
         struck, updates = topologies_of(topologies, updates="on"), "on"
     except TopologyError:
-        # One has no notification service, or is wrong in another way, which is said here.
+        # A topology has no notification service, or is wrong in another way: this call reports it.
         struck, updates = topologies_of(topologies, updates="off"), "off"
     parsed = parse_switches(**switches, updates=updates)
     return tuple(
@@ -94,7 +94,7 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
 
 
 def with_faults_in_loads(plan: Plan) -> Plan:
-    """The plan with loads under which journeys may fail, longer for faults that last longer than the profile's."""
+    """Lets journeys fail in the plan's loads, and lengthens the loads of faults that outlast the profile's."""
 
     def under_fault(arm: Arm) -> Arm:
         fault = Chosen.named(arm.fault)

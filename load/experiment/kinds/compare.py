@@ -58,7 +58,7 @@ def edge_cache_arms(
     given: Mapping[str, str | None],
     networks: Mapping[str, ChannelNetwork] | None = None,
 ) -> tuple[Arm, ...]:
-    """An arm for each topology without a shared cache and with one, such as `rest` and `rest-edge-cache`.
+    """Makes an arm for each topology without and with a shared cache, such as `rest` and `rest-edge-cache`.
 
     Args:
         topologies: The topologies.
@@ -68,7 +68,7 @@ def edge_cache_arms(
         networks: Each channel's network, where the workload says so.
 
     Raises:
-        UsageError: It is not the two, a switch contradicts it, or a topology cannot run with a cache.
+        UsageError: The value is not `none,varnish`, a switch contradicts it, or a topology cannot run with a cache.
     """
     names = [name.strip() for name in edge_caches.split(",")]
     if sorted(names) != ["none", "varnish"]:
@@ -95,13 +95,13 @@ def edge_arms(
     given: Mapping[str, str | None],
     networks: Mapping[str, ChannelNetwork] | None = None,
 ) -> tuple[Arm, ...]:
-    """An arm for each topology with each edge, such as `hybrid-kong` and `hybrid-no-edge`.
+    """Makes an arm for each topology with each edge, such as `hybrid-kong` and `hybrid-no-edge`.
 
     Args:
         topologies: The topologies.
         edges: Names of the edges, comma-separated.
         given: The other switches, as a user gives them. Without an edge there are no plugins, and clients reach
-            gateways that speak HTTP/1.1 only, so they speak it in all arms then.
+            gateways that speak only HTTP/1.1; if there is such an arm, clients of all arms speak HTTP/1.1.
         networks: Each channel's network, where the workload says so.
 
     Raises:
@@ -115,8 +115,8 @@ def edge_arms(
     if NO_EDGE in names:
         if given.get("http") == "2":
             raise UsageError(
-                "http=2: clients of the arm without an edge reach gateways that speak HTTP/1.1 only, and all arms must "
-                f"speak the same; leave out http=2, or give edges= without {NO_EDGE}"
+                "http=2: without an edge, clients reach gateways that speak HTTP/1.1 only, and all arms must speak the "
+                f"same version; leave out http=2, or give edges= without {NO_EDGE}"
             )
         given = {**given, "http": "1"}
     return tuple(

@@ -29,7 +29,7 @@ KIND = "compare-versions"
 def run_version(
     system: Runtime, shopload: Shopload, tapes: Tapes, arm: Arm, plan: Plan, folder: Path, **others: Any
 ) -> Trial:
-    """Runs a trial, if the arm's checkout is still what it was when the comparison began."""
+    """Runs a trial, if the arm's checkout has not changed since the comparison began."""
     Checkout(arm.label, folder=arm.topology.checkout, **plan.about["checkouts"][arm.label]).require_unchanged()
     return run_trial(system, shopload, tapes, arm, plan, folder, **others)
 
@@ -73,7 +73,7 @@ def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
     """Reads the kinds of journey whose answers may differ.
 
     Raises:
-        UsageError: The workload lacks a kind of this name; lists the kinds that it has.
+        UsageError: The workload lacks a kind of this name; the message lists its kinds.
     """
     names = [name.strip() for name in given.split(",")] if given else []
     kinds = sorted({kind for kind, _ in common.mix})

@@ -1,4 +1,4 @@
-"""`make decide`: which topology to take, by a comparison that was made; or which way to wait, by a run of watchers."""
+"""`make decide`: which topology to choose, by a comparison; or how to wait for updates, by a run of `make watch`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import Given, Json, takes_settings
 from mesh.description.switches import parse_switches
 
-#: The kind of run that can be decided by; one over rates is so at one of its rates.
 COMPARE = "compare"
+"""Kind of the runs to decide by; a run over rates counts as a comparison at each of its rates."""
 WATCHED = "updates.parquet"
-"""The file that only runs of watchers have."""
+"""The file that only runs of `make watch` have."""
 SOONEST, LATEST = "1ms", "60m"
 
 
@@ -66,7 +66,7 @@ def command(
             end(summary["verdict"], strict=ends_noisy)
             return
         if lateness:
-            raise UsageError(f"lateness={lateness} needs watchers=, how many customers wait")
+            raise UsageError(f"lateness={lateness} needs watchers=, the number of customers who wait")
         folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
         manifest = read_document(folder / MANIFEST, form=Manifest)
         if manifest["kind"] == RATES:
@@ -78,10 +78,10 @@ def command(
             )
         elif manifest["kind"] != COMPARE:
             is_of = f"run={run} is of kind {manifest['kind']}"
-            raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
+            raise UsageError(f"{is_of}; a decision between topologies needs a run of kind {COMPARE}; {_others()}")
         else:
             measured = read_run(folder)
-            # Earlier versions wrote no verdict.
+            # Older versions wrote no verdict.
             if "verdict" in read_document(folder / SUMMARY):
                 summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
             else:
@@ -96,9 +96,9 @@ def command(
 
 
 def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> Summary:
-    """Says which way to wait to take, by the summary that it returns."""
+    """Says how customers should wait; returns the summary that it decides by."""
     if others:
-        raise UsageError(f"{others[0]}= does not go with watchers=; valid beside it: run, lateness")
+        raise UsageError(f"{others[0]}= cannot be combined with watchers=; valid with it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
     there = finished_runs(RESULTS, WATCHED)
     if run == "latest" and not there:
@@ -118,34 +118,34 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
 
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:
-    """The arms of a run over rates at one of them, as a comparison of topologies."""
+    """Takes the arms at one rate of a run over rates, as a comparison of topologies."""
     arms = AXIS.arms(run.manifest)
     equal = shared_places(arms)
-    told = ", ".join(f"{one:g}" for one in equal)
+    available = ", ".join(f"{place:g}" for place in equal)
     if not rate:
-        raise UsageError(f"run={run.path.name} is over rates: say which one to decide at, rate= one of {told}")
+        raise UsageError(f"run={run.path.name} is over rates: give the rate to decide at, rate= one of {available}")
     wanted = number("rate", rate)
     if wanted not in equal:
-        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; it has {told}")
+        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; it has {available}")
     at = run.of_arms({arm.label: arm.topology for arm in arms if arm.at == wanted})
     at.manifest.update(kind=COMPARE, profile={**at.manifest["profile"], "rate": wanted})
     return at
 
 
 def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Customers:
-    """The customers that the user described; what was not given is the run's.
+    """Returns the customers that the user described; the run has what the user left out.
 
     Args:
         folder: Folder of the run.
         own: File name of the run's workload.
-        workload: The workload that was given, or nothing.
-        given: The switches of the network, which hold for every channel.
+        workload: The given workload; empty for the run's.
+        given: The switches of the network, which apply to every channel.
     """
     if not workload:
         return Customers(Path(own).stem, None, _networks({}, given))
     file = workload_file(workload)
     mix, sent = mix_of(file), folder / WORKLOAD
-    # Of the same mix the tape has a fair sample: there is nothing to weigh anew.
+    # The tape is a fair sample of the same mix, so nothing needs new weights.
     is_own = sent.is_file() and mix_of(sent) == mix
     return Customers(file.stem, None if is_own else mix, _networks(channel_networks(file), given))
 
@@ -153,7 +153,7 @@ def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Cu
 def _networks(
     of_workload: Mapping[str, ChannelNetwork], given: Mapping[str, str | None]
 ) -> Mapping[str, CustomersNetwork]:
-    """The network of each channel: the one given, else the workload's; none where neither says so."""
+    """Returns the network of each channel: the given one, else the workload's, else none."""
     networks = networks_of(parse_switches(of_workload, **given).as_dict())
     if not networks and any(given.values()):
         return dict.fromkeys(CHANNELS, NAMED[LOOPBACK])

@@ -1,4 +1,4 @@
-"""`make isolate topology=graphql`: how much faster others get without one kind of journey."""
+"""`make isolate topology=graphql`: how much faster the other journeys get without one kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def command(
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """The arms of an isolation: the tape as it is, without a kind of journey, and with that kind apart in the shop.
+    """Makes the arms of an isolation: with all journeys, without one kind, and with separate components for that kind.
 
     Args:
         topology: The topology that all arms run.
@@ -41,11 +41,11 @@ def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | Non
         given: The switches, as a user gives them.
 
     Raises:
-        UsageError: The topology cannot run with a switch, or no edge leads the kind of journey elsewhere.
+        UsageError: The topology cannot run with a switch, or has no edge that could route the kind separately.
     """
     as_is = arm_of(AS_IS, topology, given)
     without = replace(as_is, label=label_of(WITHOUT, journey), without=journey)
-    if is_target(topology):  # nobody here can give a journey separate components in it
+    if is_target(topology):  # a target's components cannot be separated from here
         return as_is, without
     return as_is, without, arm_of(label_of(APART, journey), topology, {**given, "apart": journey})
 
@@ -59,7 +59,7 @@ def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str
         journey: The kind of journey.
 
     Raises:
-        UsageError: It does not; names those that it has.
+        UsageError: It does not; the message names the kinds that it has.
     """
     kinds = sorted({kind for (kind, _), weight in mix.items() if weight})
     if journey not in kinds:

@@ -1,4 +1,4 @@
-"""`make ladder topology=hybrid`: what each thing in front of, around and inside a topology adds, measured twice."""
+"""`make ladder topology=hybrid`: what each layer before, around and inside a topology adds, measured twice."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hops.kinds.ladder import arms as ladder
 from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
 
-OVER_THE_EDGE_ONLY = ("2", "3")
-"""Versions of HTTP that gateways do not speak themselves."""
+ONLY_WITH_EDGE = ("2", "3")
+"""Versions of HTTP that only the edge speaks; gateways do not."""
 
 
 @in_blocks.experiment(ladder.KIND)
@@ -34,32 +34,32 @@ def command(
 def ladder_arms(
     topology: Topology, steps: str, *, http: str | None = None, trace: str | None = None, payload: str | None = None
 ) -> tuple[Arm, ...]:
-    """The arms of a ladder, in its order.
+    """Makes the arms of a ladder, in its order.
 
     Args:
-        topology: The topology that all arms run; for the arm `updates`, with its notification service.
-        steps: Arms, comma-separated, in any order; empty for all that the topology can run on this machine.
-        http: HTTP version of the clients, the same in all arms; None for 1 if there is the arm without an edge.
-        trace: Share of journeys to trace in the arms that trace; None for the switch's own.
-        payload: Size of the documents that journeys read; None for the switch's own.
+        topology: The topology that all arms run; the arm `updates` runs its notification service too.
+        steps: Arms, comma-separated, in any order; empty for every arm that the topology can run on this machine.
+        http: HTTP version of the clients, the same in all arms; None for 1 if there is an arm without an edge.
+        trace: Share of journeys to trace in the arms that trace; None for the switch's default.
+        payload: Size of the documents that journeys read; None for the switch's default.
 
     Raises:
         UsageError: An arm is unknown, given twice, has nothing to be compared with, or cannot run; or nothing could be
             measured twice.
     """
-    names = _named(steps) if steps else _all(topology, http)
+    names = _parse_steps(steps) if steps else _all(topology, http)
     if ladder.NO_EDGE in names:
-        if http in OVER_THE_EDGE_ONLY:
+        if http in ONLY_WITH_EDGE:
             raise UsageError(
-                f"http={http}: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all "
-                f"arms must speak the same; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
+                f"http={http}: in the arm {ladder.NO_EDGE}, clients reach gateways that speak HTTP/1.1 only, and all "
+                f"arms must speak the same version; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
             )
         http = http or "1"
-    untold = topology.without_updates() if topology.has_updates else topology
+    without_updates = topology.without_updates() if topology.has_updates else topology
     arms = tuple(
         arm_of(
             name,
-            topology if name == ladder.UPDATES else untold,
+            topology if name == ladder.UPDATES else without_updates,
             {"http": http, "trace": trace, "payload": payload, **ladder.SWITCHES.get(name, {})},
         )
         for name in names
@@ -73,11 +73,11 @@ def ladder_arms(
 
 
 def _all(topology: Topology, http: str | None) -> Sequence[str]:
-    without_edge = topology.entered_by_gateways and http not in OVER_THE_EDGE_ONLY
+    without_edge = topology.entered_by_gateways and http not in ONLY_WITH_EDGE
     return [name for name in ladder.ON_THIS_MACHINE if name != ladder.NO_EDGE or without_edge]
 
 
-def _named(steps: str) -> Sequence[str]:
+def _parse_steps(steps: str) -> Sequence[str]:
     def read_step(name: str) -> str:
         if name not in ladder.ARMS:
             raise UsageError(f"steps={steps}: {name or 'an empty item'} is unknown; valid: {', '.join(ladder.ARMS)}")
@@ -95,7 +95,7 @@ def _named(steps: str) -> Sequence[str]:
         )
     if alone:
         raise UsageError(
-            f"steps={steps}: {ladder.EDGE} alone is no step; add one of "
+            f"steps={steps}: {ladder.EDGE} alone is not a step; add one of "
             f"{', '.join(arm for arm in ladder.ARMS if arm != ladder.EDGE)}"
         )
     return [name for name in ladder.ARMS if name in given]

@@ -1,4 +1,4 @@
-"""`hopwise load`: targets that are not the shop, for as long as the user says."""
+"""`hopwise load`: loads targets that are not the shop, for as long as the user says."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
 
 
 def _begin_file(har: Path, out: Path) -> None:
-    """Writes a target file to edit."""
+    """Writes a target file for the user to edit."""
     from experiment.own_target.starting_points.document import write_start
     from experiment.own_target.starting_points.har import from_har
 

@@ -1,4 +1,4 @@
-"""`make rates`: topologies at several rates, and at which of them their ranking flips."""
+"""`make rates`: topologies at several rates, and the rate at which their ranking flips."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mesh.description.topology import Topology
 
 DEFAULT_RATES = "10,20,30,40,60"
 MAX_RATE = 1000.0
-"""More than two cores answer of the whole mix in any topology."""
+"""More journeys of the whole mix a second than two cores answer in any topology."""
 LOWEST, MAX_PERCENT = 0.1, 100.0
 
 
@@ -45,31 +45,31 @@ def rate_arms(
     workload: Path,
     results: Path = RESULTS,
 ) -> tuple[Arm, ...]:
-    """An arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
+    """Makes an arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
 
     Args:
         topologies: The topologies.
         rates: Comma-separated, in any order: journeys a second, or percent of what each topology holds.
         given: The switches, as a user gives them.
-        workload: File of the workload, which may say each channel's network.
-        results: The folder of all results: percents are of what the newest sweep with all topologies found.
+        workload: File of the workload, which may give each channel's network.
+        results: The folder of all results: the newest sweep with all topologies says what 100 % is.
 
     Raises:
-        UsageError: A rate is none, above what any topology holds, or given twice; there is only one; there are too
-            many arms; no sweep says what the topologies hold; or a topology cannot run with a switch.
+        UsageError: A rate is invalid, given twice, or above what any topology holds. There is only one rate, or there
+            are too many arms. No sweep says what the topologies hold. Or a topology cannot run with a switch.
     """
     places = arms_along(
         "rates", rates, "rate", DEFAULT_RATES, topologies, lambda item: _amount(item, rates), lambda place: place[::-1]
     )
     amounts = dict.fromkeys(amount for _, amount in places)
     names = [topology.name for topology in topologies]
-    held, sweep = _held(names, results)
+    held, sweep = _read_capacity(names, results)
     absolute = [amount for amount, percent in amounts if not percent]
     if held and absolute and max(absolute) > max(held.values()):
-        told = ", ".join(f"{name} {held[name]:g}" for name in names)
+        known = ", ".join(f"{name} {held[name]:g}" for name in names)
         raise UsageError(
             f"rates={rates}: {max(absolute):g} journeys a second are more than any of these topologies held in {sweep} "
-            f"({told}); give lower ones, or percent of what each holds, such as 80%"
+            f"({known}); give lower rates, or percent of what each holds, such as 80%"
         )
     if not held and len(absolute) < len(amounts):
         raise UsageError(
@@ -101,13 +101,13 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
     return amount, percent
 
 
-def _held(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
-    """What each topology held in the newest sweep that has all of them, and its name; nothing if there is none."""
+def _read_capacity(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
+    """Finds the newest sweep with all topologies: what each held, and the sweep's name; empty if there is none."""
     for path in sorted(results.glob(f"2*-sweep*/{SUMMARY}"), reverse=True):
         try:
             found = capacity_of(read_document(path))["results"]
         except (HopsError, KeyError):
-            continue  # another version's
+            continue  # written by another version
         held = {name: found[name]["rate"] for name in topologies if name in found}
         known = {name: rate for name, rate in held.items() if rate is not None}
         if len(known) == len(topologies):

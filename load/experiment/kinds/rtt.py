@@ -1,4 +1,4 @@
-"""`make rtt`: topologies at several distances from their customers, and the model of distance held against that."""
+"""`make rtt`: topologies at several distances from their customers, compared with the model of distance."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def command(
 
 
 def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """An arm for each topology at each round-trip time, such as `hybrid-20ms`, the nearest customers first.
+    """Makes an arm for each topology at each round-trip time, such as `hybrid-20ms`, the nearest customers first.
 
-    At 0 ms customers have links of their own too, which take no time: arms of one topology differ by distance alone.
+    Customers have emulated links at 0 ms too, so arms of one topology differ by distance alone.
 
     Args:
         topologies: The topologies.
@@ -40,7 +40,7 @@ def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str 
         given: The other switches, as a user gives them.
 
     Raises:
-        UsageError: A round-trip time is none or is given twice, there is only one, there are too many arms, or a
+        UsageError: A round-trip time is invalid or given twice, there is only one, there are too many arms, or a
             topology cannot run with a switch.
     """
     places = arms_along(

@@ -1,4 +1,4 @@
-"""`make soak`: topologies under load for long: whether anything grows that should not."""
+"""`make soak`: topologies under a long load: whether anything grows that should not."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MIN_MINUTES, MAX_MINUTES = 1.0, 24 * 60.0
 WARMUP_S, PARITY_SAMPLES = 10, 3
 MIN_LOOKS = 120
 MIN_INTERVAL_S, MAX_INTERVAL_S = 0.5, 30.0
-"""Seconds between two looks; each takes a moment of every component's kernel time."""
+"""Seconds between two looks; each look costs every component some kernel time."""
 
 
 def announce(plan: Plan) -> Iterator[str]:
-    """Says what there will be, and how long it takes."""
+    """Says what will run, and how long it takes."""
     names = ", ".join(arm.label for arm in plan.arms)
     length = f"{plan.profile.duration_s / MINUTE_S:g} minutes of load on each"
     yield f"Soak of {names}: {length}; {in_words(expected_s(plan))}. Ctrl-C keeps finished trials."

@@ -1,4 +1,4 @@
-"""`make compare-runs a=RUN b=RUN`: two results folders held against each other."""
+"""`make compare-runs a=RUN b=RUN`: compares two results folders."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
 from mesh.description.options import Json, takes_settings
 
-#: Exit code of a comparison that shows a figure beyond the threshold.
 SLOWER = 4
-#: Exit code where a threshold was given and nothing could be held to it.
+"""Exit code of a comparison that shows a figure beyond the threshold."""
 UNCHECKED = 1
+"""Exit code if no figure could be compared with a given threshold."""
 
 
 @takes_settings("compare-runs")
@@ -72,29 +72,29 @@ def command(
 
 
 def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) -> int:
-    """How the command ends: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
+    """Returns the exit code: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
 
     Args:
         comparison: The two runs compared.
         strict: Whether figures of NOISY runs must not be trusted either.
-        allow_wrong: Whether to judge figures all the same.
+        allow_wrong: Whether to judge figures nevertheless.
     """
     if is_doubtful(comparison["verdict"], strict=strict) and not allow_wrong:
         return DOUBTFUL
     if regressions(comparison, "shown"):
         return SLOWER
     rows = watched(comparison)
-    # A check that looked at nothing must not pass for a check.
+    # A check without figures must not count as passed.
     if comparison["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
         return UNCHECKED
     return 0
 
 
 def checked_threshold(given: str | None, metrics: str | None) -> Threshold | None:
-    """Reads `10%` and the names of metrics.
+    """Reads a threshold such as `10%`, and the names of metrics.
 
     Raises:
-        UsageError: It is no share in percent, or a metric is not known.
+        UsageError: The threshold is not a percentage, or a metric is unknown.
     """
     if not given:
         if metrics:

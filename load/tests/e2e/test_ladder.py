@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
     [
         # each names what was given and what may be given
         (["steps=edge,dance"], "valid: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory"),
-        (["steps=edge"], "edge alone is no step"),
+        (["steps=edge"], "edge alone is not a step"),
         (["steps=no-edge,edge", "http=2"], "leave out http=2"),
         (["steps=no-edge,edge", "trace=1"], "give a share between 0 and 1"),
         (["topology=rest", "steps=no-edge,edge"], "arm no-edge: edge=none: rest has clients that reach services"),

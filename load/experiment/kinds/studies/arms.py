@@ -1,4 +1,4 @@
-"""From the files of studies to the plan of their replay: an arm for each topology under each load."""
+"""Makes the plan of a replay from the files of studies: an arm for each topology under each load."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StudyProfile:
     Attributes:
         name: Name that the user gives.
         blocks: Number of blocks.
-        length: By what the length of each load is multiplied, beside the study's own scale.
+        length: Factor on the length of each load, in addition to the study's own scale.
         warmup_s: Seconds of load before the counted part.
     """
 
@@ -50,16 +50,16 @@ PROFILES = {
 
 
 def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, ...]]:
-    """A study as the manifest has it, and the arms of its replay: each topology under each load.
+    """Returns a study as the manifest has it, and the arms of its replay: each topology under each load.
 
     Raises:
-        UsageError: An arm cannot run: its topology or one of its switches is unknown, or the two do not fit.
+        UsageError: An arm cannot run: its topology or one of its switches is unknown, or they do not fit.
     """
     arms: list[Arm] = []
     loads: dict[str, StudyLoad] = {}
     for name, entry in study.replay.loads.items():
         own = _own_load(f"{study.id}-{name}", entry, study.replay.scale, profile)
-        loads[name] = _described(entry, own)
+        loads[name] = _describe_load(entry, own)
         for topology in entry.topologies:
             label = arm_label(study.id, topology, name)
             arms.append(_arm(label, topology, {**study.replay.switches, **entry.switches}, own))
@@ -78,11 +78,11 @@ def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, 
 
 
 def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: int, seed: int) -> Plan:
-    """The plan of the replay of some studies, whose arms run together in each block.
+    """Makes the plan of a replay of studies, whose arms run together in each block.
 
     Args:
         studies: The studies.
-        profile: How long their loads are.
+        profile: The length of their loads.
         blocks: Number of blocks.
         seed: Seed of tapes and order.
 
@@ -98,7 +98,7 @@ def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: in
         blocks=blocks,
         profile=Profile(profile.name, math.ceil(profile.warmup_s), 0, 0.0, parity_samples=3),
         seed=seed,
-        # Answers of journeys that the workload has are compared with the data's before the load.
+        # Before the load, answers to this workload's journeys are compared with the data.
         workload=workload_file("document" if any(_reads_documents(arm) for arm in arms) else "default"),
         about={"studies": [about for about, _ in replays], "study_rules": digest_rules()},
     )
@@ -120,7 +120,7 @@ def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) 
     by_users = scale.by if "users" in scale.divides else 1.0
     duration_s = max(MIN_S, entry.duration_s / by_time * profile.length)
     if entry.arrivals is not None:
-        # The pace is the study's own, whatever the length: users and ramp-up shrink together.
+        # The pace is the study's at any length: users and ramp-up shrink together.
         rate = entry.arrivals / entry.duration_s * by_time / by_users
         return OwnLoad(
             name, _mix(entry), Sending(profile.warmup_s, duration_s, rate, overload=entry.overload), "constant"
@@ -143,7 +143,7 @@ def _mix(entry: LoadEntry) -> tuple[tuple[str, str, float], ...]:
     return tuple((journey, channel, entry.mix[f"{journey}/{channel}"]) for journey, _, channel in shares)
 
 
-def _described(entry: LoadEntry, own: OwnLoad) -> StudyLoad:
+def _describe_load(entry: LoadEntry, own: OwnLoad) -> StudyLoad:
     sending = own.sending
     replayed = sending.closed.vus if sending.closed else round(sending.rate * sending.duration_s)
     return StudyLoad(

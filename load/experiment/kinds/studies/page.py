@@ -2,8 +2,8 @@
 
     .venv/bin/python -m experiment.kinds.studies.page results/RUN
 
-It keeps the run's verdicts in a file next to the page, from which a test makes the table again. Where a study or the
-rules have changed since that run, the table says so.
+The run's verdicts are kept in a file next to the page, from which a test rebuilds the table. The table says if a study
+or the rules have changed since that run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def digest_rules(folder: Path = STUDIES) -> str:
 
 
 def verdicts_of(run: Path) -> dict[str, Any]:
-    """Returns what the page keeps of a run.
+    """Returns the parts of a run that the page keeps.
 
     Raises:
         UsageError: The folder has no finished replay of studies.
@@ -59,8 +59,8 @@ def section(kept: Mapping[str, Any] | None, rules: str) -> str:
     """Returns the text between the marks of the page.
 
     Args:
-        kept: What is kept of the run; None before the first one.
-        rules: Digest of the present rules.
+        kept: Kept parts of the run; None before the first run.
+        rules: Digest of the current rules.
     """
     return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
 

@@ -1,4 +1,4 @@
-"""The files of `load/studies`: what studies measured and claim, and how they are replayed; read and checked whole."""
+"""Reads and checks the files of `load/studies`: what studies measured and claim, and how they are replayed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
 OF_AN_ORDER = "saturation_users"
-"""The metric by which several sides have an order."""
+"""The metric that puts several sides in order."""
 OVER_TWO_LOADS = "payload_effect"
 
 USUAL = "The services behind the edge: one hop more than in the study, for both sides."
-"""Why the topologies of `SIDES` stand for a claim's sides."""
+"""Why the topologies of `SIDES` represent a claim's sides."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,39}$")]
 Positive = Annotated[FiniteFloat, Field(gt=0)]
@@ -58,14 +58,14 @@ class LoadEntry(_Strict):
         users: Users of a closed loop; None with `arrivals`.
         arrivals: Users who send one request each, evenly over the duration; None with `users`.
         think_s: Seconds between a user's journeys.
-        steps: Share of the users who are there in each of so many equal parts, relative to the most.
-        most_per_s: More journeys a second than two cores answer: a closed loop's tape has so many.
+        steps: Users in each of equally long parts of the load, as shares of the maximum.
+        most_per_s: Rate of a closed loop's tape: more journeys a second than two cores answer.
         duration_s: Length, in seconds.
-        overload: Whether it is more than the shop can take: journeys may fail, and blocks may differ.
+        overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
         switches: Switches of all arms, in addition to those of the replay.
-        topologies: Names of the topologies that run under it.
-        answers: Claims that it answers.
-        also: Claims that it shows, too, and does not decide.
+        topologies: Names of the topologies that run under this load.
+        answers: Claims that this load decides.
+        also: Claims that this load shows but does not decide.
     """
 
     about: str
@@ -84,7 +84,7 @@ class LoadEntry(_Strict):
 
 
 class Scale(_Strict):
-    """By what the study's figures are divided: `users`, `time`, or both."""
+    """The factor that divides the study's figures: `users`, `time`, or both."""
 
     by: Positive
     divides: Annotated[list[Annotated[str, Field(pattern="^(users|time)$")]], Field(min_length=1)]
@@ -97,7 +97,7 @@ class Scale(_Strict):
 
 
 class Side(_Strict):
-    """The topology that stands for a side in this study, and the reason."""
+    """The topology that represents a side in this study, and the reason."""
 
     topology: str
     why: str
@@ -115,13 +115,13 @@ class Replay(_Strict):
     """How a study is replayed.
 
     Attributes:
-        scale: By what its figures are divided.
-        not_replayed: What is left out of it.
+        scale: The factor that divides its figures.
+        not_replayed: What the replay leaves out.
         switches: Switches of all arms.
-        sides: Topologies of sides, where they are not those of `SIDES`.
-        arms: Topologies of a claim, where those of its sides would be unfair.
+        sides: Topologies of sides, where they differ from `SIDES`.
+        arms: Topologies of a claim, where the sides' topologies would be unfair.
         loads: The loads, by name.
-        published: Where the tables have the absolute figures of a claim, and their unit: `latency_ms.{side}.p50 ms`.
+        published: Path of a claim's absolute figures in the tables, and their unit: `latency_ms.{side}.p50 ms`.
         not_comparable: Why a claim has no load.
     """
 
@@ -149,49 +149,49 @@ class StudyFile(_Strict):
     replay: Replay
 
     def loads_of(self, claim: str) -> list[str]:
-        """Names of the loads that answer a claim."""
+        """Returns the names of the loads that answer a claim."""
         return [name for name, load in self.replay.loads.items() if claim in load.answers]
 
     def topologies_of(self, claim: ClaimEntry) -> list[str]:
-        """The topologies that stand for the sides of a claim under the loads that answer it."""
+        """Returns the topologies that represent the sides of a claim under the loads that answer it."""
         if claim.id in self.replay.arms:
             return [self.replay.arms[claim.id].left, self.replay.arms[claim.id].right]
         return self.usual_topologies_of(claim)
 
     def usual_topologies_of(self, claim: ClaimEntry) -> list[str]:
-        """The topologies that stand for the sides of a claim in this study, unless the claim has others."""
+        """Returns the topologies that represent the sides of a claim in this study, unless the claim has others."""
         own = {name: side.topology for name, side in self.replay.sides.items()}
         return [{**SIDES, **own}.get(side, side) for side in sides_of(claim)]
 
     def why_topologies(self, claim: ClaimEntry) -> str:
-        """Why these topologies stand for the sides of a claim."""
+        """Says why these topologies represent the sides of a claim."""
         if claim.id in self.replay.arms:
             return self.replay.arms[claim.id].why
         own = self.replay.sides
         return " ".join(dict.fromkeys(own[side].why for side in sides_of(claim) if side in own)) or USUAL
 
     def figures_of(self, claim: ClaimEntry) -> str:
-        """The absolute figures that the study printed for both sides of a claim; empty if it printed none."""
+        """Returns the absolute figures that the study printed for both sides of a claim; empty without figures."""
         where, _, unit = self.replay.published.get(claim.id, "").partition(" ")
         figures = [str(_at(self.tables, where.format(side=side))) for side in sides_of(claim) if where]
         return " ".join(filter(None, (listed(figures), unit)))
 
 
 def sides_of(claim: ClaimEntry) -> list[str]:
-    """The sides of a claim, in its order."""
+    """Returns the sides of a claim, in its order."""
     return [claim.left, *claim.between, claim.right]
 
 
 def all_studies(folder: Path = STUDIES) -> list[str]:
-    """Ids of the studies that there are."""
+    """Returns the ids of all studies."""
     return sorted(file.stem for file in folder.glob("*.yaml"))
 
 
 def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
-    """Reads studies by their ids, with commas between them; all of them for `all`.
+    """Reads studies by their comma-separated ids; `all` reads all of them.
 
     Raises:
-        UsageError: One is unknown, given twice, or its file is wrong.
+        UsageError: A study is unknown, given twice, or its file is wrong.
     """
     known = all_studies(folder)
 
@@ -208,7 +208,7 @@ def read_study(file: Path) -> StudyFile:
     """Reads and checks the file of a study.
 
     Raises:
-        UsageError: It cannot be read, or something in it is wrong: names the line, the claim, and what is valid.
+        UsageError: The file cannot be read or has a mistake; the message names the line, the claim, and what is valid.
     """
     opened = YamlFile.read(file, UsageError)
     study = validate(opened, StudyFile)
@@ -281,13 +281,13 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
     ]
     try:
         study.figures_of(claim)
-    except (LookupError, ValueError, AttributeError):  # also of braces that are no {side}
+    except (LookupError, ValueError, AttributeError):  # also for braces other than {side}
         problems.append(f"published: {study.replay.published[claim.id]} is not in the tables")
     return problems
 
 
 def _at(tables: Mapping[Any, Any], where: str) -> Any:
-    """What lies in nested tables behind keys with dots between them; keys that are numbers count as their digits."""
+    """Looks up keys with dots between them in nested tables; a number as a key counts as its digits."""
     value: Any = tables
     for key in where.split("."):
         if not isinstance(value, Mapping):

@@ -140,7 +140,7 @@ def test_distance_turns_the_order_of_a_channel_round():
 def test_a_run_that_is_no_comparison_is_refused_with_those_that_are():
     done = invoke(run="20260104T000000Z-hybrid")
     assert done.exit_code == 2
-    assert "is of kind bench, and deciding between topologies needs one of kind compare" in done.stderr
+    assert "is of kind bench; a decision between topologies needs a run of kind compare" in done.stderr
     assert "available: 20260103T000000Z-compare, 20260102T000000Z-compare" in done.stderr
 
 
@@ -186,7 +186,7 @@ def test_a_run_over_rates_decides_at_one_of_them():
     assert {name for one in decision["answers"] for name in one["quickest"]["values"]} == {"hybrid", "rest"}
     assert "3 blocks at 40 journeys a second" in invoke("--rate", "40", run=run).stdout
     for arguments, message in {
-        (): "is over rates: say which one to decide at, rate= one of 10, 40",
+        (): "is over rates: give the rate to decide at, rate= one of 10, 40",
         ("--rate", "25"): "rate=25 was not measured for all topologies by 20260105T000000Z-rates; it has 10, 40",
     }.items():
         refused = invoke(*arguments, run=run)
@@ -219,9 +219,9 @@ def test_a_summary_of_before_meetings_had_percentiles_is_read(results, tmp_path,
     ("arguments", "said"),
     [
         (("--watchers", "100"), "there is no run of watchers yet: run `make watch` first"),
-        (("--watchers", "100", "--rate", "4"), "rate= does not go with watchers=; valid beside it: run, lateness"),
+        (("--watchers", "100", "--rate", "4"), "rate= cannot be combined with watchers=; valid with it: run, lateness"),
         (("--watchers", "100", "--lateness", "soon"), "lateness=soon is not valid: give a duration from 1ms to 60m"),
-        (("--lateness", "1s"), "lateness=1s needs watchers=, how many customers wait"),
+        (("--lateness", "1s"), "lateness=1s needs watchers=, the number of customers who wait"),
     ],
 )
 def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, said):

@@ -75,14 +75,14 @@ def test_the_share_of_traces_is_that_of_every_arm_that_traces() -> None:
         ("edge,dance", {}, "dance is unknown; valid: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory"),
         ("edge,", {}, "an empty item is unknown"),
         ("edge,no-edge,edge", {}, "edge is given twice"),
-        ("edge", {}, "edge alone is no step; add one of no-edge, sidecars"),
+        ("edge", {}, "edge alone is not a step; add one of no-edge, sidecars"),
         ("untraced,memory", {}, "there is nothing to compare untraced and memory with; add edge"),
         ("no-edge,mtls,memory", {}, "there is nothing to compare memory with; add edge"),
         ("edge,cluster-istio", {}, "there is nothing to compare cluster-istio with; add cluster"),
         (BOTTOM, {"http": "2"}, "leave out http=2, or give steps= without no-edge"),
         (BOTTOM, {"trace": "1"}, "trace=1: a ladder needs journeys that are traced and journeys that are not"),
         (BOTTOM, {"trace": "0"}, "trace=0: a ladder needs"),
-        (BOTTOM, {"http": "3"}, "http=3: clients of the arm no-edge reach gateways"),
+        (BOTTOM, {"http": "3"}, "http=3: in the arm no-edge, clients reach gateways"),
     ],
 )
 def test_what_is_no_ladder_is_refused(steps: str, more: dict[str, str], message: str) -> None:
