@@ -37,10 +37,7 @@ GATE: Edits = {
         )
     },
     "docs/experiments/method.md": {
-        "| `steal_share` |": (
-            "| `overrun_s` | replay beyond its load | below 5 s | WRONG "
-            "| the load generator must not be the bottleneck | |\n"
-        )
+        "| `updates_unattributed_share` |": "| `overrun_s` | replay beyond its load | below 5 s |\n"
     },
     f"{TESTS}/gates/test_trial.py": {
         '"invariants_broken", "steal_share", "other_cores"': '"overrun_s", ',
