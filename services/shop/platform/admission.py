@@ -1,12 +1,12 @@
-"""Refuses requests where a process does not keep up, before it has worked for them, so that the others are in time.
+"""Refuses requests early when a process cannot keep up, so that the admitted ones are answered in time.
 
-What tells is how late the event loop comes to what is ready. As in CoDel (RFC 8289), the least delay of an interval
-counts: a queue that empties now and then was a burst, one that never does is too much. The share of requests that is
-let in then follows that delay. So it holds behind an edge, too, that has nothing of the kind (`mesh.edge.admission`).
+The signal is the event loop's delay: how late it runs a callback that is due. As in CoDel (RFC 8289), the minimum of
+each interval counts: a queue that sometimes empties was a burst, and a queue that never does means overload. The share
+of admitted requests follows that delay. It works without admission control at the edge (`mesh.edge.admission`), too.
 
-Requests may say how urgent they are (RFC 9218): checkouts are let in until the delay is twice as long, what belongs to
-something under way until it is three times as long, and calls from inside always, since what has been done for them
-would be lost.
+Requests may say how urgent they are (RFC 9218). Checkouts are admitted until the delay is twice as long, and requests
+that belong to something under way until it is three times as long. Calls from inside are always admitted, since the
+work already done for them would be lost.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from shop.platform.config import ServiceConfig
 
 PRIORITY, UNDER_WAY, CHECKOUT = "priority", "u=0", "u=1"
 DELAY_S = 0.015
-"""How late the loop may be all the time while new requests are let in: some ten of them are at work then."""
+"""How late the loop may constantly be before new requests are refused: about ten of them are then being handled."""
 CHECKOUT_TIMES, UNDER_WAY_TIMES = 2, 3
 LOOK_S, LOOKS = 0.02, 10
-"""Pause between two looks at the loop, and looks of an interval."""
+"""Pause between two measurements of the loop's delay, and measurements per interval."""
 MIN_SHARE, MAX_FALL, RISE = 0.02, 0.5, 1.1
-"""The smallest share that is let in, to see whether it is over; by what it falls in an interval at most, and rises."""
+"""The smallest admitted share, which probes for the end of an overload; its largest fall per interval, and its rise."""
 
 
 MAX_HASHES = 4
-"""Passwords that a gateway has hashed at a time: half of what the edge admits to it however long answers take."""
+"""Passwords that a gateway has hashed at a time: half of what the edge admits to it, even if answers take long."""
 
 
 class Slots:
-    """A bound on the work of one kind: what exceeds it is refused at once."""
+    """A limit on concurrent work of one kind: everything above it is refused at once."""
 
     def __init__(self, size: int, refusal: str) -> None:
         self._free = size
@@ -44,7 +44,7 @@ class Slots:
         """Takes a slot for as long as the context lasts.
 
         Raises:
-            TooManyRequests: There is no free one. Proxies do not take it for a failure of the instance.
+            TooManyRequests: No slot is free. Proxies do not count this as a failure of the instance.
         """
         if not self._free:
             raise TooManyRequests(self._refusal, retry_after_s=1)
@@ -56,7 +56,7 @@ class Slots:
 
 
 class Share:
-    """The share of requests that is let in.
+    """The share of requests that is admitted.
 
     Args:
         delay_s: How late the loop may be for all of an interval, in seconds.
@@ -68,14 +68,14 @@ class Share:
         self._credit = 0.0
 
     def follow(self, least_delay_s: float) -> None:
-        """Adapts the share to an interval in which the loop was never less late than that, in seconds."""
+        """Adapts the share to an interval, in which the smallest delay was `least_delay_s` seconds."""
         if least_delay_s > self._delay_s:
             self.value = max(MIN_SHARE, self.value * max(MAX_FALL, self._delay_s / least_delay_s))
         else:
             self.value = min(1.0, self.value * RISE)
 
     def take(self) -> bool:
-        """Whether to let the next request in."""
+        """Whether to admit the next request."""
         self._credit += self.value
         if self._credit < 1.0:
             return False
@@ -84,7 +84,7 @@ class Share:
 
 
 class Admission:
-    """What a process lets in."""
+    """The admission control of a process."""
 
     def __init__(self) -> None:
         times = (1, CHECKOUT_TIMES, UNDER_WAY_TIMES)
@@ -95,12 +95,12 @@ class Admission:
             self._urgent[value] = self._urgent[value.encode()] = share
 
     def admit(self, priority: str | bytes | None) -> None:
-        """Lets a request from outside in, or refuses it. Raises `Unavailable` if there are too many."""
+        """Admits or refuses a request from outside. Raises `Unavailable` if there are too many."""
         if not self._urgent.get(priority, self.new).take():
             raise Unavailable("there are too many requests at the moment; come again a little later")
 
     async def look(self) -> None:
-        """Looks at the loop until it is cancelled."""
+        """Measures the loop's delay until it is cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             least_s = float("inf")
@@ -114,7 +114,7 @@ class Admission:
 
 @asynccontextmanager
 async def admission(config: ServiceConfig) -> AsyncIterator[Admission | None]:
-    """Gives what refuses too many requests for as long as the context lasts, if the configuration asks for it."""
+    """Yields the admission control for as long as the context lasts; None if the configuration turns it off."""
     if not config.admission:
         yield None
         return

@@ -23,12 +23,12 @@ PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 UNIX_SCHEME = "unix:"
 MAX_SOCKET_PATH = 107  # bytes in the kernel's address of a socket
 EDGE_MARK = "x-hopwise-edge"
-"""The header with which the edge marks what comes from outside, whether or not callers also have identities; its value
+"""The header with which the edge marks requests from outside, whether or not callers also have identities; its value
 is the client's address."""
 
 
 class StartError(RuntimeError):
-    """The process needs something at its start that it cannot get; the message says what, and what to do."""
+    """The process cannot get something that it needs to start; the message says what, and what to do."""
 
 
 def port_in_use(listen: str, reason: str | None) -> StartError:
@@ -94,7 +94,7 @@ def _socket(path: str) -> str:
         raise ValueError(f"is {path!r}; the socket's path must be absolute, as /run/shop/product.sock")
     if (size := len(os.fsencode(path))) > MAX_SOCKET_PATH:
         raise ValueError(f"is {path!r}; the socket's path has {size} bytes and must have at most {MAX_SOCKET_PATH}")
-    # gRPC takes a comma for the end of one address and the beginning of the next.
+    # gRPC reads a comma as the separator of two addresses.
     if "," in path:
         raise ValueError(f"is {path!r}; the socket's path must not contain a comma")
     return path
@@ -128,19 +128,19 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     """The settings of one process.
 
     `Annotated` has the type of a setting, the function that reads it, and that function's arguments. The variable of a
-    setting is `SHOP_` and its name in capitals. The file that `NAME_FILE` names may contain the value.
+    setting is `SHOP_` and its name in capitals. The value may also be in the file that `NAME_FILE` names.
     """
 
     component: Annotated[str, choice, *COMPONENTS]  # its service.name in traces.
-    contract: Annotated[str, choice, "1"] = "1"  # version that the starter of a program in place of ours means.
+    contract: Annotated[str, choice, "1"] = "1"  # version of the contract that a third-party program implements.
     instance: str | None = None  # name among the component's replicas, as "order-2"; its service.instance.id in traces.
     # Where to serve each protocol: "host:port", or "unix:" and the path of a socket; None for not at all.
     listen_grpc: Listen = None
     listen_rest: Listen = None
     listen_graphql: Listen = None
-    listen_federation: Listen = None  # as a subgraph, whose callers all are clients.
+    listen_federation: Listen = None  # as a subgraph; all callers are clients.
     listen_thrift: Listen = None  # framed.
-    listen_thrift_entrance: Listen = None  # framed, for callers that all are clients: no edge marks their calls.
+    listen_thrift_entrance: Listen = None  # framed, where all callers are clients: no edge marks their calls.
     listen_thrift_json: Listen = None  # TJSON over HTTP.
     listen_connect: Listen = None
     listen_http: Listen = None  # a gateway.
@@ -151,9 +151,9 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     cache_namespace: str = "shop"  # first part of every key.
     cache_bound_ms: Annotated[int, whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
     cache_limit_ms: Annotated[int, whole, 1, 10_000] = 10  # how long a request waits for an answer of the cache.
-    edge_cache: Annotated[str | None, _socket] = None  # socket at which a shared cache takes answers out (`BAN`).
-    # Of each service that this process calls, from SHOP_PEER_…: "grpc://127.0.0.1:18020". Commas separate replicas. The
-    # path of a socket, from SHOP_SOCKET_…, replaces that address.
+    edge_cache: Annotated[str | None, _socket] = None  # socket at which a shared cache purges answers (`BAN`).
+    # Address of each service that this process calls, from SHOP_PEER_…: "grpc://127.0.0.1:18020". Commas separate
+    # replicas. The path of a socket, from SHOP_SOCKET_…, replaces that address.
     peers: Mapping[str, str] = {}
     sockets: Mapping[str, str] = {}
     otlp_endpoint: Annotated[str | None, _url, "http", "https"] = None  # OTEL_EXPORTER_OTLP_ENDPOINT: where spans go.
@@ -195,7 +195,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
 
 def read_settings(form: type[Struct], env: Mapping[str, str]) -> dict[str, Any]:
-    """Reads those settings of a struct that an environment has; they are declared as those of `ServiceConfig` are.
+    """Reads the settings of a struct that an environment has; they are declared like those of `ServiceConfig`.
 
     Raises:
         ConfigError: A variable is missing or not valid.
@@ -247,12 +247,12 @@ def required(value: str | None, variable: str, example: str) -> str:
 
 
 def socket_path(listen: str) -> str | None:
-    """Returns the path of "unix:/path.sock"; None for "host:port". The address has been checked before."""
+    """Returns the path of "unix:/path.sock"; None for "host:port". The address has already been checked."""
     return listen.removeprefix(UNIX_SCHEME) if listen.startswith(UNIX_SCHEME) else None
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Splits "host:port" into its parts; the address has been checked before."""
+    """Splits "host:port" into its parts; the address has already been checked."""
     host, _, port = address.rpartition(":")
     return host, int(port)
 

@@ -1,10 +1,10 @@
 """The caller's deadline, carried through everything that a request does.
 
-A server sets it where a request comes in; whatever waits (a statement, a call to another service) takes the time
-that remains as its limit, so that work stops when nobody waits for the answer any more.
+A server sets it where a request enters. Every wait, such as a statement or a call of another service, takes the
+remaining time as its limit, so that work stops once nobody waits for the answer.
 
-Whoever serves takes a little less time than its caller waits (`work_s`): a late answer is then the callee's own, which
-says what was late, and not a connection that breaks off. docs/architecture.md has the limits of every hop.
+A server takes a little less time than its caller waits (`work_s`). If it is late, the caller gets an error that says
+what was late, and not a broken connection. docs/architecture.md has the limits of every hop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEADLINE_HEADER = "x-envoy-expected-rq-timeout-ms"
 """The request header with the time that the caller waits, in milliseconds; the name is Envoy's."""
 
 DEFAULT_S = 5.0
-"""Time that a caller waits if it does not say, in seconds."""
+"""Time that a caller waits if it does not say how long, in seconds."""
 
 MAX_S = 30.0
 """Longest time that any caller gets, in seconds."""
@@ -30,24 +30,24 @@ MAX_S = 30.0
 OVER = "the deadline of the request has passed; allow it more time"
 
 WORK = 0.95
-"""Share of the time that a caller waits after which the work for it is to be done."""
+"""Share of the caller's time within which the work should be done."""
 END = 0.97
-"""Share of it after which work for the caller is cancelled: what waits with a limit of its own says better what
-was late."""
-# The timers of an event loop count milliseconds and may go off a little early.
+"""Share of the caller's time after which its work is cancelled; a wait with a shorter limit says better what was
+late."""
+# The timers of an event loop count milliseconds and may fire a little early.
 _EARLY_S = 0.005
 
 _LIMIT: ContextVar[asyncio.Timeout | None] = ContextVar("shop.limit", default=None)
-"""What cancels the work for the caller of the request in hand; None for nothing."""
+"""Cancels the work for the caller of the current request; None for no limit."""
 _AT: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
-"""The deadline of the request in hand, in seconds of `time.monotonic`; None for no deadline."""
+"""The deadline of the current request, in seconds of `time.monotonic`; None for no deadline."""
 
 
 def caller_timeout_s(header: str) -> float:
     """Returns the time that a caller waits for the answer, in seconds.
 
     Args:
-        header: The value of `DEADLINE_HEADER`; the default applies if it says nothing sensible.
+        header: The value of `DEADLINE_HEADER`; the default applies if it is not usable.
     """
     if header.isascii() and header.isdigit() and len(header) < 10 and int(header) > 0:
         return int(header) / 1000
@@ -60,13 +60,13 @@ def work_s(waits: float) -> float:
 
 
 def remaining() -> float | None:
-    """Returns the time that is left, in seconds.
+    """Returns the remaining time, in seconds.
 
     Returns:
         More than zero; None if the caller set no deadline.
 
     Raises:
-        DeadlineExceeded: No time is left.
+        DeadlineExceeded: No time remains.
     """
     at = _AT.get()
     if at is None:
@@ -84,34 +84,34 @@ def passed() -> bool:
 
 
 def own_deadline(seconds: float) -> AbstractContextManager[None]:
-    """Replaces the caller's deadline by another one, for work that must not be left half done."""
+    """Replaces the caller's deadline with another, for work that must not be left half done."""
     return _until(time.monotonic() + seconds)
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
-    """Sets a deadline for everything inside; an earlier one that is set already stays in force."""
+    """Sets a deadline for everything inside; an earlier deadline stays in force."""
     at, outer = time.monotonic() + seconds, _AT.get()
     return _until(at if outer is None else min(at, outer))
 
 
 def end() -> None:
-    """Cancels the work for the caller of the request in hand, who waits no more."""
+    """Cancels the work for the caller of the current request, who no longer waits."""
     limit = _LIMIT.get()
     if limit is not None:
         limit.reschedule(asyncio.get_running_loop().time())
 
 
 def begin(seconds: float | None) -> None:
-    """Begins the next part of an answer that lasts, with its own deadline.
+    """Begins the next part of a long-lived answer, with its own deadline.
 
     Args:
-        seconds: Time limit from now, in seconds; None for none, while there is nothing to send.
+        seconds: Time limit from now, in seconds; None for no limit, while there is nothing to send.
     """
     _AT.set(None if seconds is None else time.monotonic() + seconds)
 
 
 def lift() -> None:
-    """Frees the request in hand of its caller's deadline: its answer lasts until either side ends it."""
+    """Removes the caller's deadline from the current request: its answer lasts until either side ends it."""
     limit = _LIMIT.get()
     if limit is not None:
         limit.reschedule(None)
@@ -128,7 +128,7 @@ def _until(at: float) -> Iterator[None]:
 
 
 class CallerLimit:
-    """Limits the work for a caller to the time that it waits: sets its deadline, and cancels what goes beyond it.
+    """Limits the work for a caller to its time: sets the deadline, and cancels work that exceeds it.
 
     Args:
         waits: How long the caller waits, in seconds; None if it does not say.
@@ -156,7 +156,7 @@ class CallerLimit:
         try:
             await self._limit.__aexit__(kind, error, stack)
         except TimeoutError:
-            # Without a cause, which would be logged: where many requests are late, it says nothing of any of them.
+            # Without a cause, which would be logged: where many requests are late, it explains none of them.
             raise DeadlineExceeded(OVER) from None
         finally:
             _AT.reset(self._outer)

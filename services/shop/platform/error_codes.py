@@ -24,7 +24,7 @@ class Row:
     """One error code in each protocol.
 
     Attributes:
-        grpc: Status of gRPC, by name: what speaks no gRPC need not load it.
+        grpc: Status of gRPC, by name: programs without gRPC need not load it.
         title: The problem's title (RFC 9457): the same for every occurrence.
     """
 
@@ -63,7 +63,7 @@ _ROWS = (
 
 ERROR_TABLE: Mapping[ErrorCode, Row] = MappingProxyType({row.error.code: row for row in _ROWS})
 SERVER_FAULTS = frozenset(code for code, entry in ERROR_TABLE.items() if entry.http >= 500)
-"""Codes of what is no fault of the caller's."""
+"""Codes that are not the caller's fault."""
 
 
 def row(error: ShopError) -> Row:
@@ -72,11 +72,11 @@ def row(error: ShopError) -> Row:
 
 
 def error_for_code(code: str, message: str, field: str = "", retry_after_s: int = 0) -> ShopError:
-    """Makes the error that a code stands for, as it was raised at the other end.
+    """Makes the error of a code, as the other end raised it.
 
     Args:
-        code: A value of `ErrorCode`; any other becomes `Internal`, since its meaning is not known here.
-        retry_after_s: When the same request may work, in seconds; 0 if the other end does not say.
+        code: A value of `ErrorCode`; any other code becomes `Internal`, since its meaning is unknown here.
+        retry_after_s: When a retry may succeed, in seconds; 0 if the other end does not say.
     """
     try:
         known = ErrorCode(code)

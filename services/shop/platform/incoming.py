@@ -1,20 +1,20 @@
 """What every request gets, over every protocol: one sequence, `Incoming.answer`.
 
-A server presents each request as a `Request`: how to look up a header, what its span is called, what does the work, and
-how an error ends it. The sequence is the same for all of them:
+A server presents each request as a `Request`: how to look up a header, the name of its span, its work, and how an error
+ends it. The sequence is the same for all requests:
 
-- Metrics: its time begins.
-- SERVER span, if its caller samples. Otherwise the caller's trace context is kept for the calls that it makes.
-- A moment for observers of the event loop (`Spans.note_moment`): the request has come.
-- Deadline: work beyond the time that its caller waits is cancelled.
+- Metrics: the clock starts.
+- SERVER span, if its caller samples. Otherwise the caller's trace context is kept for the calls that the request makes.
+- A moment for observers of the event loop (`Spans.note_moment`): the request has arrived.
+- Deadline: work beyond the caller's time is cancelled.
 - Admission, of requests from outside only.
-- What the runtime puts before the work of each request (`Runtime.before_work`).
-- Work. It has the authenticator admit the caller as soon as it knows the method.
+- Steps that the runtime adds before each request's work (`Runtime.before_work`).
+- Work. It asks the authenticator to admit the caller as soon as it has found the method.
 - Errors: an unknown cause goes to the log, and not to the client.
-- The span ends, which is another such moment, and so do the metrics.
+- The span ends, which is another such moment, and the metrics are recorded.
 
-The answer to a request may last. Its work then frees it of the deadline (`shop.platform.deadline.lift`), and its span
-and its time end with the answer. `Incoming.follow` is for answers that are written by others as they come.
+The answer to a request may be long-lived. Its work then lifts the deadline (`shop.platform.deadline.lift`), and its
+span and its time end with the answer. `Incoming.follow` is for answers whose parts the server writes as they come.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""What surrounds the work of a call; it is made of the call's headers."""
+"""Makes the context of a call's work from the call's headers."""
 
 
 class Request(ABC, Generic[T]):
@@ -54,7 +54,7 @@ class Request(ABC, Generic[T]):
 
     Attributes:
         patience_s: How long a caller waits that does not say so, in seconds; None for as long as any caller may.
-        is_answered: Whether an answer has begun, so that an error cannot become another one.
+        is_answered: Whether an answer has begun, so that it is too late to answer with an error.
     """
 
     __slots__ = ()
@@ -64,7 +64,7 @@ class Request(ABC, Generic[T]):
 
     @abstractmethod
     def header(self, name: str) -> str | None:
-        """Returns the value of a header, named in lower case; None if it is not there."""
+        """Returns the value of a header, named in lower case; None if it is absent."""
 
     @abstractmethod
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
@@ -72,7 +72,7 @@ class Request(ABC, Generic[T]):
 
     @abstractmethod
     async def work(self) -> T:
-        """Admits the caller, and does what the request asks for.
+        """Admits the caller, and does the work of the request.
 
         Raises:
             ShopError: The request is refused, or fails.
@@ -80,16 +80,16 @@ class Request(ABC, Generic[T]):
 
     @abstractmethod
     async def refuse(self, error: ShopError) -> T:
-        """Returns the answer that an error makes."""
+        """Returns the answer for an error."""
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
-        """Notes on its span how it ended; `error` is a ShopError, what ended it before its answer, or None."""
+        """Records on its span how it ended; `error` is a ShopError, an earlier interruption, or None."""
         if isinstance(error, ShopError):
             note_failure(span, error)
 
     @abstractmethod
     def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
-        """Counts it; arguments as for `end_span`."""
+        """Records its metrics; arguments as for `end_span`."""
 
     def waits(self) -> float | None:
         """Returns how long the caller waits, in seconds; None if it does not say."""
@@ -98,7 +98,7 @@ class Request(ABC, Generic[T]):
 
 
 def failure_of(error: Exception) -> ShopError:
-    """Returns the error for the client; an unknown cause goes to the log only."""
+    """Returns the error for the client; an unknown cause goes only to the log."""
     if isinstance(error, ShopError):
         if error.__cause__ is not None and error.code in SERVER_FAULTS:
             log.warning("%s: %s", error.code.value, error.message, exc_info=error)
@@ -108,7 +108,7 @@ def failure_of(error: Exception) -> ShopError:
 
 
 def note_failure(span: Span, error: ShopError) -> None:
-    """Notes on the span of a request the error that is its answer."""
+    """Records on a request's span the error that is its answer."""
     span.set_attribute("error.type", error.code.value)
     if error.code in SERVER_FAULTS:
         span.set_status(StatusCode.ERROR, error.message)
@@ -152,7 +152,7 @@ class _Passage:
             self._request.measure(runtime.meters, asked, self.ended)
 
     def leave(self) -> None:
-        """Makes the span the current one no more; where a request has a task, that ends it as well."""
+        """Stops its span from being the current one; a request with a separate task needs no call."""
         if self._span is not None:
             otel_context.detach(self._token)
 
@@ -185,7 +185,7 @@ class Incoming:
             passage.leave()
 
     async def follow(self, request: Request[AsyncGenerator[T]]) -> AsyncGenerator[T]:
-        """Opens an answer that lasts, and yields its parts; to be called in a task that serves nothing else."""
+        """Opens a long-lived answer, and yields its parts; call it in a task that serves nothing else."""
         passage = _Passage(self.runtime, request)
         try:
             try:
@@ -205,7 +205,7 @@ class Incoming:
             passage.end()
 
     def admit(self, header: Callable[[str], str | None]) -> None:
-        """Refuses a request if there are too many, and it comes from a client, through the edge, which marks it.
+        """Refuses a client's request if there are too many; it comes through the edge, which marks it.
 
         Raises:
             Unavailable: There are too many.

@@ -1,10 +1,10 @@
 """What every call of another component gets, over every protocol: one sequence, `OutgoingCall`.
 
-- CLIENT span, if the request in hand is traced. It does not become the current one, as it has no children here.
-- Two moments for observers of the event loop: the call goes out, its answer has been read.
-- Headers: the trace context of the span, or of a caller that does not sample, and the time that is left.
-- The call, which the channel of its protocol makes inside of the `with` block.
-- Errors: the span says what ended the call.
+- CLIENT span, if the current request is traced. It does not become the current span, as it has no children here.
+- Two moments for observers of the event loop: the call goes out, and its answer has been read.
+- Headers: the trace context of the span, or of a caller that does not sample, and the remaining time.
+- The call, which the channel of its protocol makes inside the `with` block.
+- Errors: the span records what ended the call.
 - Metrics: its time, and how it ended.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class OutgoingCall(ABC):
-    """A call, made inside of its `with` block.
+    """A call, made inside its `with` block.
 
     Args:
         name: Name of its span, one of a small number of names.
@@ -62,21 +62,21 @@ class OutgoingCall(ABC):
             note_since(timing, values, self._began)
 
     def headers(self, limit: float | None = None) -> dict[str, str]:
-        """Returns the headers that say which trace the call belongs to, and how long its caller waits, in seconds."""
+        """Returns the headers with the call's trace, and with the time that its caller waits, in seconds."""
         context = trace_headers(self.span)
         return context if limit is None else {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **context}
 
     def read(self) -> None:
-        """Notes that the answer has been read."""
+        """Records that the answer has been read."""
         if self.span is not None:
             self._runtime.spans.note_moment(self.span)
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
-        """Notes on the span what ended the call early: the class alone, as messages can hold personal data."""
+        """Records on the span what ended the call early: only the class, as messages can contain personal data."""
         if error is not None:
             span.set_attribute("error.type", type(error).__qualname__)
             span.set_status(StatusCode.ERROR)
 
     @abstractmethod
     def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
-        """Returns what measures the call, and the values of its attributes."""
+        """Returns the histogram for the call, and the values of its attributes."""

@@ -1,8 +1,8 @@
 """Page tokens that clients cannot forge, bound to the call and the filter that issued them.
 
-A token is the base64url form of the last id of the page before (8 bytes) and the first 12 bytes of its
-HMAC-SHA256 together with a scope. It holds no secret, so two installations may share a key; the key only keeps
-clients from building tokens that the service would have to support for ever.
+A token is the base64url form of the last id of the previous page (8 bytes) and the first 12 bytes of its HMAC-SHA256
+together with a scope. It holds no secret, so two installations may share a key. The key only prevents clients from
+building tokens that the service would have to support forever.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from shop.errors import InvalidPageToken
 
-# Not a secret: see above. SHOP_PAGE_TOKEN_KEY puts another in its place.
+# Not a secret: see above. SHOP_PAGE_TOKEN_KEY replaces it.
 DEFAULT_KEY = b"hopwise page tokens"
 _ID_BYTES = 8
 _MAC_BYTES = 12
@@ -34,10 +34,10 @@ T = TypeVar("T", bound=Listed)
 
 
 def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
-    """Makes the token of the page that starts behind an id.
+    """Makes the token of the page that starts after an id.
 
     Args:
-        scope: The call and its filter: "ListProducts:c0042". A token is valid for the same scope only.
+        scope: The call and its filter: "ListProducts:c0042". A token is valid only for the same scope.
     """
     body = after.to_bytes(_ID_BYTES, "big")
     mac = hmac.digest(key, body + scope.encode(errors="backslashreplace"), "sha256")[:_MAC_BYTES]
@@ -45,10 +45,10 @@ def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
 
 
 def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
-    """Reads the id that a token stands for.
+    """Reads the id in a token.
 
     Returns:
-        The last id of the page before; 0 for the first page.
+        The last id of the previous page; 0 for the first page.
 
     Raises:
         InvalidPageToken: `encode` did not make the token for this scope.
@@ -68,10 +68,10 @@ def cut(items: Sequence[T], size: int, scope: str, *, key: bytes = DEFAULT_KEY) 
     """Cuts a page off the front of a listing.
 
     Args:
-        items: The listing from where the page starts: one item more than the page holds, if there is one.
+        items: The listing from the start of the page: one item more than the page holds, if there is one.
 
     Returns:
-        The page, and the token of the next one; empty after the last page.
+        The page, and the token of the next page; empty after the last page.
     """
     page = tuple(items[:size])
     return page, encode(scope, page[-1].id, key=key) if len(items) > size else ""

@@ -13,8 +13,8 @@ B = TypeVar("B")
 async def both(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:
     """Runs two calls side by side and returns both results.
 
-    The second runs as a task of its own and the first in the caller's. When one fails, the other is cancelled and
-    waited for, and the first failure is raised as it was, not as a group.
+    The second runs as a separate task and the first in the caller's. When one fails, the other is cancelled and
+    awaited, and the first failure is raised directly, not in a group.
     """
     task = asyncio.create_task(second)
     try:
@@ -29,4 +29,4 @@ async def _stop(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.wait([task])
     if not task.cancelled():
-        task.exception()  # marks it as seen: the caller gets the other call's failure
+        task.exception()  # marks it as retrieved: the caller gets the other call's failure

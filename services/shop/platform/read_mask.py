@@ -1,7 +1,7 @@
-"""Masks of reads: the fields that a caller asks for, by gRPC's `read_mask` (AIP-157) and REST's `fields`.
+"""Read masks: the fields that a caller asks for, by gRPC's `read_mask` (AIP-157) and REST's `fields`.
 
 A path has dots between the names of nested fields, and `*` for each entry of a list: `lines.*.product_id` (AIP-161).
-A mask without paths, or with the path `*`, asks for everything.
+A mask without paths, or with the path `*`, selects everything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shop.contract.wire import Codec
 from shop.errors import InvalidArgument
 
 Fields: TypeAlias = Mapping[str, "Fields"]
-"""Names of fields, each with the fields inside it; a field without any is taken whole."""
+"""Names of fields, each with its nested fields; without nested fields, the whole field is selected."""
 
 READ_MASK = "read_mask"
 MAX_PATHS = 100
@@ -39,13 +39,13 @@ class Mask(NamedTuple):
 
 
 def parse_mask(paths: Iterable[str], resource: type[msgspec.Struct] | Descriptor, argument: str) -> Mask:
-    """Returns the mask of some paths.
+    """Returns the mask for some paths.
 
     Args:
-        argument: Name of the argument that has the paths, for errors.
+        argument: Name of the argument with the paths, for errors.
 
     Raises:
-        InvalidArgument: A path names no field, or there are too many of them.
+        InvalidArgument: A path names no field, or there are too many paths.
     """
     listed = [tuple(path.split(".")) for path in paths]
     if len(listed) > MAX_PATHS:
@@ -87,7 +87,7 @@ def _paths(fields: Fields, start: str = "") -> Iterator[str]:
 
 
 def answering(codec: Codec[..., object], method: Callable[..., object]) -> Callable[[Any], Awaitable[Message]]:
-    """Returns what answers a request by a use case: with a message that has the fields that the request asks for."""
+    """Returns a function that answers a request by a use case, with the fields that the request asks for."""
     call, encode = codec.call, codec.answer
 
     async def answer(request: Any) -> Message:
@@ -140,7 +140,7 @@ def _keep(message: Message, fields: Fields) -> None:
 
 
 def select_fields(document: Any, mask: Mask) -> Any:
-    """Returns a document of REST with those fields of its resources that a mask names."""
+    """Returns a REST document whose resources have only the fields of a mask."""
     if not mask.fields:
         return document
     if isinstance(document, mask.resource):  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ def select_fields(document: Any, mask: Mask) -> Any:
 
 
 def _select(value: Any, fields: Fields) -> Any:
-    """Returns a struct's fields in its order, so that the same fields have one entity tag, however they are named."""
+    """Returns a struct's fields in its order, so that the same fields have one entity tag in any order of the mask."""
     if not fields or value is None:
         return value
     if EACH in fields:

@@ -1,8 +1,8 @@
-"""When a call that was not answered is sent again: never more often than a peer in trouble can bear.
+"""When to retry a call without an answer: never more often than a peer in trouble can bear.
 
 The rule is gRPC's own (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are
-treated alike: a failure takes a token, an answer gives back a share of one, and nothing is repeated unless more than
-half of them are there.
+treated alike. A failure takes a token, an answer gives back a share of a token, and nothing is retried unless more than
+half of the tokens are there.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from shop.platform.deadline import remaining
 T = TypeVar("T")
 
 MAX_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
-"""A replica that dies fails all calls on their way to it; over a longer time, one of ten may be a repetition."""
+"""A dying replica fails all calls on their way to it; in the long run, one call in ten may be a retry."""
 PAUSES_S = (0.05, 0.1)
-"""Pauses between the tries of a read when the service is briefly away; gRPC doubles the first one as well."""
+"""Pauses between the attempts of a read when the service is briefly unavailable; gRPC doubles the first one, too."""
 
 
 class Retries:
-    """The tries of all calls of one peer."""
+    """The attempts of all calls of one peer."""
 
     def __init__(self) -> None:
         self._tokens = float(MAX_TOKENS)
 
     async def tried(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
-        """Makes a call, and makes it again if it was not answered.
+        """Makes a call, and repeats it if it was not answered.
 
         Raises:
             Unavailable: There is no answer.
@@ -50,7 +50,7 @@ class Retries:
 
 
 def grpc_retries(service: str, reads: Sequence[str]) -> dict[str, Any]:
-    """Returns the same rule as a part of gRPC's service config."""
+    """Returns the same rule as part of gRPC's service config."""
     policy = {
         "maxAttempts": 1 + len(PAUSES_S),
         "initialBackoff": f"{PAUSES_S[0]}s",

@@ -30,13 +30,13 @@ _ADAPTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A service that is offered over every protocol.
+    """A service, offered over every protocol.
 
     Attributes:
         use_cases: Its use cases, without the owner rules of its calls.
-        of_rest: What the REST adapter gets besides the use cases and what answers requests.
-        around: What surrounds the work of some calls over gRPC and Connect, and of clients over GraphQL, by their
-            names; None for nothing.
+        of_rest: Further arguments of the REST adapter, after the use cases and the handler of requests.
+        around: Contexts of the work of some calls over gRPC and Connect, and of clients over GraphQL, by the names of
+            the calls; None for no contexts.
     """
 
     service: Service[object]
@@ -46,10 +46,10 @@ class Offer:
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
-    """Returns the address of each protocol that is to be served, at least one.
+    """Returns the address of each protocol to serve, at least one.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no protocol to serve.
     """
     asked = {
         "grpc": config.listen_grpc,
@@ -73,10 +73,10 @@ async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) 
     """Runs the servers that the configuration names for as long as the context lasts.
 
     Yields:
-        The address that each protocol is served on, by its name: "grpc", "rest", "thrift_json" and so on.
+        The address of each protocol, by its name: "grpc", "rest", "thrift_json" and so on.
 
     Raises:
-        ConfigError: No protocol is to be served.
+        ConfigError: There is no protocol to serve.
         StartError: A port or a socket is in use.
     """
     incoming = Incoming(service_authenticator(config), runtime)
@@ -92,7 +92,7 @@ async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) 
 def _server(
     protocol: str, listen: str, config: ServiceConfig, offer: Offer, use_cases: object, incoming: Incoming
 ) -> AbstractAsyncContextManager[str]:
-    """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
+    """Returns the server of one protocol; imported here, so that a process loads only what it uses."""
     service = offer.service
     if protocol == "grpc":
         from shop.platform.grpc.handlers import handlers_of
@@ -133,10 +133,10 @@ def _server(
 
 
 def import_adapters(service: str, config: ServiceConfig) -> None:
-    """Imports what `servers` would otherwise import when it builds its servers.
+    """Imports the modules that `servers` would otherwise import when it builds its servers.
 
     Raises:
-        ConfigError: No protocol is to be served.
+        ConfigError: There is no protocol to serve.
     """
     for protocol in listening(config):
         importlib.import_module(f"shop.{service}.rest" if protocol == "rest" else _ADAPTERS[protocol])
@@ -145,6 +145,6 @@ def import_adapters(service: str, config: ServiceConfig) -> None:
 
 
 async def run_servers(config: ServiceConfig, offer: Offer, runtime: Runtime) -> None:
-    """Serves what the configuration names until SIGTERM or SIGINT."""
+    """Serves the protocols that the configuration names until SIGTERM or SIGINT."""
     async with stop_signal() as stop, servers(config, offer, runtime):
         await stop.wait()

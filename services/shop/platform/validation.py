@@ -54,7 +54,7 @@ def text(value: str, field: str, least: int, most: int) -> str:
 
 
 def line(value: str, field: str, least: int, most: int) -> str:
-    """Returns a text as `text` does, if it also has something to see and no control characters."""
+    """Returns a text like `text`, if it also has a visible character and no control characters."""
     text(value, field, least, most)
     if _CONTROL.search(value) or not any(each.isprintable() for each in value if each != " "):
         raise InvalidArgument(f"{field} must have something to see and no control characters", field=field)
@@ -62,7 +62,7 @@ def line(value: str, field: str, least: int, most: int) -> str:
 
 
 def matching(value: str, field: str, pattern: re.Pattern[str], form: str) -> str:
-    """Returns a text if all of it matches a pattern; `form` describes the pattern for people."""
+    """Returns a text if all of it matches a pattern; `form` describes the pattern in words."""
     if not pattern.fullmatch(value):
         raise InvalidArgument(f"{field} must be {form}", field=field)
     return value

@@ -30,7 +30,7 @@ R = TypeVar("R")
 JSON = b"application/json"
 
 encode = msgspec.json.Encoder().encode
-"""Encodes value types and documents as JSON: 480 µs for 1,000 order lines, orjson 1,770 µs, json 3,600 µs."""
+"""Encodes value types and documents as JSON: 480 µs for 1,000 order lines; orjson takes 1,770 µs, json 3,600 µs."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -43,10 +43,10 @@ class HasHeaders(Protocol):
 
 
 class Answer(Response, Generic[T]):
-    """A response whose body and headers are bytes already; `T` is what the body encodes, for the OpenAPI document.
+    """A response whose body and headers are already bytes; `T` is the encoded type, for the OpenAPI document.
 
     Args:
-        headers: Headers in lower case, besides those of the content.
+        headers: Headers in lower case, in addition to those of the content.
         media_type: The Content-Type; empty for none.
     """
 
@@ -62,10 +62,10 @@ class Answer(Response, Generic[T]):
 
 
 def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None, keys: Sequence[str] = ()) -> Answer[T]:
-    """Returns the answer to a GET: the document, with the fields that a mask names, or 304 if the client has it.
+    """Returns the answer to a GET: the document, with the fields of a mask, or 304 if the client already has it.
 
     Args:
-        keys: Keys by which a shared cache takes the answer out.
+        keys: Keys by which a shared cache purges the answer.
     """
     body = encode(document if mask is None else select_fields(document, mask))
     return representation(call, body, policy, JSON, keys)
@@ -74,7 +74,7 @@ def ok(call: HasHeaders, document: T, policy: Policy, mask: Mask | None = None, 
 def representation(
     call: HasHeaders, body: bytes, policy: Policy, media_type: bytes, keys: Sequence[str] = ()
 ) -> Answer[Any]:
-    """Returns the answer to a GET whose content is encoded already; arguments as of `ok`."""
+    """Returns the answer to a GET whose content is already encoded; arguments as for `ok`."""
     content = content_hash(body)
     packed = len(body) >= MIN_BYTES and accepts_gzip(call.header(b"accept-encoding"))
     headers = [(b"etag", entity_tag(content, gzip=packed).encode()), *policy]
@@ -107,13 +107,13 @@ def removed() -> Answer[None]:
 
 
 async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
-    """Returns what the client read, so that the change is made only to that: others may change it meanwhile.
+    """Returns the resource that the client read, so that only that version is changed: others may change it meanwhile.
 
     Returns:
-        The resource; None if the client asks for no condition.
+        The resource; None if the client sets no condition.
 
     Raises:
-        PreconditionFailed: The resource is another one already.
+        PreconditionFailed: The resource has changed.
     """
     if if_match is None or if_match.strip() == "*":
         return None

@@ -1,6 +1,6 @@
-"""Makes the FastAPI application that routes are declared on, with its OpenAPI document and Swagger UI.
+"""Makes the FastAPI application for routes, with its OpenAPI document and Swagger UI.
 
-Nothing on Swagger UI's page comes from elsewhere, so it works offline: script and style come with the package
+Swagger UI's page loads nothing from elsewhere, so it works offline: script and style come with the package
 fastapi-swagger, which follows its releases.
 """
 
@@ -54,7 +54,7 @@ def rest_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # `Serving` makes the spans; FastAPI's own would be a second SERVER span, with messages of exceptions in it.
+        # `Serving` makes the spans; FastAPI would add a second SERVER span, with messages of exceptions in it.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
         middleware=[Middleware(Serving, incoming)],
@@ -69,8 +69,8 @@ def rest_api(
 
 
 def add_docs(api: FastAPI) -> None:
-    """Declares `/openapi.json`, `/docs` and what the page needs; call it after all other routes are declared."""
-    # Built on the first request: few ever ask, and it takes longer than all the rest of an API's start.
+    """Declares `/openapi.json`, `/docs` and the page's assets; call it after all other routes are declared."""
+    # Built on the first request: few clients ask, and it takes longer than the rest of an API's start.
     text = cache(lambda: as_text(document(api)).encode())
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",

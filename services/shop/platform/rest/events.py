@@ -1,4 +1,4 @@
-"""Answers that last: server-sent events (HTML Living Standard, 9.2)."""
+"""Long-lived answers: server-sent events (HTML Living Standard, 9.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 MEDIA_TYPE = "text/event-stream"
 RETRY_MS = 1_000
-"""After how long a client should ask again when its stream has ended, in milliseconds."""
+"""How long a client should wait before it asks again when its stream has ended, in milliseconds."""
 
 LastEventId = Annotated[
     str | None,
@@ -37,8 +37,8 @@ class ServerSentEvent(NamedTuple, Generic[T]):
     """One event of a stream.
 
     Attributes:
-        id: What a client gives as `Last-Event-ID` to go on behind it.
-        data: What happened; None to say that the stream is open, or still is.
+        id: The `Last-Event-ID` with which a client continues after this event.
+        data: The event; None to say that the stream is open, or still is.
     """
 
     id: int
@@ -52,7 +52,7 @@ class EventStream(StreamingResponse, Generic[T]):
 
 
 async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) -> EventStream[T]:
-    """Returns the answer of a stream, once it is open: until then, what goes wrong is a problem with a status.
+    """Returns the answer of a stream once it is open; a failure before that is a problem with a status.
 
     Args:
         events: The events, the first of which says that the stream is open.
@@ -77,5 +77,5 @@ async def _written(
                 else:
                     yield format_sse_event(event=name, data_str=encode(event.data).decode(), id=str(event.id))
         except ShopError as error:
-            # The status has been sent: the client asks again, and then is told why.
+            # The status has been sent: the client asks again, and then gets the reason.
             logging.getLogger(__name__).info("a stream of events ends: %s", error.message)

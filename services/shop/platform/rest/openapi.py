@@ -1,7 +1,7 @@
-"""What FastAPI cannot know of structs and finished responses: the declarations of operations, and their schemas.
+"""Declarations and schemas that FastAPI cannot derive from structs and finished responses.
 
-Each operation is declared by the row of its call. FastAPI knows the bodies that come in. The schema of an answer comes
-from the type that its route returns, by msgspec, which encodes it.
+Each operation is declared by the row of its call. FastAPI derives the schemas of request bodies. The schema of an
+answer comes from its route's return type, by msgspec, which encodes it.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
     """Returns the declaration of a GET.
 
     Args:
-        method: Method of a port, whose row has the route and the callers whom it admits.
-        problems: HTTP statuses of its problems besides those that every operation can have.
+        method: Method of a port; its row has the route and the callers that it admits.
+        problems: HTTP statuses of its problems, in addition to those that every operation can have.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
     unchanged = {
@@ -71,7 +71,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
 
 
 def streaming(tag: str, method: Method) -> dict[str, Any]:
-    """Returns the declaration of a GET that is answered by server-sent events; arguments as for `reading`."""
+    """Returns the declaration of a GET whose answer is server-sent events; arguments as for `reading`."""
     declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, 410, 429])
     return {**declared, "response_class": EventStream}
 
@@ -115,15 +115,15 @@ def _declared(
         problems = [*problems, *_WITH_TOKEN]
         extra["security"] = [{SECURITY_SCHEME: []}]
     responses: dict[int, dict[str, Any]] = {status: {"headers": headers}}
-    # The document gets each problem from one place; FastAPI needs a description until then.
+    # The document takes each problem from one place; FastAPI needs a description until then.
     responses.update({problem: {"description": HTTPStatus(problem).phrase} for problem in sorted(set(problems))})
     return {
-        # What a verb follows has no colon itself, so that `/v1/orders/1:cancel` is not an order named "1:cancel".
+        # A parameter before a verb has no colon itself, so that `/v1/orders/1:cancel` is not an order named "1:cancel".
         "path": re.sub(r"{(\w+)}", _convert, path),
         "methods": [verb],
         "tags": [tag],
         "status_code": status,
-        # The body is encoded already; `shop.platform.rest.openapi` reads its schema from what the route returns.
+        # The body is already encoded; `shop.platform.rest.openapi` reads its schema from the route's return type.
         "response_model": None,
         "response_description": description,
         "responses": responses,
@@ -184,12 +184,12 @@ def document(api: FastAPI) -> dict[str, Any]:
 
 
 def as_text(made: dict[str, Any]) -> str:
-    """Returns the document as text, as it is committed."""
+    """Returns the document as the text that is committed."""
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 def _name_problems(operation: dict[str, Any]) -> set[int]:
-    """Replaces an operation's problems by references to the components, and returns their statuses."""
+    """Replaces an operation's problems with references to the components, and returns their statuses."""
     responses = operation["responses"]
     undeclared = "HTTPValidationError" in json.dumps(responses.get("422", {}))
     if undeclared:
@@ -246,7 +246,7 @@ def _problem_response(status: int) -> dict[str, Any]:
 
 
 def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
-    """Puts a reference into each operation that answers with a body, and returns all schemas of answers by name."""
+    """Adds a reference to each operation that answers with a body, and returns all schemas of answers by name."""
     published: Mapping[type, Published] = {Problem: Published("Problem", [EXAMPLE]), **api.state.published}
     kinds: list[type] = [Problem]
     contents, selectable = [], []
@@ -266,7 +266,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
         if "enum" in schema:
             schema["type"] = "string"
         else:
-            # Every field is documented, so that a strict client breaks on nothing.
+            # Every field is documented, so a strict client fails on nothing.
             schema["additionalProperties"] = False
         if examples:
             schema["examples"] = list(examples)
@@ -283,10 +283,10 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_some(whole: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Adds the schema of a resource, or of a page of them, that lacks fields; returns a reference to it.
+    """Adds the schema of a resource, or of a page of them, with optional fields; returns a reference to it.
 
     Args:
-        whole: A reference to the whole one.
+        whole: A reference to the whole schema.
         named: All schemas by name.
     """
     name = whole["$ref"].removeprefix(_SCHEMAS)
@@ -312,7 +312,7 @@ def _point_to_sparse(tree: Any, named: dict[str, Any]) -> None:
 
 
 def _rename(tree: Any, names: Mapping[str, Published]) -> None:
-    """Lets the references in a part of the document lead to schemas as they are published."""
+    """Points the references in a part of the document to schemas under their published names."""
     for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
         if key == "$ref":
             own_name = value.removeprefix(_SCHEMAS)
@@ -322,7 +322,7 @@ def _rename(tree: Any, names: Mapping[str, Published]) -> None:
 
 
 def _write_list(parameter: dict[str, Any]) -> None:
-    """Writes a list with commas as OpenAPI does: an array in the form style that does not explode."""
+    """Declares a list with commas in OpenAPI's way: an array in the form style that does not explode."""
     valid = parameter["schema"].pop(VALUES_KEY, None)
     if valid:
         most = {"maxItems": MAX_PATHS} if parameter["name"] == FIELDS else {}

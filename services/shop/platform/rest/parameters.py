@@ -17,11 +17,11 @@ MAX_IDS = 1000
 IDEMPOTENCY_KEY = "Idempotency-Key"
 FIELDS = "fields"
 VALUES_KEY = "x-values"
-"""Key under which a parameter that is a list of words names the valid ones, for the OpenAPI document."""
+"""Key under which a parameter that is a list of words lists the valid words, for the OpenAPI document."""
 
 
 def _digits(value: Any) -> Any:
-    """Accepts what JSON accepts as a whole number, and so not "+5", " 5" or "1_0"."""
+    """Accepts only what JSON accepts as a whole number, so not "+5", " 5" or "1_0"."""
     if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) <= 20):
         raise ValueError("it should be an integer")
     return value
@@ -88,7 +88,7 @@ OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with com
 
 
 def parse_ids(text: str, name: str) -> list[int]:
-    """Returns the ids of a filter, each once. Raises `InvalidRequest` if there are none, too many, or one is no id."""
+    """Returns the ids of a filter, each once. Raises `InvalidRequest` for no ids, too many, or an invalid one."""
     parts = text.split(",") if text else []
     if not 1 <= len(parts) <= MAX_IDS:
         raise InvalidRequest([FieldError(name, f"it has {len(parts)} ids; 1 to {MAX_IDS} are valid")])
@@ -104,7 +104,7 @@ def parse_ids(text: str, name: str) -> list[int]:
 
 
 def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
-    """Returns the names of what to include. Raises `InvalidArgument` if something else is named."""
+    """Returns the names in `include`. Raises `InvalidArgument` for an unknown name."""
     if not text:
         return frozenset()
     asked = frozenset(text.split(","))
@@ -126,18 +126,18 @@ def selecting(resource: type[msgspec.Struct]) -> Any:
 
 
 def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
-    """Returns which fields of a resource to return; None for all. Raises `InvalidArgument` for an unknown one."""
+    """Returns the fields of a resource to return; None for all. Raises `InvalidArgument` for an unknown field."""
     return parse_mask(text.split(","), resource, FIELDS) if text else None
 
 
 def check_alone(name: str, others: dict[str, object]) -> None:
-    """Checks that a filter by ids comes without what it excludes.
+    """Checks that a filter by ids comes without the parameters that it excludes.
 
     Args:
-        others: The values of the parameters that it excludes; false ones were not given.
+        others: The values of those parameters; a false value means absent.
 
     Raises:
-        InvalidRequest: One of them was given.
+        InvalidRequest: One of them is present.
     """
     given = [other for other, value in others.items() if value]
     if given:

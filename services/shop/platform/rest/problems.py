@@ -1,8 +1,8 @@
-"""What goes wrong with a request, as problem details (RFC 9457).
+"""Errors of requests, as problem details (RFC 9457).
 
 InvalidArgument
 ├── InvalidRequest   the request does not have the documented form
-└── HttpProblem      an error of HTTP itself: a method or media type that is not possible
+└── HttpProblem      an error of HTTP itself, such as a wrong method or media type
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class InvalidRequest(InvalidArgument):
     """A request that does not have the documented form.
 
     Args:
-        field: The parameter at fault, if it has parts; the first error's unless given.
+        field: The parameter at fault, if it has parts; by default, the first error's field.
     """
 
     def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
@@ -137,7 +137,7 @@ def problem_answer(error: ShopError, path: str) -> Response:
 
 
 async def answer_invalid_request(request: Request, error: Exception) -> Response:
-    """Answers with everything that FastAPI found wrong with a request, in the contract's spelling."""
+    """Answers with everything that FastAPI rejected in a request, in the contract's spelling."""
     assert isinstance(error, RequestValidationError)
     field = getattr(request.scope["route"], "body_field", None)
     fields = getattr(field.field_info.annotation, "model_fields", {}) if field is not None else {}
@@ -150,7 +150,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path: str = request.scope["path"]
     if isinstance(error.__cause__, ShopError):
-        # FastAPI hides an error of reading the body behind a message.
+        # FastAPI replaces an error of reading the body with a generic message.
         return problem_answer(error.__cause__, path)
     if error.status_code == 404:
         return problem_answer(NotFound("there is nothing at this path; /openapi.json lists all paths"), path)
@@ -163,7 +163,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Returns the methods that are possible at the path of a request."""
+    """Returns the methods of a request's path."""
     methods: set[str] = set()
     for route in request.app.routes:
         if route.path_regex.match(request.scope["path"]):
@@ -172,10 +172,10 @@ def _methods(request: Request) -> list[str]:
 
 
 def _field_error(error: dict[str, Any], fields: str) -> FieldError:
-    """Returns one thing that pydantic found wrong, in the contract's spelling of fields: "lines[0].quantity".
+    """Returns one of pydantic's errors, with the contract's spelling of fields: "lines[0].quantity".
 
     Args:
-        error: As pydantic describes it; its place starts with where it is: body, path, query or header.
+        error: As pydantic describes it; its place begins with body, path, query or header.
         fields: The body's valid fields, for the message.
     """
     where, *place = error["loc"]

@@ -2,7 +2,7 @@
 
 - `Serving` takes it through the sequence of `shop.platform.incoming`, and answers HEAD.
 - `ShopRoute` checks the caller, the query and the media type of the body, before FastAPI binds and validates.
-- `RestCall` is what the function sees.
+- `RestCall` is the request that the function gets.
 """
 
 from __future__ import annotations
@@ -115,14 +115,14 @@ class NameConvertor(Convertor[str]):
 def route_class(authenticator: Authenticator) -> type[APIRoute]:
     """Returns the class of the routes of an API.
 
-    The checks are here and not in dependencies, because FastAPI reads and decodes the body before it runs those,
-    and a caller who is not admitted should learn nothing and cost nothing.
+    The checks are here and not in dependencies, because FastAPI reads and decodes the body before it runs those. A
+    caller who is not admitted should learn nothing and cost nothing.
     """
 
     origin = authenticator.origin_header.encode()
 
     class ShopRoute(APIRoute):
-        """A route that admits callers as its `x-access` says, and accepts documented query parameters and JSON only."""
+        """A route that admits callers as its `x-access` says, and accepts only documented query parameters and JSON."""
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             """Returns the handler of a request."""
@@ -170,7 +170,7 @@ def _check_query(raw: bytes, known: list[str]) -> None:
 
 
 def _check_key(call: RestCall) -> None:
-    """Refuses several idempotency keys: whichever was taken, a repetition with another of them would buy again."""
+    """Refuses several idempotency keys: if we chose one, a retry with another of them would buy again."""
     name = IDEMPOTENCY_KEY.lower().encode()
     if sum(header == name for header, _ in call.scope["headers"]) > 1:
         raise InvalidRequest([FieldError(IDEMPOTENCY_KEY, "this header is given twice; give it once")])
@@ -186,7 +186,7 @@ def _check_media_type(call: RestCall) -> None:
 
 
 class RestCall(Request):
-    """A request whose headers are looked up in one step, and whose body is limited in size and time."""
+    """A request that looks a header up in one step, and limits its body in size and time."""
 
     def header(self, name: bytes) -> str | None:
         """Returns the value of a header, named in lower case; the first of a repeated header counts."""

@@ -1,8 +1,8 @@
-"""Traces of events: each has one of its own, linked to the call that it happened in.
+"""Traces of events: each event has a separate trace, linked to the call that caused it.
 
-Its root begins when the event happened and ends when it has arrived at who waits for it, who alone knows that and
-records the root. The other spans follow OpenTelemetry's conventions for messaging: a PRODUCER span for an event that
-waits to be sent, a CONSUMER span for one that waits to be taken.
+The root span begins when the event happened and ends when it has reached its receiver, which alone knows the end
+and records the root. The other spans follow OpenTelemetry's conventions for messaging: a PRODUCER span while an event
+waits to be sent, a CONSUMER span while it waits to be processed.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class EventTraces:
         self._spans = spans
 
     def sent(self, queue: str, happened_in: str, since: datetime) -> str:
-        """Begins the trace of an event that waited until now to be sent.
+        """Begins the trace of an event that has waited until now to be sent.
 
         Args:
-            happened_in: Context of the call that it happened in (W3C); empty if that was not traced.
+            happened_in: Context of the call that caused it (W3C); empty if that call was not traced.
 
         Returns:
-            The context of its own trace (W3C); empty if it has none.
+            The context of its trace (W3C); empty if it is not traced.
         """
         cause = sampled_caller(happened_in) if happened_in else None
         if cause is None:
@@ -58,18 +58,18 @@ class EventTraces:
         return traceparent(root)
 
     def taken(self, queue: str, context: str, since: datetime) -> None:
-        """Notes that an event waited until now to be taken; `context` is its trace, as `sent` returns it."""
+        """Records that an event has waited until now to be processed; `context` is its trace, from `sent`."""
         if context and (root := sampled_caller(context)) is not None:
             self._spans.note(f"process {queue}", CONSUMER, root, _ns(since), messaging(queue, "process"))
 
     @contextmanager
     def work_for(self, contexts: Sequence[str], name: str) -> Iterator[None]:
-        """Has the spans of some work for events go below one span of the first one's trace.
+        """Puts the spans of some work for events below one span of the first event's trace.
 
-        The others' traces have a span of the same name and time, with a link to that one, and nothing below it.
+        The other traces get a span of the same name and time, with a link to that span and no children.
 
         Args:
-            contexts: Contexts of the events' traces (W3C); empty for those that have none.
+            contexts: Contexts of the events' traces (W3C); empty for events without a trace.
         """
         roots = [root for context in contexts if context and (root := sampled_caller(context)) is not None]
         if not roots:
@@ -83,11 +83,11 @@ class EventTraces:
                 self._spans.note(name, INTERNAL, root, start_ns, link=span.get_span_context())
 
     def pushed(self, context: str, start_ns: int) -> None:
-        """Notes that an event has been written to its receiver.
+        """Records that an event has been written to its receiver.
 
         Args:
-            context: Context of its trace (W3C); empty if it has none.
-            start_ns: Since when it was being written, in ns since the epoch.
+            context: Context of its trace (W3C); empty if it is not traced.
+            start_ns: When the writing began, in ns since the epoch.
         """
         if context and (root := sampled_caller(context)) is not None:
             self._spans.note("push", INTERNAL, root, start_ns)

@@ -1,4 +1,4 @@
-"""Where the spans of a process go."""
+"""Exports the spans of a process."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ async def telemetry(config: ServiceConfig) -> AsyncIterator[Spans]:
     """Sends the spans of this process to a collector, and flushes them at the end.
 
     Args:
-        config: Names the component and the collector; without a collector nothing is traced.
+        config: Names the component and the collector; without a collector, nothing is traced.
     """
     if config.otlp_endpoint is None:
         yield Spans()
         return
-    # Here, so that a process that traces nothing loads nothing for it.
+    # Here, so that a process without traces does not import it.
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
@@ -35,5 +35,5 @@ async def telemetry(config: ServiceConfig) -> AsyncIterator[Spans]:
 
 
 def resource(config: ServiceConfig) -> dict[str, str]:
-    """Returns the attributes of what the spans of a process belong to."""
+    """Returns the attributes of the component that a process's spans belong to."""
     return {"service.name": config.component} | ({"service.instance.id": config.instance} if config.instance else {})

@@ -1,6 +1,6 @@
-"""Where a process measures requests, calls, statements and queues, if it is asked to; else it does not do a thing.
+"""Metrics of requests, calls, statements and queues, if the process is configured for them; otherwise nothing.
 
-Times and counts are of all requests, traced or not. One that is traced leaves the trace's id beside its time.
+Times and counts cover all requests, traced or not. A traced request adds its trace id to its time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LOOK_S = 1.0
-"""Pause between two looks at how late the event loop is, in seconds: each look wakes a process that rests."""
+"""Pause between two measurements of the event loop's delay, in seconds: each measurement wakes an idle process."""
 _SAMPLED = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-01")
 
 
@@ -30,11 +30,11 @@ class Asked:
     """A request that is being answered.
 
     Attributes:
-        began: When it came, by `time.perf_counter`.
+        began: When it arrived, by `time.perf_counter`.
         trace_id: Its trace, in hexadecimal digits; empty if it is not traced.
-        route: The template of its route; empty if there is none.
-        operation: What it asks for, where no route tells; one of a small number of names.
-        error: What failed in this process or behind it, where no status tells; empty for nothing.
+        route: The template of its route; empty if there is no route.
+        operation: Its operation, where no route shows it; one of a small number of names.
+        error: What failed in this process or behind it, where no status shows it; empty for nothing.
     """
 
     __slots__ = ("began", "error", "operation", "route", "trace_id")
@@ -46,7 +46,7 @@ class Asked:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken until now, in seconds."""
+        """Time since it began, in seconds."""
         return time.perf_counter() - self.began
 
 
@@ -54,20 +54,20 @@ _ASKED: ContextVar[Asked | None] = ContextVar("shop.asked", default=None)
 
 
 def trace_id_of(traceparent: str | None) -> str:
-    """Returns the trace of a sampled context (W3C), in hexadecimal digits; empty for what is no such context."""
+    """Returns the trace of a sampled context (W3C), in hexadecimal digits; empty for any other context."""
     sampled = _SAMPLED.fullmatch(traceparent) if traceparent else None
     return sampled[1] if sampled else ""
 
 
 def begin_request(traceparent: str | None) -> Asked:
-    """Begins to measure a request that came in; it ends with the task."""
+    """Begins to measure a request that has arrived; the measurement ends with the task."""
     request = Asked(traceparent or "")
     _ASKED.set(request)
     return request
 
 
 def tell(*, route: str = "", operation: str = "", error: str = "") -> None:
-    """Says of the request in hand what its path and status do not; arguments as the attributes of `Asked`."""
+    """Adds to the current request what path and status do not show; arguments like the attributes of `Asked`."""
     request = _ASKED.get()
     if request is not None:
         request.route = route or request.route
@@ -92,15 +92,15 @@ async def metered(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, 
 
 
 def note_since(timing: Timing, values: tuple[str, ...], began: float) -> None:
-    """Counts what began then, by `time.perf_counter`, and ends now, with the trace of the request in hand."""
+    """Counts work that began at `began` (`time.perf_counter`) and ends now, with the trace of the current request."""
     timing.note(values, time.perf_counter() - began, trace_id_of(sampled_traceparent()))
 
 
 @asynccontextmanager
 async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
-    """Measures, and serves what is measured, for as long as the context lasts; does nothing where nobody listens.
+    """Serves metrics for as long as the context lasts; does nothing without an address to listen on.
 
-    A thread answers those who ask, so that no request waits for it longer than for another thread's turn.
+    A thread answers the scrapes, so that requests wait for them no longer than for another thread's turn.
 
     Raises:
         StartError: The port is in use.
@@ -108,7 +108,7 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     if config.listen_metrics is None:
         yield None
         return
-    # Here, so that a process that measures nothing loads nothing for it.
+    # Here, so that a process without metrics does not import it.
     from prometheus_client import start_http_server
 
     from shop.platform.telemetry.meters import Meters

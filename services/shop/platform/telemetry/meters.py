@@ -1,8 +1,8 @@
-"""What a process counts and times besides its spans: metrics of OpenTelemetry's conventions, in Prometheus' formats.
+"""A process's metrics: those of OpenTelemetry's conventions, in Prometheus' formats.
 
-Names are the conventions' own, as Prometheus writes them: dots become underscores, and a time's name ends with its unit
-(https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/). Those for which there is no
-convention begin with `shop`.
+The names are the conventions' names as Prometheus writes them: dots become underscores, and a time's name ends with its
+unit (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/). Names without a convention
+begin with `shop`.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""Of requests and calls, as the conventions advise."""
+"""For requests and calls, as the conventions advise."""
 SHORT_BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
-"""Of what is done for them, as the conventions advise for statements."""
+"""For their parts, as the conventions advise for statements."""
 
 
 class Timing:
     """A histogram of durations.
 
     Args:
-        name: Name by the conventions, without the unit: "http.server.request.duration".
+        name: Name in the conventions, without the unit: "http.server.request.duration".
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Timing:
         """Counts one duration.
 
         Args:
-            trace_id: The trace that shows it, in hexadecimal digits; empty if there is none.
+            trace_id: The trace that shows it, in hexadecimal digits; empty for no trace.
         """
         series = self._series.get(values)
         if series is None:
@@ -47,7 +47,7 @@ class Timing:
 
 
 class Meters:
-    """All that a process measures."""
+    """All metrics of a process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -94,10 +94,10 @@ class Meters:
     def gauge(
         self, name: str, about: str, read: Callable[[], float], *, unit: str = "", attributes: Sequence[str] = ()
     ) -> None:
-        """Has a value shown as it is when somebody asks.
+        """Adds a value that is read at each scrape.
 
         Args:
-            name: Name by the conventions, without the unit.
+            name: Name in the conventions, without the unit.
             read: Reads it; called on another thread.
             unit: Its unit, "seconds"; empty for a number of things.
             attributes: Names, then values, of its attributes.

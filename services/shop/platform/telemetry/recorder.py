@@ -1,4 +1,4 @@
-"""What records spans, as the platform sees it."""
+"""The port of span recorders."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ PRODUCER, CONSUMER = SpanKind.PRODUCER.value, SpanKind.CONSUMER.value
 
 Attributes: TypeAlias = Mapping[str, AttributeValue] | None
 SharedAttributes: TypeAlias = tuple[str | int, ...]
-"""Attributes that many spans have in common: their names, then their values. A span sets none of them again."""
+"""Attributes that many spans have in common: their names, then their values. A span overrides none of them."""
 
 Parent: TypeAlias = Span | SpanContext
-"""The span above: one of this process, or the context of one that is not."""
+"""The parent span: a span of this process, or the context of a remote span."""
 
 
 def shared(attributes: Mapping[str, str | int]) -> SharedAttributes:
@@ -40,7 +40,7 @@ class Tracing(Protocol):
         Args:
             name: Name of the work, one of a small number of names.
             kind: `INTERNAL`, `SERVER` or `CLIENT`.
-            parent: The span above it, sampled.
+            parent: The sampled span above it.
             attributes: Never personal or payment data.
         """
 
@@ -54,10 +54,10 @@ class Tracing(Protocol):
         error: BaseException | None = None,
         link: SpanContext | None = None,
     ) -> None:
-        """Records a span that ends now and that nothing was below.
+        """Records a span without children that ends now.
 
         Args:
             start: When it started, in ns since the epoch.
             error: What ended it early.
-            link: A span of another trace that it came from.
+            link: A span of another trace that caused it.
         """

@@ -1,7 +1,7 @@
 """Spans of the stock OpenTelemetry SDK.
 
-Its settings (`OTEL_BSP_…`, `OTEL_SPAN_…`, `OTEL_EXPORTER_OTLP_…`, `OTEL_RESOURCE_ATTRIBUTES`) have the effect that its
-documentation says. The caller decides whether to sample: the SDK sees no request that its caller does not sample.
+Its settings (`OTEL_BSP_…`, `OTEL_SPAN_…`, `OTEL_EXPORTER_OTLP_…`, `OTEL_RESOURCE_ATTRIBUTES`) work as in its
+documentation. The caller decides whether to sample: requests whose caller does not sample never reach the SDK.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanK
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
 FLUSH_S = 3.0
-"""How long the process waits for the collector at its end, in seconds."""
+"""How long a process that ends waits for the collector, in seconds."""
 
 
 class SdkTracing:

@@ -1,6 +1,6 @@
 """The trace context that travels with a call (https://www.w3.org/TR/trace-context/).
 
-OpenTelemetry's propagator does the work, except for the form that nearly every header has: it takes three times as
+OpenTelemetry's propagator does the work, except for the usual form of the header: the propagator takes three times as
 long.
 """
 
@@ -25,7 +25,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def caller_of(traceparent: str, tracestate: str = "") -> SpanContext:
-    """Reads the trace context that a caller sent along (W3C); what is not valid is as good as none."""
+    """Reads the trace context that a caller sent (W3C); an invalid context counts as absent."""
     usual = _USUAL_TRACEPARENT.fullmatch(traceparent)
     if usual is None or tracestate:
         carrier = {"traceparent": traceparent} | ({"tracestate": tracestate} if tracestate else {})
@@ -37,7 +37,7 @@ def caller_of(traceparent: str, tracestate: str = "") -> SpanContext:
 
 
 def sampled_caller(traceparent: str, tracestate: str = "") -> SpanContext | None:
-    """Reads the trace context of a caller that samples (W3C); None for any other."""
+    """Reads the trace context of a caller that samples (W3C); None for any other caller."""
     if traceparent.endswith("-00") and len(traceparent) == _USUAL_LENGTH:
         return None
     context = caller_of(traceparent, tracestate)
@@ -45,10 +45,10 @@ def sampled_caller(traceparent: str, tracestate: str = "") -> SpanContext | None
 
 
 def trace_headers(span: Span | None) -> dict[str, str]:
-    """Returns the headers that tell a callee which trace the call belongs to (W3C).
+    """Returns the headers that pass a call's trace on to the callee (W3C).
 
     Args:
-        span: The span of the call; None if the request is not traced, whose context is passed on as it is.
+        span: The span of the call; None if the request is not traced, whose context is then passed on unchanged.
     """
     context = current_context() if span is None else span.get_span_context()
     if not context.trace_id:
@@ -61,12 +61,12 @@ def trace_headers(span: Span | None) -> dict[str, str]:
 
 
 def traceparent(context: SpanContext) -> str:
-    """Returns a trace context as the header of this name."""
+    """Returns a trace context as the header `traceparent`."""
     return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
 def current_context() -> SpanContext:
-    """Returns the trace context of the request in hand, or that of its caller if it is not traced here."""
+    """Returns the trace context of the current request, or that of its caller if it is not traced here."""
     span = trace.get_current_span()
     if span is not INVALID_SPAN:
         return span.get_span_context()

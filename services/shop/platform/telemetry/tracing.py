@@ -1,11 +1,11 @@
-"""Traces: who samples, and what a request's spans go below.
+"""Traces: who samples, and which spans are the parents of a request's spans.
 
-The sampling decision is made at the root of a trace, outside these processes; everything here follows its
-parent, and a request without a sampled parent leaves no span at all. Such a request must also cost next to
-nothing. A recorder (`shop.platform.telemetry.recorder`) makes the spans.
+The root of a trace, outside these processes, decides whether to sample. Everything here follows its parent, and a
+request without a sampled parent leaves no span at all. Such a request must also cost next to nothing. A recorder
+(`shop.platform.telemetry.recorder`) makes the spans.
 
 A process has one `Spans`. The context of a traced request has it next to the current span, so that functions deep
-inside find what records the children of that span.
+inside can record children of that span.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttribute
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
-"""What work that is not traced runs in, in place of a span."""
+"""The context of work that is not traced, instead of a span."""
 
 MAX_VALUE = 1_000
-"""Characters that a span keeps of what a client chose, such as a path."""
+"""Characters that a span keeps of a text that a client chose, such as a path."""
 
 _SPANS = otel_context.create_key("shop.spans")
 
@@ -50,9 +50,9 @@ class Spans:
 
     Args:
         tracing: Records spans, by `start` and `note`; None where nothing is traced.
-        note_moment: For observers of the event loop. Called when a request comes in, when it is answered, and before
-            each call that it makes, whether it is traced or not. Its argument is the SERVER span that begins, or the
-            CLIENT span whose answer has been read; else None.
+        note_moment: For observers of the event loop. Called when a request arrives, when it is answered, and before
+            each call that it makes, traced or not. Its argument is the SERVER span that begins, or the CLIENT span
+            whose answer has been read; else None.
     """
 
     def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _ignore_moment) -> None:
@@ -62,12 +62,12 @@ class Spans:
         self._context = otel_context.set_value(_SPANS, self, Context())
 
     def enter(self, span: Span) -> Token[Context]:
-        """Makes a span the current one, whose children this records; returns what detaches it."""
+        """Makes a span the current one, whose children this object records; returns the token that detaches it."""
         return otel_context.attach(trace.set_span_in_context(span, self._context))
 
     @contextmanager
     def below(self, parent: SpanContext) -> Iterator[None]:
-        """Has the spans of everything inside go below a span of another process."""
+        """Puts the spans of everything inside below a span of another process."""
         token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(parent), self._context))
         try:
             yield
@@ -76,7 +76,7 @@ class Spans:
 
 
 def sampled_parent() -> Parent | None:
-    """Returns what spans of the current request go below; None if the request is not traced."""
+    """Returns the parent of the current request's spans; None if the request is not traced."""
     span = trace.get_current_span()
     if span.is_recording():
         return span
@@ -111,7 +111,7 @@ def note(
     attributes: SharedAttributes = (),
     error: BaseException | None = None,
 ) -> None:
-    """Records a child of the current span that ends now, if this process records any: `Tracing.note`."""
+    """Records a child of the current span that ends now, if this process records spans: `Tracing.note`."""
     spans = _current_spans()
     if spans is not None:
         spans.note(name, kind, parent, start, attributes, error)
@@ -120,14 +120,14 @@ def note(
 def child_span(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Attributes = None
 ) -> AbstractContextManager[Span]:
-    """Opens a child of the current span if the request is traced; costs next to nothing if not."""
+    """Opens a child of the current span if the request is traced; otherwise costs next to nothing."""
     span = begin(name, kind.value, attributes)
     return UNTRACED if span is None else Current(span)
 
 
 @dataclass(frozen=True, slots=True)
 class TracedMethod:
-    """What the spans of a remote method's calls have in common, at both ends.
+    """The common attributes of the spans of a remote method's calls, at both ends.
 
     Attributes:
         name: "shop.product.v1.ProductService/GetProduct", or "ProductService/GetProduct" over Thrift.
@@ -138,14 +138,14 @@ class TracedMethod:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str | int]) -> TracedMethod:
-        """Returns it for the attributes of its spans, `rpc.service` and `rpc.method` among them."""
+        """Returns it for the attributes of its spans, including `rpc.service` and `rpc.method`."""
         return cls(f"{attributes['rpc.service']}/{attributes['rpc.method']}", shared(attributes))
 
 
 class Ending:
-    """A `with` block that ends a span, which notes what ended the block early.
+    """A `with` block that ends a span, and records on it what ended the block early.
 
-    Only the class of an error is noted: its message and its stack, which OpenTelemetry would record too, can hold
+    It records only the class of an error: the message and the stack, which OpenTelemetry would also record, can contain
     personal data.
     """
 
@@ -167,7 +167,7 @@ class Ending:
 
 
 class Current(Ending):
-    """A `with` block that does so for a span that is the current one inside."""
+    """An `Ending` whose span is the current one inside the block."""
 
     __slots__ = ("_token",)
 

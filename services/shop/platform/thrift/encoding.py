@@ -1,6 +1,6 @@
 """Thrift messages as bytes, and back, within limits.
 
-The compact protocol is Apache's in C; its TJSON has none. Both refuse what is nested more than 64 deep.
+The compact protocol uses Apache's C code; TJSON has no C code. Both refuse structs nested more than 64 deep.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from thrift.transport.TTransport import TMemoryBuffer
 from shop.errors import InvalidArgument
 
 MAX_ITEMS = 10_000
-"""Entries of a list or map that is read: the compact protocol makes room for all of them at once."""
+"""Maximum number of entries of a list or map: the compact protocol allocates room for all of them at once."""
 MAX_ROWS = 10_000
-"""Rows in the answer of a method that streams over gRPC."""
+"""Maximum number of rows in the answer of a method that streams over gRPC."""
 MAX_ANSWER = 16 * 1024 * 1024
-"""Bytes of an answer that a client reads, as over gRPC."""
+"""Maximum size of an answer that a client reads, in bytes; the same as over gRPC."""
 
 COMPACT = TCompactProtocolAcceleratedFactory(MAX_ANSWER, MAX_ITEMS, fallback=False)
 JSON = TJSONProtocolFactory()
@@ -35,7 +35,7 @@ _EMPTY: Mapping[object, object] = MappingProxyType(
 
 
 class Struct(Protocol):
-    """A struct of the stubs; of each field its spec has number, type, name, type of the entries, and default."""
+    """A struct of the stubs; its spec has the number, type, name, entry type and default of each field."""
 
     thrift_spec: Sequence[tuple[int, int, str, Sequence[type], object] | None]
 
@@ -47,7 +47,7 @@ class Struct(Protocol):
 
 
 class Arguments(Struct, Protocol):
-    """What a caller sends."""
+    """The arguments of a call, which a caller sends."""
 
     headers: Mapping[str, str]
     request: Struct
@@ -57,7 +57,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class _Ending(TMemoryBuffer):  # type: ignore[misc] # the library has no types
-    """Bytes that end: Apache's TJSON would wait for ever for the end of a number that is the last of them."""
+    """Bytes with an end: Apache's TJSON would wait forever for the end of a number that comes last."""
 
     def read(self, size: int) -> bytes:
         data: bytes = super().read(size)
@@ -67,16 +67,16 @@ class _Ending(TMemoryBuffer):  # type: ignore[misc] # the library has no types
 
 
 class Undecodable(InvalidArgument):
-    """Bytes that are no message, so that there is no call to answer."""
+    """Bytes that are not a message, so that there is no call to answer."""
 
 
 def encoded(encoding: TProtocolFactory, name: str, kind: int, sequence: int, struct: Struct) -> bytes:
-    """Returns a message as bytes.
+    """Encodes a message as bytes.
 
     Args:
         encoding: `COMPACT` or `JSON`.
         kind: `CALL`, `REPLY` or `EXCEPTION`.
-        struct: The method's arguments, its result, or what Thrift itself says went wrong.
+        struct: The method's arguments, its result, or Thrift's own error.
     """
     buffer = TMemoryBuffer()
     protocol = encoding.getProtocol(buffer)
@@ -91,10 +91,10 @@ def opened(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, T
     """Reads the head of a message.
 
     Returns:
-        Name, kind, sequence number, and what reads the rest.
+        Name, kind, sequence number, and the protocol that reads the rest.
 
     Raises:
-        Undecodable: It has none.
+        Undecodable: The bytes have no head.
     """
     protocol = encoding.getProtocol(_Ending(message))
     try:
@@ -105,15 +105,15 @@ def opened(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, T
 
 
 def unknown_method(name: str) -> TApplicationException:
-    """What Thrift answers to a call of a method that there is not."""
+    """Returns Thrift's answer to a call of an unknown method."""
     return TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
 
 
 def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
-    """Reads the arguments that a client sent; what is absent gets its empty value, as in protobuf.
+    """Reads the arguments that a client sent; absent fields get their empty value, as in protobuf.
 
     Raises:
-        InvalidArgument: The bytes are no such arguments, or a field of the request does not fit its type.
+        InvalidArgument: The bytes are not such arguments, or a field of the request does not fit its type.
     """
     try:
         arguments.read(protocol)
@@ -126,7 +126,7 @@ def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
 
 
 def complete(struct: S, at: str = "") -> S:
-    """Gives fields that are absent their empty value, and checks that the others fit their types.
+    """Gives absent fields their empty value, and checks that the others fit their types.
 
     Args:
         at: Prefix of its fields in the request: "product.", "lines[2].".
@@ -147,7 +147,7 @@ def complete(struct: S, at: str = "") -> S:
 
 
 def _fill(struct: Struct) -> list[tuple[int, str, Sequence[type], object]]:
-    """Gives fields that are absent their empty value; returns type, name, type of the entries and value of each."""
+    """Gives absent fields their empty value; returns type, name, entry type and value of each field."""
     filled = []
     for spec in struct.thrift_spec:
         if spec is None:

@@ -1,6 +1,6 @@
-"""Thrift's TJSON over HTTP: a message is the body of a POST, an answer the body of a 200, whatever it says.
+"""Thrift's TJSON over HTTP: a message is the body of a POST, and every answer is the body of a 200, errors included.
 
-What goes wrong before there is a call to answer is an HTTP problem, as over REST.
+A failure before there is a call to answer is an HTTP problem, as over REST.
 """
 
 from __future__ import annotations

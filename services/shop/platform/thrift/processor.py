@@ -1,4 +1,4 @@
-"""The methods of a service over Thrift, whatever carries the messages: decodes a call, admits it, works, encodes."""
+"""The methods of a service over Thrift, over any transport: decodes a call, admits it, does its work, encodes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
 
 DEFAULT_ROWS = 1_000
-"""Rows of an answer if the caller does not say how many."""
+"""Rows of an answer if the caller does not choose a number."""
 
 
 def attributes_of(service: str, method: str) -> dict[str, str | int]:
-    """Returns the attributes that tell a method in the spans of both ends."""
+    """Returns the attributes that identify a method in the spans of both ends."""
     return {"rpc.system.name": "thrift", "rpc.service": service, "rpc.method": method}
 
 
@@ -42,8 +42,8 @@ class ServedMethod:
     """A method of a service.
 
     Attributes:
-        arguments: Class of what a caller sends: headers and a request.
-        result: Class of what a caller gets.
+        arguments: Class of the caller's struct: headers and a request.
+        result: Class of the struct that the caller gets.
         work: Answers a request with a value.
         answer: Makes the struct of that value; None for a method that returns nothing.
     """
@@ -61,7 +61,7 @@ class ReceivedCall:
     """A call that has arrived.
 
     Attributes:
-        headers: What the caller sent beside its request; empty over HTTP.
+        headers: The headers that the caller sent with its request; empty over HTTP.
     """
 
     headers: Mapping[str, str]
@@ -71,14 +71,14 @@ class ReceivedCall:
 
     @property
     def traced(self) -> TracedMethod:
-        """What the spans of its method's calls have in common."""
+        """The common attributes of the spans of its method."""
         return self._method.traced
 
     async def work(self, authenticator: Authenticator, authorization: str | None, origin: str | None) -> bytes:
-        """Admits the caller and does what the method does; returns the answer.
+        """Admits the caller and runs the method; returns the answer.
 
         Raises:
-            ShopError: What it raised.
+            ShopError: The method's error.
         """
         method = self._method
         authenticator.admit(method.access, authorization, origin)
@@ -86,22 +86,22 @@ class ReceivedCall:
         return self._reply(method.result() if method.answer is None else method.result(success=method.answer(value)))
 
     def refusal(self, error: ShopError) -> bytes:
-        """Returns the answer that an error makes."""
+        """Returns the answer for an error."""
         told = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
         return self._reply(self._method.result(error=told))
 
 
 class Processor:
-    """Makes calls of the messages for one service."""
+    """Decodes messages into calls of one service."""
 
     def __init__(self, service: Service[object], use_cases: object) -> None:
         self._methods = _methods(service, use_cases)
 
     def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
-        """Returns the call in a message; or the answer to one that asks for no method of the service.
+        """Returns the call in a message; or the answer, if the message names no method of the service.
 
         Raises:
-            Undecodable: There is no call in it.
+            Undecodable: The message has no call.
         """
         name, _, sequence, protocol = opened(encoding, message)
         method = self._methods.get(name)
@@ -120,7 +120,7 @@ class Processor:
 
 
 def _methods(service: Service[object], use_cases: object) -> dict[str, ServedMethod]:
-    """Returns the methods of a service by their names; Thrift has not all of them."""
+    """Returns the methods of a service by their names; Thrift lacks some of them."""
     stubs = thrift_stubs(service)
     name_in_spans = service.full_name.rpartition(".")[2]
     return {

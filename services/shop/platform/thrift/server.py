@@ -1,6 +1,6 @@
-"""A server of framed Thrift on asyncio: messages behind their lengths, and one call of a connection at a time.
+"""A server of framed Thrift on asyncio: messages after their lengths, and one call at a time per connection.
 
-Apache's library has no server for asyncio; it encodes and decodes, and the rest is here.
+Apache's library has no server for asyncio; it encodes and decodes, and this module does the rest.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ LENGTH = 4
 
 
 class FramedServer:
-    """Answers the calls on each connection, one after the other.
+    """Answers the calls on each connection, one after another.
 
     Args:
-        from_outside: Whether all callers are clients, not other parts of the shop.
+        from_outside: Whether all callers are clients, and none are other components of the shop.
     """
 
     def __init__(self, processor: Processor, incoming: Incoming, *, from_outside: bool) -> None:
@@ -58,7 +58,7 @@ class FramedServer:
         task.add_done_callback(self._connections.pop)
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Serves a connection until its client leaves, is idle for too long, or sends what is no call."""
+        """Serves a connection until its client leaves, is idle for too long, or sends something other than a call."""
         task = asyncio.current_task()
         assert task is not None
         try:
@@ -71,7 +71,7 @@ class FramedServer:
                 async with asyncio.timeout(MAX_S):
                     message = await reader.readexactly(size)
                 self._working.add(task)
-                # A task of its own, so that what a call sets in its context ends with it.
+                # A separate task, so that everything a call sets in its context ends with it.
                 answer = await asyncio.create_task(self._answer(message))
                 writer.write(len(answer).to_bytes(LENGTH) + answer)
                 async with asyncio.timeout(MAX_S):
@@ -84,7 +84,7 @@ class FramedServer:
             writer.close()
 
     async def stop(self) -> None:
-        """Closes connections without a call under way at once, and gives the others `GRACE_S`."""
+        """Closes idle connections at once, and gives calls under way `GRACE_S`."""
         self._stopping = True
         for task, writer in self._connections.items():
             if task not in self._working:
@@ -131,7 +131,7 @@ class _FramedCall(Request[bytes]):
 async def framed_server(
     listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
-    """Serves framed Thrift until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`."""
+    """Serves framed Thrift until the context ends; calls under way then get `GRACE_S`. Otherwise like `http_server`."""
     framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:
