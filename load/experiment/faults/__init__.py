@@ -1,1 +1,1 @@
-"""What is done to a running topology, and how its customers and its data come through."""
+"""Faults in a running topology, and their effect on its customers and data."""

@@ -1,4 +1,4 @@
-"""The certificate of a sidecar expires, which starts again with it, and later with a new one."""
+"""The fault `expire`: a sidecar restarts with an expired certificate, and later with a new one."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from mesh.native.system import System
 from mesh.sidecars.certificates import VARIABLE, WORKLOAD_DAYS, Authority, issue
 
 AGO_DAYS = -1 / (24 * 60)
-"""An expired certificate ended a minute ago."""
+"""An expired certificate's validity ended a minute ago."""
 
 
 def holders(topology: Topology, switches: Switches) -> Sequence[str]:
-    """The sidecars that prove who they are with certificates which nobody renews; Istio's agent renews its own."""
+    """Returns the sidecars whose certificates nobody renews; Istio's agent renews its own."""
     if not switches.encrypted or switches.mesh != "envoy":
         return []
     return [f"{name}-sidecar" for name in (*topology.components, EDGE)]
 
 
 def expire(system: System, target: str, wait: Wait) -> None:
-    """Lets a sidecar's certificate expire, and renews it.
+    """Gives a sidecar an expired certificate, and later a new one.
 
     Raises:
-        UsageError: The mesh's authority is the user's.
+        UsageError: The mesh uses the user's certificate authority.
     """
     if os.environ.get(VARIABLE):
-        raise UsageError(f"faults=expire: the authority that {VARIABLE} names is not asked for expired certificates")
+        raise UsageError(f"faults=expire needs the mesh's own authority; unset {VARIABLE}")
     workload = next(one for one in system.workloads if one.sidecar == target)
     mesh = system.folder.keys
 
-    def renewed(days: float) -> None:
+    def renew(days: float) -> None:
         issue(Authority(mesh / "mesh-ca"), [workload.identity], mesh / "mesh" / workload.name, days=days)
         system.restart(target)
 
     try:
-        renewed(AGO_DAYS)
+        renew(AGO_DAYS)
         wait(LASTS_S)
     finally:
-        renewed(WORKLOAD_DAYS)
+        renew(WORKLOAD_DAYS)

@@ -1,4 +1,4 @@
-"""The clock of one service steps: libfaketime gives it another time than the machine's."""
+"""The fault `clock`: libfaketime steps the clock of one service."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from experiment.faults.strike import LASTS_S, Strike, Wait, files_of
 from mesh.native.system import System
 
 LIBRARY = "faketime/libfaketimeMT.so.1"
-"""In a folder of libraries; Debian's package is `libfaketime`."""
+"""Path below a folder of libraries; Debian's package is `libfaketime`."""
 FOLDERS = ("/usr/lib/*", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 RIGHT, AHEAD = "+0", "+3600"
 
 
 @contextmanager
-def stepped(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Prepares a step of a service's wall clock; monotonic clocks stay what they are, as after a step of NTP."""
+def prepare_clock_step(system: System, target: str) -> Iterator[tuple[System, Strike]]:
+    """Prepares a step of a service's wall clock; monotonic clocks do not step, as with NTP."""
     time = files_of(system) / "faketime"
     time.write_text(RIGHT, encoding="utf-8")
 
@@ -38,11 +38,11 @@ def stepped(system: System, target: str) -> Iterator[tuple[System, Strike]]:
 
 
 def no_faketime() -> str:
-    """Says that libfaketime is missing, if it is."""
+    """Names libfaketime if it is missing; empty otherwise."""
     return "" if faketime() else "libfaketime, such as Debian's package `libfaketime`"
 
 
 def faketime() -> Path | None:
-    """Where libfaketime is on this machine; None if it is not."""
+    """Finds libfaketime on this machine; None if it is missing."""
     found = (path for folder in FOLDERS for path in Path("/").glob(f"{folder.lstrip('/')}/{LIBRARY}"))
     return next(found, None)

@@ -1,4 +1,4 @@
-"""Faults that only a cluster has: it takes pods away and makes others."""
+"""Faults that only a cluster has: it removes pods and makes others."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
     from mesh.kubernetes.cluster.system import ClusterSystem
 
 LEAVES_S, MESHED_LEAVES_S = 60.0, 30.0
-"""How long a pod may take to leave, without a mesh and with one: its callers must have forgotten it before."""
+"""How long a pod may take to leave, without and with a mesh: its callers must drop it first."""
 STARTS_S = 60.0
 """How long the pods of a whole node may take to start again."""
 
 
 def serving(topology: Topology, switches: Switches) -> list[str]:
-    """The components that serve customers, which a cluster may take elsewhere."""
+    """Returns the components that serve customers, whose pods a cluster may move."""
     return [*topology.components, *([EDGE] if switches.has_edge else [])]
 
 
-def evicted(system: ClusterSystem, target: str) -> Prepared:
-    """Evicts a pod of a component."""
-    # Imported here, as native runs do not need it.
+def prepare_eviction(system: ClusterSystem, target: str) -> Prepared:
+    """Prepares the eviction of a component's pod."""
+    # Imported here because native runs do not need it.
     from mesh.kubernetes.cluster.evictions import evict
 
     return nullcontext((system, lambda _: evict(system, target)))
 
 
-def evicted_longer_s(_topology: Topology, switches: Switches, _target: str) -> float:
-    """By how much a load must be longer to show the end of an eviction."""
+def eviction_longer_s(_topology: Topology, switches: Switches, _target: str) -> float:
+    """Returns the seconds by which a load must be longer to show the end of an eviction."""
     return MESHED_LEAVES_S if switches.meshed else LEAVES_S
 
 
-def drained(system: ClusterSystem, _target: str) -> Prepared:
-    """Drains the node that has most pods of the shop."""
+def prepare_drain(system: ClusterSystem, _target: str) -> Prepared:
+    """Prepares a drain of the node that has most of the shop's pods."""
     from mesh.kubernetes.cluster.evictions import drain
 
     return nullcontext((system, lambda _: drain(system, serving(system.topology, system.switches))))
 
 
-def drained_longer_s(topology: Topology, switches: Switches, target: str) -> float:
-    """By how much a load must be longer to show the end of a drain."""
-    return evicted_longer_s(topology, switches, target) + STARTS_S
+def drain_longer_s(topology: Topology, switches: Switches, target: str) -> float:
+    """Returns the seconds by which a load must be longer to show the end of a drain."""
+    return eviction_longer_s(topology, switches, target) + STARTS_S
 
 
 def lacks_right(*right: str) -> Callable[[], str]:
-    """Says that the user of the current kubectl context lacks a right, if that is so.
+    """Makes a check that names a right which the current kubectl context lacks.
 
     Args:
         right: Arguments of `kubectl auth can-i`.

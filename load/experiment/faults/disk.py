@@ -1,4 +1,4 @@
-"""The database's volume is full: its data lie on a file system in memory, which shrinks to what is used of it."""
+"""The fault `disk-full`: the database's volume, a file system in memory, shrinks to its used size."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from mesh.supervisor.process_record import RunLock
 
 DATA, WAL = "postgres-data", "postgres-wal"
 VOLUMES = (DATA, WAL)
-"""What there is no room for: further pages of tables, or further segments of the write-ahead log."""
+"""Targets: no room for further pages of tables, or for further segments of the write-ahead log."""
 ROOM = 2**31
-"""Bytes that the volume has but for the fault; it takes memory for what is used of them only."""
+"""Size of the volume without the fault, in bytes; only used bytes take memory."""
 TRIES, LIMIT_S = 10, 10
 CLONE_NEWNS = 0x00020000
-"""Of Linux' sched.h: a mount namespace of one's own."""
+"""Flag of Linux's sched.h: a new mount namespace."""
 
 
 def no_volumes() -> str:
-    """Says that this user may not mount, if that is so."""
+    """Names the right to mount if this user lacks it; empty otherwise."""
     needed = "root on Linux, with the right to mount (CAP_SYS_ADMIN)"
     if not sys.platform.startswith("linux") or os.geteuid() != 0 or (unshare := shutil.which("unshare")) is None:
         return needed
@@ -42,10 +42,10 @@ def no_volumes() -> str:
 
 @contextmanager
 def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Puts the database's data on a volume of their own, and prepares that it has no room left.
+    """Puts the database's data on a separate volume, and prepares to fill it.
 
     Args:
-        system: The system, which has not begun; its data are made anew, and gone when it has ended.
+        system: The system, which has not started. Its data are made anew, and are gone when it ends.
         target: One of `VOLUMES`.
     """
     lock = RunLock(system.folder)
@@ -54,7 +54,7 @@ def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strik
         place = open_cluster(system.folder).data.parent
     finally:
         lock.release()
-    _see_own_mounts()
+    _separate_mounts()
     _mount("-t", "tmpfs", "-o", f"size={ROOM}", "hopwise", str(place))
     try:
         yield system, (_no_page if target == DATA else _no_segment)(system, place)
@@ -64,10 +64,10 @@ def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strik
 
 def _no_page(system: System, volume: Path) -> Strike:
     def strike(wait: Wait) -> None:
-        with _connected(system) as connection:
-            # Leaves segments that are used again, so that it is tables that find no room.
+        with _connect(system) as connection:
+            # A checkpoint leaves log segments to reuse, so that tables run out of room first.
             connection.execute("CHECKPOINT")
-        with _full(volume):
+        with _fill(volume):
             wait(LASTS_S)
 
     return strike
@@ -76,11 +76,11 @@ def _no_page(system: System, volume: Path) -> Strike:
 def _no_segment(system: System, volume: Path) -> Strike:
     def strike(_: Wait) -> None:
         until = time.monotonic() + LASTS_S
-        with _full(volume):
-            with suppress(psycopg.Error), _connected(system) as connection:
-                while time.monotonic() < until:  # a server without room for its log ends itself
+        with _fill(volume):
+            with suppress(psycopg.Error), _connect(system) as connection:
+                while time.monotonic() < until:  # a server without room for its log terminates
                     connection.execute("SELECT pg_logical_emit_message(true, 'hopwise', ''), pg_switch_wal()")
-            # Not by `wait`, which would end the run with the server.
+            # `wait` would end the run, because the server has terminated.
             time.sleep(max(0.0, until - time.monotonic()))
         system.kill(POSTGRES)
         system.restart(POSTGRES)
@@ -89,9 +89,9 @@ def _no_segment(system: System, volume: Path) -> Strike:
 
 
 @contextmanager
-def _full(volume: Path) -> Iterator[None]:
-    """Leaves a volume no room while the context lasts."""
-    for _ in range(TRIES):  # what is used may have grown meanwhile
+def _fill(volume: Path) -> Iterator[None]:
+    """Leaves no room on a volume while the context lasts."""
+    for _ in range(TRIES):  # the used size may have grown meanwhile
         now = os.statvfs(volume)
         with suppress(UsageError):
             _mount("-o", f"remount,size={(now.f_blocks - now.f_bfree) * now.f_frsize}", str(volume))
@@ -104,15 +104,15 @@ def _full(volume: Path) -> Iterator[None]:
         _mount("-o", f"remount,size={ROOM}", str(volume))
 
 
-def _connected(system: System) -> closing[psycopg.Connection]:
+def _connect(system: System) -> closing[psycopg.Connection]:
     return closing(psycopg.connect(system.database.admin_url, autocommit=True, connect_timeout=5))
 
 
-def _see_own_mounts() -> None:
-    """Has this process and those that it starts mount for themselves, so that no mount outlives them."""
+def _separate_mounts() -> None:
+    """Gives this process and its children a separate mount namespace, so that no mount outlives them."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS):
-        raise UsageError(f"faults=disk-full: no mounts of one's own: {os.strerror(ctypes.get_errno())}")
+        raise UsageError(f"faults=disk-full: no separate mount namespace: {os.strerror(ctypes.get_errno())}")
     _mount("--make-rprivate", "/")
 
 

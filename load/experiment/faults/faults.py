@@ -1,4 +1,4 @@
-"""The faults: to which parts of a topology each can be done, and how."""
+"""The faults: which components of a topology each can strike, and how."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from psycopg import sql
 
 from experiment.errors import UsageError
 from experiment.faults.certificates import expire, holders
-from experiment.faults.clock import no_faketime, stepped
-from experiment.faults.cluster import drained, drained_longer_s, evicted, evicted_longer_s, lacks_right, serving
+from experiment.faults.clock import no_faketime, prepare_clock_step
+from experiment.faults.cluster import (
+    drain_longer_s,
+    eviction_longer_s,
+    lacks_right,
+    prepare_drain,
+    prepare_eviction,
+    serving,
+)
 from experiment.faults.disk import VOLUMES, no_volumes, on_small_volume
-from experiment.faults.links import linked, links_of
+from experiment.faults.links import link_fault, links_of
 from experiment.faults.processes import freeze, kill
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
 from mesh.components.postgres import POSTGRES
@@ -28,14 +35,14 @@ from mesh.native.system import System
 
 JAEGER, ISTIOD = "jaeger", "istiod"
 SHOP = "shop"
-"""The target of a fault of all that serves customers."""
+"""Target of a fault that strikes every component which serves customers."""
 LIFE_S = 0.4
-"""The longest life between two crashes."""
+"""Maximum time between two crashes."""
 ROLLING_S = 8.0
-"""How long a restart of a rolling one may take, its wait included; the edge's may take twice as long."""
+"""How long each restart of a rolling restart may take, its wait included; the edge may take twice as long."""
 LEAVE_S, READY_S = 1, 3.0
-"""In a rolling restart, how long clients have to leave who is asked to stop, and how long who was restarted must have
-been ready before the next one: its callers look again at intervals."""
+"""In a rolling restart, how long clients have to leave a stopping component, and how long a restarted component must
+have been ready before the next restart: its callers look again at intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +50,12 @@ class Fault:
     """A kind of fault.
 
     Attributes:
-        about: What is done, in words that fit behind a target.
-        targets: The targets that it has in a topology with these switches.
-        around: Prepares it.
-        lacks: Says what it needs that this machine or user does not have; empty if nothing.
-        longer_s: By how many seconds the load must be longer than others to show its end, for a target.
-        in_cluster: Whether it strikes pods of a cluster, and not processes of this machine.
+        about: The fault in words that fit behind a target.
+        targets: Its targets in a topology with these switches.
+        around: Prepares the fault.
+        lacks: Says what this machine or user lacks for the fault; empty if nothing.
+        longer_s: Seconds by which the load must be longer to show the fault's end, for a target.
+        in_cluster: Whether it strikes pods of a cluster instead of processes of this machine.
     """
 
     about: str
@@ -59,20 +66,20 @@ class Fault:
     in_cluster: bool = False
 
     def require(self, name: str) -> None:
-        """Checks that it can be done here.
+        """Checks that the fault is possible here.
 
         Args:
-            name: What the user calls it.
+            name: Name that the user gave.
 
         Raises:
-            UsageError: It cannot; the message says what it needs.
+            UsageError: It is not; the message says what the fault needs.
         """
         if lacking := self.lacks():
             raise UsageError(f"faults={name} needs {lacking}; or leave it out")
 
 
 def parts_of(topology: Topology, switches: Switches) -> list[str]:
-    """Every component that runs, the database and the trace store included."""
+    """Returns every component that runs, including the database and the trace store."""
     meshed = [f"{name}-sidecar" for name in (*topology.components, EDGE)] if switches.meshed else []
     edge = [EDGE] if switches.has_edge else []
     stores = [*([VALKEY] if switches.cache != "none" else []), POSTGRES, JAEGER]
@@ -96,7 +103,7 @@ def _restart(system: System, target: str, _: Wait) -> None:
 
 @contextmanager
 def _rolling(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    # As in a cluster, who is asked to stop lets its clients leave first.
+    # As in a cluster, a stopping component lets its clients leave first.
     ours = system.with_settings({name: {"SHOP_DRAIN_S": f"{LEAVE_S}"} for name in system.topology.components})
 
     def strike(wait: Wait) -> None:
@@ -146,12 +153,12 @@ FAULTS = {
     ),
     "freeze": Fault(f"stopped (SIGSTOP) for {LASTS_S:g} s", parts_of, _plain(freeze)),
     "crash": Fault("killed again and again at random moments of its life", _services, _plain(_crash)),
-    "cut": Fault(f"no byte gets through for {LASTS_S:g} s", links_of, linked("timeout", {"timeout": 0})),
-    "reset": Fault(f"connections are reset for {LASTS_S:g} s", links_of, linked("reset_peer", {"timeout": 0})),
+    "cut": Fault(f"no byte gets through for {LASTS_S:g} s", links_of, link_fault("timeout", {"timeout": 0})),
+    "reset": Fault(f"connections are reset for {LASTS_S:g} s", links_of, link_fault("reset_peer", {"timeout": 0})),
     "slow": Fault(
-        f"everything comes 400 to 600 ms later for {LASTS_S:g} s",
+        f"everything arrives 400 to 600 ms late for {LASTS_S:g} s",
         links_of,
-        linked("latency", {"latency": 500, "jitter": 100}),
+        link_fault("latency", {"latency": 500, "jitter": 100}),
     ),
     "pool": Fault(f"its tables are locked for {LASTS_S:g} s, so that its whole pool waits", _services, _plain(_lock)),
     "restart": Fault(
@@ -163,11 +170,11 @@ FAULTS = {
         f"refuses to write for {LASTS_S:g} s", lambda _topology, _switches: [POSTGRES], _plain(_refuse_writes)
     ),
     "expire": Fault(
-        f"its certificate has expired, and it starts again with it; {LASTS_S:g} s later with a new one",
+        f"restarts with an expired certificate, and {LASTS_S:g} s later with a new one",
         holders,
         _plain(expire),
     ),
-    "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, stepped, no_faketime),
+    "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, prepare_clock_step, no_faketime),
     "disk-full": Fault(
         f"its volume has no room left for {LASTS_S:g} s",
         lambda _, switches: [*VOLUMES] if switches.store == "postgres" else [],
@@ -175,7 +182,7 @@ FAULTS = {
         no_volumes,
     ),
     "rolling": Fault(
-        f"edge, gateways, services and sidecars are restarted one by one, {READY_S:g} s after the one before was ready",
+        f"edge, gateways, services and sidecars restart one by one, {READY_S:g} s after the previous one was ready",
         lambda _, switches: [SHOP, *([EDGE] if switches.has_edge else [])],
         _rolling,
         longer_s=_rolling_longer_s,
@@ -183,32 +190,32 @@ FAULTS = {
     "evict": Fault(
         "one of its pods is evicted; the cluster makes another",
         serving,
-        evicted,
+        prepare_eviction,
         lacks_right("create", "pods", "--subresource=eviction"),
-        evicted_longer_s,
+        eviction_longer_s,
         in_cluster=True,
     ),
     "drain": Fault(
-        "the node of most of its pods is drained, and takes pods again once they are gone",
+        "the node with most of its pods is drained, and accepts pods again once they are gone",
         lambda _topology, _switches: [SHOP],
-        drained,
+        prepare_drain,
         lacks_right("patch", "nodes"),
-        drained_longer_s,
+        drain_longer_s,
         in_cluster=True,
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """One fault at one target, written `kill:order`."""
+class TargetedFault:
+    """A fault at a target, written `kill:order`."""
 
     kind: str
     target: str
 
     @classmethod
-    def named(cls, name: str) -> Chosen:
-        """The fault of this name."""
+    def parse(cls, name: str) -> TargetedFault:
+        """Reads a fault's name."""
         kind, _, target = name.partition(":")
         return cls(kind, target)
 
@@ -217,26 +224,26 @@ class Chosen:
 
     @property
     def about(self) -> str:
-        """What is done, in words."""
+        """The fault in words."""
         return FAULTS[self.kind].about
 
 
-def possible(topology: Topology, switches: Switches) -> list[Chosen]:
-    """Every fault that a topology with these switches can have."""
+def possible(topology: Topology, switches: Switches) -> list[TargetedFault]:
+    """Returns every fault that a topology with these switches can have."""
     return [
-        Chosen(kind, target)
+        TargetedFault(kind, target)
         for kind in kinds(in_cluster=switches.in_cluster)
         for target in FAULTS[kind].targets(topology, switches)
     ]
 
 
 def kinds(*, in_cluster: bool) -> list[str]:
-    """The kinds of faults that a run on this machine or in a cluster can have."""
+    """Returns the kinds of faults for a run on this machine, or in a cluster."""
     return [kind for kind, fault in FAULTS.items() if fault.in_cluster == in_cluster]
 
 
-def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> dict[str, list[Chosen]]:
-    """Reads which faults each topology shall have.
+def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches) -> dict[str, list[TargetedFault]]:
+    """Reads which faults strike each topology.
 
     Args:
         given: `all`, or faults, comma-separated: kinds (`kill`) or kinds at a target (`kill:order`).
@@ -244,11 +251,10 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
         switches: What they run with.
 
     Returns:
-        The faults of each topology, by its name, in the order of `FAULTS`; those that cannot be done here are not
-        among all.
+        The faults by name of the topology, in the order of `FAULTS`. `all` leaves out faults that are impossible here.
 
     Raises:
-        UsageError: One is unknown, no topology has its target, or it cannot be done here; names the valid ones.
+        UsageError: A fault is unknown or impossible here, or no topology has its target; the message names valid ones.
     """
     has = {topology.name: possible(topology, switches) for topology in topologies}
     every = {str(one) for of in has.values() for one in of}
@@ -264,7 +270,7 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
             )
         if part != "all":
             FAULTS[kind].require(part)
-    left_out = lacking(in_cluster=switches.in_cluster) if "all" in parts else {}
+    left_out = unavailable(in_cluster=switches.in_cluster) if "all" in parts else {}
     return {
         name: [
             one for one in of if one.kind in parts or str(one) in parts or ("all" in parts and one.kind not in left_out)
@@ -280,6 +286,6 @@ def _why_not(kind: str, part: str) -> str:
     return f"{kind} strikes {strikes}"
 
 
-def lacking(*, in_cluster: bool) -> dict[str, str]:
-    """The kinds of faults that cannot be done here or in the current cluster, and what each needs."""
+def unavailable(*, in_cluster: bool) -> dict[str, str]:
+    """Returns the kinds of faults that are impossible here or in the current cluster, and what each needs."""
     return {kind: needed for kind in kinds(in_cluster=in_cluster) if (needed := FAULTS[kind].lacks())}

@@ -1,4 +1,4 @@
-"""Faults between two components, or between a service and its database: Toxiproxy stands between them."""
+"""Faults between two components, or between a service and its database, by a Toxiproxy between them."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ POLL_S = 0.01
 
 
 def links_of(topology: Topology, switches: Switches) -> Sequence[str]:
-    """Who calls whom, `order-payment`, and each service and its database; none with a mesh, whose sidecars call."""
+    """Returns each link, such as `order-payment`, and each service's to its database; none in a mesh of sidecars."""
     if switches.meshed:
         return []
     calls = [f"{caller}-{callee}" for caller, callees in topology.links.items() for callee in callees]
     return [*calls, *(f"{service}-{DATABASE}" for service in topology.services if switches.store == "postgres")]
 
 
-def linked(toxic: str, attributes: Mapping[str, int]) -> Around:
-    """A fault of a link, by one of Toxiproxy's toxics.
+def link_fault(toxic: str, attributes: Mapping[str, int]) -> Around:
+    """Makes a fault of a link from one of Toxiproxy's toxics.
 
     Args:
-        toxic: Its type.
-        attributes: Its attributes.
+        toxic: Type of the toxic.
+        attributes: The toxic's attributes.
     """
 
     @contextmanager
@@ -60,7 +60,7 @@ def linked(toxic: str, attributes: Mapping[str, int]) -> Around:
             replaced = urlunsplit(parts._replace(netloc=f"{before}{at}{','.join(listening)}"))
 
             def strike(wait: Wait) -> None:
-                with proxy.poisoned(through, toxic, attributes):
+                with proxy.poison(through, toxic, attributes):
                     wait(LASTS_S)
 
             yield system.with_settings({caller: {variable: replaced}}), strike
@@ -69,7 +69,7 @@ def linked(toxic: str, attributes: Mapping[str, int]) -> Around:
 
 
 def _address(system: System, target: str) -> tuple[str, str, str]:
-    """Who calls, the setting that says whom, and its value."""
+    """Returns the caller, the setting with the callee's address, and the setting's value."""
     topology = system.topology
     for caller, callees in topology.links.items():
         for callee, protocol in callees.items():
@@ -87,13 +87,13 @@ class _Toxiproxy:
         self._url = url
 
     def add(self, name: str, upstream: str) -> str:
-        """Stands before an address, and returns where."""
+        """Adds a proxy before an address, and returns the proxy's address."""
         made = self._ask("POST", "/proxies", {"name": name, "listen": f"{HOST}:0", "upstream": upstream})
         return str(made["listen"])
 
     @contextmanager
-    def poisoned(self, names: Mapping[str, str], toxic: str, attributes: Mapping[str, int]) -> Iterator[None]:
-        """Does something to both directions of links while the context lasts."""
+    def poison(self, names: Mapping[str, str], toxic: str, attributes: Mapping[str, int]) -> Iterator[None]:
+        """Applies a toxic to both directions of links while the context lasts."""
         added = [(name, stream) for name in names for stream in ("upstream", "downstream")]
         for name, stream in added:
             told = {"name": stream, "type": toxic, "stream": stream, "attributes": dict(attributes)}

@@ -1,4 +1,4 @@
-"""What is done to a process: it is killed and started again, or stopped for a while."""
+"""Faults of a process: it is killed and restarted, or stopped for a while."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mesh.supervisor.run import Run
 
 
 def kill(struck: Run, target: str, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Kills a component, and starts it again.
+    """Kills a component, and restarts it.
 
     Args:
-        struck: Run whose component it is.
+        struck: The run that has the component.
         target: Name of the component or replica.
-        meanwhile: What to do before it starts again.
+        meanwhile: Called before the restart.
     """
     struck.kill(target)
     meanwhile()
@@ -28,10 +28,10 @@ def freeze(struck: Run, target: str, wait: Wait, seconds: float = LASTS_S) -> No
     """Stops a component (SIGSTOP) for a while.
 
     Args:
-        struck: Run whose component it is.
+        struck: The run that has the component.
         target: Name of the component or replica.
         wait: Waits for some seconds.
-        seconds: How long it is stopped, in seconds.
+        seconds: Length of the stop, in seconds.
     """
     pids = struck.processes()[target]
     try:
@@ -40,5 +40,5 @@ def freeze(struck: Run, target: str, wait: Wait, seconds: float = LASTS_S) -> No
         wait(seconds)
     finally:
         for pid in pids:
-            with suppress(ProcessLookupError):  # the run is being stopped
+            with suppress(ProcessLookupError):  # the run has ended meanwhile
                 os.kill(pid, signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""What a careful customer does after an error: the same purchase once more, with the same idempotency key."""
+"""Repeats failed purchases as a careful customer would: the same purchase with the same idempotency key."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PER_S = 20
 NS_PER_S = 1_000_000_000
 
 
-def repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
-    """Makes the tape of some of a tape's journeys, to be sent once more.
+def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
+    """Makes a tape that repeats some of another tape's journeys.
 
     Args:
         tape: The tape.
-        seqs: Numbers of the journeys, at least one.
+        seqs: Numbers of the journeys; at least one number.
         out: File of the new tape.
     """
     header, *entries = _lines(tape.path)
@@ -35,24 +35,24 @@ def repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
     return Load(Tape(out, hashlib.sha256(text.encode()).hexdigest(), len(again), tape.seed), duration_s)
 
 
-def acknowledged(told: Iterable[tuple[Path, Path]], out: Path) -> int:
-    """Writes which purchases customers were told of, as the audit reads them.
+def write_acknowledged(rounds: Iterable[tuple[Path, Path]], out: Path) -> int:
+    """Writes the purchases that customers got an answer for, in the format that the audit reads.
 
     Args:
-        told: Rows of journeys, and the tape that they were sent from.
+        rounds: Rows of journeys of each round, and the tape that they were sent from.
         out: File to write.
 
     Returns:
-        How many there are.
+        The number of purchases.
     """
     lines = []
-    for rows, tape in told:
+    for rows, tape in rounds:
         params = {entry["seq"]: entry["params"] for entry in _lines(tape)[1:]}
         for row in _lines(rows):
             if row["journey"] == "checkout" and row["outcome"] == "ok":
                 bought = params[row["seq"]]
-                who = {name: bought[name] for name in ("user_id", "idempotency_key")}
-                lines.append(_line({"journey": "checkout", "outcome": "ok", "order_id": row["order_id"], **who}))
+                keys = {name: bought[name] for name in ("user_id", "idempotency_key")}
+                lines.append(_line({"journey": "checkout", "outcome": "ok", "order_id": row["order_id"], **keys}))
     out.write_text("".join(lines), encoding="utf-8")
     return len(lines)
 

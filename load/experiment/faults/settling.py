@@ -1,4 +1,4 @@
-"""What the order service has not finished: sagas under way, and updates that wait to be delivered."""
+"""Waits for the order service to settle: no saga under way, no update undelivered."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import closing
 import psycopg
 
 LIMIT_S = 60.0
-"""A purchase that a fault has interrupted is taken up again by the service."""
+"""How long the service may take to resume purchases that a fault interrupted."""
 POLL_S = 0.05
-# Sagas that are under way, by kind, state and step.
+# Sagas under way, by kind, state and step.
 UNFINISHED = """
     SELECT 'checkout ' || state || ' ' || step, count(*) FROM shop_order.checkout
     WHERE state IN ('RUNNING', 'UNDOING') AND instance LIKE %(driver)s GROUP BY 1
@@ -25,7 +25,7 @@ UNDELIVERED = """
 
 
 def count_unfinished(url: str, process: str) -> Counter[str]:
-    """Returns the number of sagas that a process drives, by kind, state and step.
+    """Counts the sagas that a process drives, by kind, state and step.
 
     Args:
         url: URL of the shop's database.
@@ -42,7 +42,7 @@ def wait_until_settled(url: str) -> tuple[float, Counter[str]]:
         url: URL of the shop's database.
 
     Returns:
-        How long that took, in seconds, and what is left after `LIMIT_S`.
+        The seconds that it took, and what was left after `LIMIT_S`.
     """
     began = time.monotonic()
     with closing(_connect(url)) as connection:

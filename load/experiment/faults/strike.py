@@ -1,4 +1,4 @@
-"""What every fault is made of."""
+"""Types that every fault uses."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from mesh.native.system import System
 from mesh.runtime import Runtime
 
 LASTS_S = 3.0
-"""How long a fault lasts that does not end by itself."""
+"""Length of a fault that does not end by itself."""
 Wait = Callable[[float], None]
 """Waits for some seconds, during which the other components must stay alive."""
 Strike = Callable[[Wait], None]
-"""Does a fault and undoes it."""
+"""Causes a fault and undoes it."""
 Prepared = AbstractContextManager[tuple[Runtime, Strike]]
-"""A system to begin, and what will be done to it."""
+"""A system to start, and the strike for it."""
 Around = Callable[[Any, str], Prepared]
-"""Prepares a fault of a system that has not begun, at a target; the system is of the kind that the fault is for."""
+"""Prepares a fault at a target of a system that has not started; the fault determines the kind of system."""
 
 
 def files_of(system: System) -> Path:
-    """The folder for the files of a fault, below that of the run."""
+    """Returns the folder for a fault's files, below the run's."""
     folder = system.folder.path / "fault"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -1,4 +1,4 @@
-"""One fault of one topology: a trial during whose load it strikes, and what the customers' record says afterwards."""
+"""The trial of a fault: it strikes during the load; then the data are compared with what customers were answered."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from experiment.faults.faults import FAULTS, Chosen
-from experiment.faults.repetition import acknowledged, repetition
+from experiment.faults.faults import FAULTS, TargetedFault
+from experiment.faults.repetition import make_repetition, write_acknowledged
 from experiment.faults.settling import wait_until_settled
 from experiment.faults.strike import Strike
 from experiment.generator.shopload import Load, Shopload, Tape, stop
@@ -28,7 +28,7 @@ from mesh.runtime import Runtime
 
 STRIKES_AFTER_S = 4.0
 ANSWERED_WITHIN_S = 60.0
-"""The service takes up a purchase that a fault has interrupted, and until then asks customers to come back later."""
+"""Time for repetitions: until the service resumes an interrupted purchase, it asks customers to come back later."""
 
 
 def run_struck(
@@ -44,7 +44,7 @@ def run_struck(
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
     """Runs the trial of one fault; arguments and errors are those of `experiment.trial.run.run_trial`."""
-    fault = Chosen.named(arm.fault)
+    fault = TargetedFault.parse(arm.fault)
     FAULTS[fault.kind].require(arm.fault)
     clock, of_arm, sending = Clock(), tapes.loads[arm.tape], plan.sending(arm)
     load = Load(of_arm.load, sending.duration_s)
@@ -57,7 +57,7 @@ def run_struck(
             sender = sender_of(struck, shopload, moments.strike)
             replay = Replay(struck, shopload, load, folder, clock, reference, sender)
             record = folder / "acknowledged.jsonl"
-            asked = _ask_again(struck, shopload, replay.rows, load.tape, folder, record) | _settled(struck)
+            asked = _ask_again(struck, shopload, replay.rows, load.tape, folder, record) | _settle(struck)
             say(f"{asked['repeated']} purchases repeated; all settled after {asked['settle_s']:.1f} s")
             replay.collect(record, once_told=struck.stop_serving)
             say(f"audit: {replay.audit_in_words}")
@@ -67,15 +67,15 @@ def run_struck(
 
 
 class _Moments:
-    """Strikes, and notes when.
+    """Strikes, and records when.
 
     Args:
-        system: The system, which runs.
-        strike: Does the fault and undoes it.
+        system: The running system.
+        strike: Causes the fault and undoes it.
 
     Attributes:
         began_ns: When the fault began, in nanoseconds of the Unix epoch.
-        ended_ns: When it had ended.
+        ended_ns: When the fault had ended.
     """
 
     def __init__(self, system: Runtime, strike: Strike) -> None:
@@ -83,7 +83,7 @@ class _Moments:
         self.began_ns = self.ended_ns = 0
 
     def strike(self) -> None:
-        """Waits, and strikes; the load has begun."""
+        """Waits, and then strikes; call it when the load begins."""
         self._wait(STRIKES_AFTER_S)
         self.began_ns = time.time_ns()
         self._strike(self._wait)
@@ -99,28 +99,28 @@ class _Moments:
 def _ask_again(
     system: Runtime, shopload: Shopload, rows: pl.DataFrame, tape: Tape, folder: Path, record: Path
 ) -> dict[str, float]:
-    """Repeats the purchases that failed until each is answered, and writes what customers were told of."""
-    failed, rounds, began = _failed(rows), [(folder, tape)], time.monotonic()
+    """Repeats failed purchases until each is answered, and writes the ones that customers got an answer for."""
+    failed, rounds, began = _find_failed(rows), [(folder, tape)], time.monotonic()
     repeated = len(failed)
     while failed and time.monotonic() - began < ANSWERED_WITHIN_S:
         out = folder / f"repeated-{len(rounds)}"
         out.mkdir()
-        load = repetition(rounds[-1][1], failed, out / "tape.jsonl")
+        load = make_repetition(rounds[-1][1], failed, out / "tape.jsonl")
         process = shopload.start_replay(load, system.target, out, trace=0, quiet=True)
         try:
             shopload.finish_replay(process)
         finally:
             stop(process)
-        failed = _failed(read_rows(out / JOURNEYS))
+        failed = _find_failed(read_rows(out / JOURNEYS))
         rounds.append((out, load.tape))
-    told = acknowledged([(where / JOURNEYS, sent.path) for where, sent in rounds], record)
-    return {"repeated": repeated, "unanswered": len(failed), "checkouts": told}
+    checkouts = write_acknowledged([(where / JOURNEYS, sent.path) for where, sent in rounds], record)
+    return {"repeated": repeated, "unanswered": len(failed), "checkouts": checkouts}
 
 
-def _failed(rows: pl.DataFrame) -> set[int]:
+def _find_failed(rows: pl.DataFrame) -> set[int]:
     return set(rows.filter((pl.col("journey") == "checkout") & (pl.col("outcome") != "ok"))["seq"].to_list())
 
 
-def _settled(system: Runtime) -> dict[str, float]:
+def _settle(system: Runtime) -> dict[str, float]:
     waited_s, left = wait_until_settled(system.database.admin_url_of(TRIAL_DATABASE))
     return {"settle_s": waited_s, "unsettled": left.total()}

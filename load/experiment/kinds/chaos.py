@@ -13,7 +13,7 @@ from experiment.arguments import topologies_of
 from experiment.blocks import THE_SHOP, expected_s
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.faults.faults import FAULTS, Chosen, chosen, lacking
+from experiment.faults.faults import FAULTS, TargetedFault, parse_faults, unavailable
 from experiment.plan.arms_in_blocks import Arm, Plan, in_comparison
 from experiment.plan.own_load import OwnLoad
 from experiment.progress import minutes
@@ -53,7 +53,7 @@ def command(*, topologies: str, faults: str | None, common: in_blocks.Common, sw
     if faults is None:
         faults = USUAL_IN_CLUSTER if in_cluster else USUAL
     if "all" in faults.split(","):
-        for kind, needed in lacking(in_cluster=in_cluster).items():
+        for kind, needed in unavailable(in_cluster=in_cluster).items():
             typer.echo(f"LEFT OUT: {kind}, which needs {needed}.", err=True)
     return with_faults_in_loads(common.plan(KIND, arms_of_faults(topologies, faults, switches)))
 
@@ -89,7 +89,7 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
             fault=str(fault),
         )
         for topology in struck
-        for fault in chosen(faults, struck, parsed)[topology.name]
+        for fault in parse_faults(faults, struck, parsed)[topology.name]
     )
 
 
@@ -97,7 +97,7 @@ def with_faults_in_loads(plan: Plan) -> Plan:
     """Lets journeys fail in the plan's loads, and lengthens the loads of faults that outlast the profile's."""
 
     def under_fault(arm: Arm) -> Arm:
-        fault = Chosen.named(arm.fault)
+        fault = TargetedFault.parse(arm.fault)
         more_s = FAULTS[fault.kind].longer_s(arm.topology, arm.switches, fault.target)
         sending = replace(plan.sending(arm), duration_s=plan.profile.duration_s + more_s, overload=True)
         return replace(arm, load=OwnLoad(f"{sending.duration_s:g}-seconds", (), sending))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from experiment.errors import UsageError
-from experiment.faults.faults import FAULTS, Chosen, chosen, lacking, possible
-from experiment.faults.repetition import acknowledged, repetition
+from experiment.faults.faults import FAULTS, TargetedFault, parse_faults, possible, unavailable
+from experiment.faults.repetition import make_repetition, write_acknowledged
 from experiment.generator.shopload import Tape
 from experiment.kinds.chaos import USUAL, arms_of_faults
 from mesh.description.switches import parse_switches
@@ -60,16 +60,16 @@ def test_sidecars_and_their_control_plane_are_parts_and_stand_where_links_are_cu
 
 
 def test_a_kind_stands_for_all_its_targets_and_a_topology_without_one_has_the_others() -> None:
-    both = chosen("pool,kill:graphql-gateway", [HYBRID, REST], PLAIN)
+    both = parse_faults("pool,kill:graphql-gateway", [HYBRID, REST], PLAIN)
     assert [str(one) for one in both["hybrid"]] == [
         "kill:graphql-gateway",
         *(f"pool:{service}" for service in HYBRID.services),
     ]
     assert {one.kind for one in both["rest"]} == {"pool"}
-    everything = [one for one in possible(HYBRID, PLAIN) if one.kind not in lacking(in_cluster=False)]
-    assert chosen("all", [HYBRID], PLAIN)["hybrid"] == everything
+    everything = [one for one in possible(HYBRID, PLAIN) if one.kind not in unavailable(in_cluster=False)]
+    assert parse_faults("all", [HYBRID], PLAIN)["hybrid"] == everything
     assert set(USUAL.split(",")) <= set(FAULTS)
-    assert [str(one) for one in chosen("rolling:edge", [REST], PLAIN)["rest"]] == ["rolling:edge"]
+    assert [str(one) for one in parse_faults("rolling:edge", [REST], PLAIN)["rest"]] == ["rolling:edge"]
 
 
 def test_the_targets_that_the_page_names_are_targets() -> None:
@@ -86,12 +86,12 @@ def test_the_targets_that_the_page_names_are_targets() -> None:
 def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: "root"))
     with pytest.raises(UsageError, match="faults=disk-full:postgres-wal needs root; or leave it out"):
-        chosen("kill,disk-full:postgres-wal", [HYBRID], PLAIN)
-    kinds = {one.kind for one in chosen("all", [HYBRID], PLAIN)["hybrid"]}
+        parse_faults("kill,disk-full:postgres-wal", [HYBRID], PLAIN)
+    kinds = {one.kind for one in parse_faults("all", [HYBRID], PLAIN)["hybrid"]}
     assert kinds & {"kill", "disk-full"} == {"kill"}
-    assert lacking(in_cluster=False)["disk-full"] == "root"
+    assert unavailable(in_cluster=False)["disk-full"] == "root"
     monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: ""))
-    full = chosen("all", [HYBRID], PLAIN)["hybrid"]
+    full = parse_faults("all", [HYBRID], PLAIN)["hybrid"]
     assert [str(one) for one in full if one.kind == "disk-full"] == [
         "disk-full:postgres-data",
         "disk-full:postgres-wal",
@@ -114,20 +114,20 @@ def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeyp
 )
 def test_other_faults_are_refused(given: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        chosen(given, [HYBRID], PLAIN)
+        parse_faults(given, [HYBRID], PLAIN)
 
 
 def test_a_cluster_has_faults_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("evict", "drain"):
         monkeypatch.setitem(FAULTS, kind, replace(FAULTS[kind], lacks=lambda: ""))
     whole = [f"evict:{part}" for part in (*HYBRID.components, "edge")]
-    assert [*map(str, chosen("all", [HYBRID], IN_CLUSTER)["hybrid"])] == [*whole, "drain:shop"]
+    assert [*map(str, parse_faults("all", [HYBRID], IN_CLUSTER)["hybrid"])] == [*whole, "drain:shop"]
     with pytest.raises(UsageError, match="faults=kill:order: kill strikes processes of this machine; valid: all, evic"):
-        chosen("kill:order", [HYBRID], IN_CLUSTER)
+        parse_faults("kill:order", [HYBRID], IN_CLUSTER)
     monkeypatch.setitem(FAULTS, "drain", replace(FAULTS["drain"], lacks=lambda: "the right to patch nodes"))
     with pytest.raises(UsageError, match="faults=drain needs the right to patch nodes; or leave it out"):
-        chosen("drain", [HYBRID], IN_CLUSTER)
-    assert not {one.kind for one in chosen("all", [HYBRID], IN_CLUSTER)["hybrid"]} & {"drain"}
+        parse_faults("drain", [HYBRID], IN_CLUSTER)
+    assert not {one.kind for one in parse_faults("all", [HYBRID], IN_CLUSTER)["hybrid"]} & {"drain"}
 
 
 def test_a_load_lasts_until_the_end_of_a_fault_can_be_seen() -> None:
@@ -155,7 +155,7 @@ def test_each_topology_and_fault_is_an_arm() -> None:
         ("grpc-kill-order", "kill:order", "kong"),
         ("hybrid-kill-order", "kill:order", "kong"),
     ]
-    assert Chosen.named(arms[0].fault) == Chosen("kill", "order")
+    assert TargetedFault.parse(arms[0].fault) == TargetedFault("kill", "order")
 
 
 def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were_told_counts(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were
         for seq in range(4)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in [{"journeys": 4, "rate": 9.0}, *entries]))
-    again = repetition(Tape(path, "", 4, 1), {1, 3}, tmp_path / "again.jsonl")
+    again = make_repetition(Tape(path, "", 4, 1), {1, 3}, tmp_path / "again.jsonl")
     header, *lines = (tmp_path / "again.jsonl").read_text().splitlines(keepends=True)
     assert [json.loads(line)["params"]["idempotency_key"] for line in lines] == ["k1", "k3"]
     assert [json.loads(line)["seq"] for line in lines] == [0, 1]
@@ -179,7 +179,7 @@ def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were
             for seq, outcome, journey in told
         )
     )
-    assert acknowledged([(rows, path)], tmp_path / "told.jsonl") == 1
+    assert write_acknowledged([(rows, path)], tmp_path / "told.jsonl") == 1
     (line,) = (tmp_path / "told.jsonl").read_text().splitlines()
     assert json.loads(line) == {
         "journey": "checkout",
