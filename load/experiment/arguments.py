@@ -1,4 +1,4 @@
-"""Checks of what a user gave: numbers, durations, seeds, profiles, topologies, workloads."""
+"""Checks of a user's values: numbers, durations, seeds, profiles, topologies."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def number(name: str, given: str | None) -> float | None:
-    """Reads a number; None if none was given.
+    """Reads a number; None if the user gave nothing.
 
     Raises:
-        UsageError: It is no number.
+        UsageError: It is not a number.
     """
     if given is None or given == "":
         return None
@@ -39,7 +39,7 @@ def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
     """Reads an integer.
 
     Raises:
-        UsageError: It is none, or out of range; names both ends.
+        UsageError: It is not an integer, or out of range; the message names both ends.
     """
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
         raise UsageError(f"{name}={given} is not valid: give an integer from {lowest} to {highest}")
@@ -47,10 +47,10 @@ def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
 
 
 def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ...]:
-    """Reads integers with commas between them.
+    """Reads comma-separated integers.
 
     Raises:
-        UsageError: One is none, or out of range, or they do not ascend.
+        UsageError: An item is not an integer or out of range, or the integers do not ascend.
     """
     numbers = tuple(whole_number(name, part.strip(), lowest, highest) for part in given.split(","))
     if list(numbers) != sorted(set(numbers)):
@@ -59,12 +59,12 @@ def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ..
 
 
 def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
-    """Reads items with commas between them, in the order in which they are given.
+    """Reads comma-separated items, in the given order.
 
     Args:
         name: Name of the setting.
-        given: What the user gave for it.
-        read: Reads one item; also names what is wrong with an empty item.
+        given: The user's value.
+        read: Reads one item, or raises an error, also for an empty item.
 
     Raises:
         UsageError: An item is invalid, or given twice.
@@ -80,7 +80,7 @@ def checked_seed(given: str) -> int:
     """Reads a seed.
 
     Raises:
-        UsageError: It is no integer from 0 to 2^53 - 1.
+        UsageError: It is not an integer from 0 to 2^53 - 1.
     """
     return whole_number("seed", given, 0, MAX_SEED)
 
@@ -90,12 +90,12 @@ def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
 
     Args:
         name: Name of the setting.
-        given: What the user gave for it.
+        given: The user's value.
         lowest: The shortest valid duration.
         highest: The longest valid duration.
 
     Raises:
-        UsageError: It is no duration, or out of range; names both ends.
+        UsageError: It is not a duration, or out of range; the message names both ends.
     """
     seconds = _seconds(given)
     if seconds is None or not (_seconds(lowest) or 0.0) <= seconds <= (_seconds(highest) or 0.0):
@@ -107,7 +107,7 @@ def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
     """Finds a profile by its name.
 
     Raises:
-        UsageError: There is none of this name; lists those that there are.
+        UsageError: No profile has this name; the message lists all profiles.
     """
     if name not in profiles:
         raise UsageError(f"profile={name} is not known: choose one of {', '.join(profiles)}")
@@ -115,11 +115,11 @@ def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
 
 
 def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
-    """Reads names or paths of topologies, with commas between them, for the switch `updates`.
+    """Reads comma-separated names or paths of topologies.
 
     Raises:
-        TopologyError: One is unknown, or its file is wrong.
-        UsageError: One is named twice.
+        TopologyError: A topology is unknown, or its file is wrong.
+        UsageError: A topology is named twice.
     """
     topologies = [load_topology(name.strip(), updates=updates) for name in given.split(",")]
     refuse_twice([topology.name for topology in topologies])
@@ -127,16 +127,16 @@ def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
 
 
 def refuse_twice(names: Sequence[str]) -> None:
-    """Checks that each name of a topology is there once.
+    """Checks that each topology is named once.
 
     Raises:
-        UsageError: Some are not; names them.
+        UsageError: Some are named twice; the message lists them.
     """
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise UsageError(
-            f"{', '.join(twice)} is given twice; give each topology once (a copy of its file under another name may "
-            "run beside it)"
+            f"{', '.join(twice)} is given twice; give each topology once (to run it twice, copy its file under another "
+            "name)"
         )
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong in an experiment. A command shows each of them in one message, without a traceback.
+"""Errors of an experiment. A command shows each in one message, without a traceback.
 
 MeshError
 ├── InputError
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mesh.errors import InputError, MeshError
 
 SHOWN = 5
-"""A list in a message has this many entries; the rest is counted."""
+"""Maximum number of entries of a list in a message; the rest is counted."""
 
 
 class UsageError(InputError):
@@ -23,7 +23,7 @@ class UsageError(InputError):
 
 
 class GeneratorError(MeshError):
-    """The load generator failed; the message holds its own last words."""
+    """The load generator failed; the message has its last words."""
 
 
 class ParityError(MeshError):
@@ -31,8 +31,8 @@ class ParityError(MeshError):
 
     Args:
         topology: Name of the topology.
-        compared: How many journeys were compared.
-        differences: The journeys that differ, each of which says how as a string.
+        compared: Number of journeys that were compared.
+        differences: The journeys that differ; as a string, each says how.
     """
 
     def __init__(self, topology: str, compared: int, differences: Sequence[object]) -> None:
@@ -47,8 +47,8 @@ class EffectsDifferError(MeshError):
     """Two topologies were sent the same writes, and their databases differ.
 
     Args:
-        topology: The one that differs.
-        first: The one that it was compared with.
+        topology: Name of the topology that differs.
+        first: Name of the topology that it was compared with.
         tables: The tables that differ.
     """
 

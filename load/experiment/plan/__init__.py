@@ -1,1 +1,1 @@
-"""What an experiment will do: arms, blocks, profile, load."""
+"""The plan of an experiment: arms, blocks, profile, load."""

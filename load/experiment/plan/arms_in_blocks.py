@@ -1,4 +1,4 @@
-"""What an experiment is going to do: which arms, in how many blocks, in which order."""
+"""The plan of an experiment: which arms, in how many blocks, in which order."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ PLAN = "plan.json"
 """The file in which a run keeps its plan."""
 MAX_BLOCKS = 100
 MIN_FIRST_STAGE = 5
-"""Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves."""
+"""Blocks of a first stage. With fewer, Student's t is so wide that the second stage costs more than the first saves."""
 MAX_ARMS = 30
-"""A pair must stay readable in a table and usable as a folder's name."""
+"""A pair of labels must stay readable in a table, and usable as a folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One of the things that an experiment compares.
+    """An arm of an experiment: a topology with its switches and its load.
 
     Attributes:
         label: Name in the results; its topology's name, unless one topology runs in several ways.
-        topology: The topology that runs; a target that is not the shop is one without an entry.
-        switches: The switches that it runs with.
+        topology: The topology that runs; a target that is not the shop is a topology without an entry.
+        switches: The topology's switches.
         rate: Journeys a second of its tape; None for the profile's.
-        without: Kind of journey that its tape lacks; empty for none.
-        load: A load of its own; None for the plan's.
-        fault: What is done to it during the load; empty for nothing.
+        without: Kind of journey that its tape lacks; empty for a whole tape.
+        load: Its own load; None for the plan's.
+        fault: Fault that strikes it during the load; empty for no fault.
         keeps_traces: Whether its trials keep the traces of all sampled journeys.
         probe: What its trials observe besides the journeys; None for nothing.
     """
@@ -61,7 +61,7 @@ class Arm:
 
     @property
     def tape(self) -> str:
-        """Name of the tape that it replays, which arms with the same load share."""
+        """Name of its tape; arms with the same load share a tape."""
         if self.load is not None:
             return f"load-{self.load.name}"
         rate = "" if self.rate is None else f"-{self.rate:g}"
@@ -70,7 +70,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A trial that is to be: its block, its place within the block (from 1), and what runs."""
+    """A trial of a plan: its block, its place within the block (from 1), and its arm."""
 
     block: int
     position: int
@@ -84,21 +84,21 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """An experiment before it runs.
+    """The plan of an experiment.
 
     Attributes:
         kind: Kind of the experiment, as manifests and reports name it: one of `hops.kinds.kinds()`.
-        name: Name of the results folder, after its time.
-        arms: The arms that are compared.
-        blocks: Number of blocks, in which each arm runs once.
+        name: Name of the results folder, which follows the time in it.
+        arms: The arms.
+        blocks: Number of blocks; each runs every arm once.
         profile: Length and rate of a trial.
         seed: Seed of the tape, of the order within blocks, and of the bootstrap.
-        workload: File of the workload, from which the tapes are made once.
-        closed: The closed loop that takes the journeys; None if they go at the tape's times.
-        precision: How far intervals may reach beyond the ratio of two arms' p50, as a share; `blocks` are then those of
-            the first stage, which decides how many there are in all. None if `blocks` are all.
-        about: What the manifest says beside what every run's does.
-        chosen: Whether the kind chooses further arms by what these measure.
+        workload: File of the workload that the tapes are made from.
+        closed: The closed loop that takes the journeys; None if they start at the tape's times.
+        precision: How far intervals may reach from the ratio of two arms' p50, as a share. `blocks` is then the length
+            of the first stage, which decides the total. None if `blocks` is the total.
+        about: Entries of the manifest that only this kind has.
+        chosen: Whether the kind chooses further arms by the results of these.
     """
 
     kind: str
@@ -128,7 +128,7 @@ class Plan:
                 raise UsageError("precision= is about the ratio of two topologies: give at least two")
             if self.blocks < MIN_FIRST_STAGE:
                 raise UsageError(
-                    f"blocks={self.blocks} are too few to decide on how many precision= takes: give at least "
+                    f"blocks={self.blocks} are too few to decide how many blocks precision= takes: give at least "
                     f"{MIN_FIRST_STAGE}"
                 )
         for arm in self.arms:
@@ -139,7 +139,7 @@ class Plan:
 
     @property
     def compares(self) -> bool:
-        """Whether its arms are compared: faults are not, nor are arms that follow from each other."""
+        """Whether its arms are compared: not for faults, nor for arms that are chosen one by one."""
         return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
 
     @property
@@ -149,13 +149,13 @@ class Plan:
 
     @property
     def staying_on_http2(self) -> list[str]:
-        """Names of the topologies whose clients speak HTTP/2 beside others' that speak HTTP/3."""
+        """Names of the topologies whose clients speak HTTP/2 while others' speak HTTP/3."""
         if all(arm.switches.http != HTTP3 for arm in self.arms):
             return []
         return list(dict.fromkeys(arm.topology.name for arm in self.arms if arm.switches.http != HTTP3))
 
     def sending(self, arm: Arm) -> Sending:
-        """How the load of an arm is sent."""
+        """Returns how the load of an arm is sent."""
         if arm.load is not None:
             return arm.load.sending
         profile, closed = self.profile, self.closed
@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def scale(self) -> int:
-        """Size of the data, which all arms share."""
+        """Scale of the data, which all arms share."""
         return self.arms[0].switches.scale
 
     @property
@@ -173,7 +173,7 @@ class Plan:
         return self.arms[0].switches.payload
 
     def trials(self) -> list[Planned]:
-        """Every trial in its order: block after block, inside of each the arms shuffled by the seed."""
+        """Returns every trial in its order: block after block, with the arms of each shuffled by the seed."""
         trials: list[Planned] = []
         for block in range(1, self.blocks + 1):
             order = list(self.arms)
@@ -182,7 +182,7 @@ class Plan:
         return trials
 
     def as_document(self) -> dict[str, Any]:
-        """The plan as it is kept on disk, so that an interrupted experiment can go on."""
+        """Returns the plan as a document for disk, from which an interrupted experiment resumes."""
         return {"schema": SCHEMA, **_PLAN.dump_python(self, mode="json")}
 
 
@@ -191,10 +191,10 @@ _FIELDS = {field.name for field in fields(Plan)}
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
-    """Makes a plan from what `Plan.as_document` gave.
+    """Makes a plan from a document of `Plan.as_document`.
 
     Raises:
-        UsageError: It was written by another version.
+        UsageError: Another version wrote it.
     """
     if document.get("schema") != SCHEMA:
         raise UsageError(
@@ -205,32 +205,32 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:
-    """An arm for each topology, all with the same switches as far as `in_comparison` lets them."""
+    """Makes an arm for each topology, all with the same switches as far as `in_comparison` allows."""
     return tuple(Arm(topology.name, topology, in_comparison(topology, switches, topologies)) for topology in topologies)
 
 
 _NETWORK = ("network", "rtt", "bandwidth")
 SENT = ("trace", "http", "connections", "reuse", "visit", *_NETWORK)
-"""Switches of the generator, which a target that is not the shop has too."""
+"""Switches of the generator, which apply to targets other than the shop too."""
 
 
 def is_target(topology: Topology) -> bool:
-    """Whether it is a target that is not the shop: it runs already, and nothing is known of its components."""
+    """Whether it is a target other than the shop: it runs already, and its components are unknown."""
     return not topology.entry
 
 
 def read_switches(
     topologies: Sequence[Topology], given: Mapping[str, str | None], networks: Mapping[str, Network] | None = None
 ) -> Switches:
-    """Reads the switches of topologies; those of targets are the generator's, which have no edge to fit.
+    """Reads the switches of topologies; targets have only the generator's.
 
     Args:
-        topologies: What is measured: topologies of the shop, or targets.
+        topologies: Topologies of the shop, or targets.
         given: The switches, as a user gives them.
         networks: Each channel's network, where the workload says so.
 
     Raises:
-        SwitchError: One has a value that it cannot have.
+        SwitchError: A switch has an invalid value.
     """
     if not is_target(topologies[0]):
         return parse_switches(networks, **given)
@@ -240,9 +240,9 @@ def read_switches(
 
 
 def in_comparison(topology: Topology, switches: Switches, compared: Sequence[Topology]) -> Switches:
-    """The switches of a topology among those that it is compared with.
+    """Returns the switches of a topology in a comparison with others.
 
-    gRPC has no HTTP/3: beside clients that speak it, those that speak gRPC only stay on HTTP/2. Clients that speak
+    gRPC has no HTTP/3: if others' clients speak it, clients that speak only gRPC stay on HTTP/2. Clients that speak
     framed Thrift have no edge.
     """
     if topology in compared:
@@ -261,18 +261,18 @@ def arm_of(
     compared: Sequence[Topology] = (),
     rate: float | None = None,
 ) -> Arm:
-    """An arm with switches of its own, as a user would give them.
+    """Makes an arm from its own switches.
 
     Args:
         label: Name in the results.
         topology: The topology that runs.
-        given: The switches.
+        given: The switches, as a user gives them.
         networks: Each channel's network, where the workload says so.
         compared: The topologies of all arms.
         rate: Journeys a second of its tape; None for the profile's.
 
     Raises:
-        UsageError: One has a value that it cannot have, or the topology cannot run with them; names the arm.
+        UsageError: A switch is invalid, or the topology cannot run with them; the message names the arm.
     """
     try:
         switches = read_switches([topology], given, networks)
@@ -284,4 +284,4 @@ def arm_of(
 
 
 DATA_SEED = 1
-"""Data are seeded by this; tape, order and bootstrap by the user's seed."""
+"""Seed of the data; the user's seed is for the tape, the order and the bootstrap."""

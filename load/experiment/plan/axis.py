@@ -22,16 +22,16 @@ def arms_along(
     read: Callable[[str], T],
     order: Callable[[T], tuple[float, ...]],
 ) -> list[tuple[Topology, T]]:
-    """Reads the places of a setting, and pairs each of them with each topology, the first place first.
+    """Reads the places of a setting, and pairs each place with each topology, in the order of the places.
 
     Args:
         name: Name of the setting.
-        given: What the user gave for it: places, comma-separated, in any order.
-        noun: What a place is, such as `rate`.
+        given: The user's value: places, comma-separated, in any order.
+        noun: Noun for a place, such as `rate`.
         example: A valid value.
         topologies: The topologies.
         read: Reads one place.
-        order: What places are sorted by.
+        order: Key to sort places by.
 
     Raises:
         UsageError: A place is invalid or given twice, there is only one, or there are too many arms.

@@ -1,4 +1,4 @@
-"""The closed loop: virtual users instead of arrival times, as a mode of its own."""
+"""The closed loop: virtual users instead of arrival times."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from experiment.errors import UsageError
 MAX_VUS = 10_000
 MAX_THINK = "10m"
 FASTEST_JOURNEY_S = 0.002
-"""A journey takes longer than this in every topology, so that a tape for so quick a shop outlasts the loop."""
+"""A journey takes longer than this in every topology, so a tape made for this duration outlasts the loop."""
 MAX_TAPE_RATE = 2500.0
-"""More journeys a second than two cores answer of any kind; it keeps tapes small."""
+"""More journeys of any kind a second than two cores answer; the limit keeps tapes small."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate says."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Virtual users who take the journeys of the tape in its order, each its next one once it has its answer.
+    """Virtual users who take the tape's journeys in order; each takes the next journey after its answer.
 
     Attributes:
         vus: Number of virtual users.
-        think_s: Seconds between an answer and the same user's next journey.
+        think_s: Seconds between an answer and the user's next journey.
     """
 
     vus: int
@@ -31,12 +31,12 @@ class ClosedLoop:
 
     @property
     def most_asked(self) -> float:
-        """Journeys a second that the users ask for if every answer comes at once, and some more."""
+        """Journeys a second that the users send if every answer comes at once, plus a margin."""
         return MARGIN * self.vus / (self.think_s + FASTEST_JOURNEY_S)
 
     @property
     def tape_rate(self) -> float:
-        """Journeys that a tape needs for each second of the loop, so that it does not end before the loop does."""
+        """Journeys that the tape needs for each second of the loop, so that it does not end first."""
         return min(MAX_TAPE_RATE, self.most_asked)
 
     def __str__(self) -> str:
@@ -45,18 +45,18 @@ class ClosedLoop:
 
 
 def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = None) -> ClosedLoop | None:
-    """Checks what a user gave for a closed loop.
+    """Checks a user's values of a closed loop.
 
     Args:
         vus: Virtual users; None or empty for an open loop.
-        think: A duration such as `100ms`; None or empty for none.
+        think: A duration such as `100ms`; None or empty for no think time.
         rate: Rate of an open loop, if the user gave one.
 
     Returns:
-        The closed loop, None for an open one.
+        The closed loop; None for an open loop.
 
     Raises:
-        UsageError: A value is none that it can have, or goes with the other loop.
+        UsageError: A value is invalid, or belongs to the other loop.
     """
     if not vus:
         if think:

@@ -1,4 +1,4 @@
-"""The networks of a workload's channels, which say how far away its customers are."""
+"""The networks of a workload's channels: how far away its customers are."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _EXAMPLE = "a name such as 4g, or a mapping such as {rtt: 40ms, bandwidth: 10mbi
 
 
 def channel_networks(workload: Path) -> Mapping[str, Network]:
-    """Reads each channel's network from a workload file; empty if it says nothing of them.
+    """Reads each channel's network from a workload file; empty if the file gives no networks.
 
     Raises:
-        UsageError: A channel or a network is unknown, or a channel of the mix has none; names the line.
+        UsageError: A channel or a network is unknown, or a channel of the mix lacks a network; names the line.
     """
     file = YamlFile.read(workload, UsageError)
     document = file.data
@@ -47,10 +47,10 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
 
 
 def refuse_networks(workload: Path, command: str) -> None:
-    """Checks that a workload says nothing of networks, for a command whose customers are always near.
+    """Refuses a workload with networks, for a command whose customers are always near.
 
     Raises:
-        UsageError: It does.
+        UsageError: The workload gives networks.
     """
     if channel_networks(workload):
         raise UsageError(
@@ -60,7 +60,7 @@ def refuse_networks(workload: Path, command: str) -> None:
 
 
 def _network(given: Any) -> Network:
-    """Reads a name, or a mapping with the values of switches of the same names."""
+    """Reads a network: a name, or a mapping with values of the switches."""
     values = {"network": given} if isinstance(given, str) else given
     if not isinstance(values, dict) or not values or set(values) - set(KEYS):
         raise SwitchError(f"{given} is not a network; give {_EXAMPLE}.")

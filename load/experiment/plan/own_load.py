@@ -1,4 +1,4 @@
-"""What is sent in a trial, and loads that single arms have to themselves, in place of the experiment's."""
+"""The load of a trial, and loads of single arms, which replace the experiment's."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Sending:
         warmup_s: Seconds of load before the counted part.
         duration_s: Seconds of counted load.
         rate: Journeys a second of the tape, in the mean.
-        closed: The closed loop that takes the journeys; None if they go at the tape's times.
-        steps: Share of the loop's users in each of so many equal parts of the load, or in an open loop the rate, in
-            units of `rate`. Empty for a load of one part.
-        overload: Whether it is more than the shop can take: journeys may fail, and blocks may differ.
-        warm_rate: Journeys a second of the warm-up, which then is an open loop; None to warm up as the load is.
-        connections: Connections of all clients together; 0 for as many as the switches say.
+        closed: The closed loop that takes the journeys; None if they start at the tape's times.
+        steps: Equally long parts of the load: the share of the loop's users in each, or in an open loop its rate as a
+            multiple of `rate`. Empty for a load of one part.
+        overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
+        warm_rate: Journeys a second of an open-loop warm-up; None for a warm-up like the load.
+        connections: Connections of all clients together; 0 for the switches' number.
     """
 
     warmup_s: float
@@ -36,14 +36,14 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class OwnLoad:
-    """The load of an arm that is not sent what the other arms are.
+    """The load of an arm that differs from the other arms'.
 
     Attributes:
         name: Name of its tape.
-        mix: Journey, channel and weight of each share; empty for those of the experiment's workload.
+        mix: Journey, channel and weight of each share; empty for the mix of the experiment's workload.
         sending: How it is sent.
-        process: How customers arrive, as in a workload file; counts with a mix only.
-        draw: Which draw of journeys from the seed its tape is; 0 for the experiment's own.
+        process: Arrival process, as in a workload file; used only with a mix.
+        draw: Number of the tape among the draws from the seed; 0 for the experiment's own.
     """
 
     name: str
@@ -54,10 +54,10 @@ class OwnLoad:
 
     @property
     def stairs(self) -> tuple[float, ...]:
-        """The steps of its rate in an open loop; empty for one rate."""
+        """The steps of the rate in an open loop; empty for a constant rate."""
         return self.sending.steps if self.sending.closed is None else ()
 
     def as_workload(self) -> dict[str, Any]:
-        """The workload file of its tape, if it has a mix."""
+        """Returns the workload file of its tape, if it has a mix."""
         mix = [{"journey": journey, "channel": channel, "weight": weight} for journey, channel, weight in self.mix]
         return {"name": self.name, "arrival": {"process": self.process}, "mix": mix}

@@ -1,4 +1,4 @@
-"""`precision=5%`: what may be asked for, and what it is likely to take."""
+"""`precision=5%`: its valid values, and an estimate of the blocks and the time that it takes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
 Figure = TypeVar("Figure")
-"""What is looked up in a finished run."""
+"""A figure from a finished run."""
 USUAL_SCATTER = 0.05
-"""How far a trial's p50 is expected to scatter if no earlier run says so, as a share."""
+"""Expected scatter of a trial's p50 if no earlier run shows it, as a share."""
 TIGHTEST, LOOSEST = 0.0001, 0.5
 
 
@@ -32,7 +32,7 @@ def parse_precision(given: str | None) -> float | None:
     """Reads a precision such as `5%`, as a share; None if none was given.
 
     Raises:
-        UsageError: It is no percentage, or out of range.
+        UsageError: It is not a percentage, or out of range.
     """
     if not given:
         return None
@@ -49,14 +49,14 @@ def parse_precision(given: str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a plan with a precision is likely to take.
+    """Estimate of what a plan with a precision takes.
 
     Attributes:
-        scatter: How far a trial's p50 is expected to scatter, as a share.
-        known_from: Name of the run that scattered so; empty if no run says so.
+        scatter: Expected scatter of a trial's p50, as a share.
+        known_from: Name of the run that showed this scatter; empty if no run did.
         blocks: Number of blocks.
-        seconds: How long they take.
-        attainable: The precision that the most blocks would give.
+        seconds: How long the blocks take.
+        attainable: The precision that the maximum number of blocks would give.
     """
 
     scatter: float
@@ -67,22 +67,22 @@ class Foreseen:
 
     @property
     def cause(self) -> str:
-        """What the expectation rests on."""
+        """The assumption behind the estimate."""
         if self.known_from:
-            return f"if trials scatter by {percent(self.scatter)} as in {self.known_from}"
+            return f"if trials scatter by {percent(self.scatter)}, as in {self.known_from}"
         return f"if trials scatter by {percent(self.scatter)}"
 
 
 def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
-    """Works out what a plan with a precision is likely to take.
+    """Estimates what a plan with a precision takes.
 
     Args:
-        plan: The experiment; its blocks are those of the first stage.
-        results: The folder of all results: the newest finished run with the same arms and profile says how far trials
+        plan: The experiment; its blocks are the first stage.
+        results: The folder of all results: the newest finished run with the same arms and profile shows how far trials
             scatter.
-        block_s: How long a block takes, in seconds.
+        block_s: Length of a block, in seconds.
     """
-    # Statistics take a while to import, which a wrong option should not have to wait for.
+    # Statistics take a while to import; a wrong option is reported before that.
     from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of
 
     assert plan.precision is not None
@@ -97,13 +97,13 @@ def require_attainable(plan: Plan, foreseen: Foreseen) -> None:
     """Checks that a precision is likely to be reached.
 
     Raises:
-        UsageError: It would take more blocks than an experiment may have; says how long it would take, and which
-            precision is within reach.
+        UsageError: It would take more blocks than an experiment may have; the message says how long it would take, and
+            which precision is within reach.
     """
     assert plan.precision is not None
     if foreseen.blocks > MAX_BLOCKS:
         blocks = float(f"{foreseen.blocks:.2g}")
-        known = "" if foreseen.known_from else "; a finished run with the same settings would say how far they do here"
+        known = "" if foreseen.known_from else "; a finished run with the same settings would show their scatter here"
         raise UsageError(
             f"precision={percent(plan.precision, '')} would take about {blocks:,.0f} blocks, "
             f"{minutes(foreseen.seconds)}, {foreseen.cause}{known}. At most {MAX_BLOCKS} blocks are run, which give "
@@ -112,29 +112,29 @@ def require_attainable(plan: Plan, foreseen: Foreseen) -> None:
 
 
 def decision_sentence(decided: Decided) -> str:
-    """What was decided, without how long it will take."""
+    """Says what the first stage decided, without how long it will take."""
     ran, needed, precision = decided.ran, decided.needed, f"precision={percent(decided.asked, '')}"
     if decided.scatter is None or needed is None:
-        return f"{ran} blocks give no interval, so it is not known how many {precision} takes: ending here"
-    told = f"trials of the first {ran} blocks scatter by {percent(decided.scatter)}: "
+        return f"{ran} blocks give no interval, so it is unknown how many blocks {precision} takes: ending here"
+    cause = f"trials of the first {ran} blocks scatter by {percent(decided.scatter)}: "
     if needed > MAX_BLOCKS:
-        return told + f"{precision} takes {needed:,} blocks, and at most {MAX_BLOCKS} are run: ending here"
+        return cause + f"{precision} takes {needed:,} blocks, and at most {MAX_BLOCKS} are run: ending here"
     if needed == ran:
-        return told + f"{precision} is reached"
-    return told + f"{needed} blocks will do for {precision} if the others scatter alike"
+        return cause + f"{precision} is reached"
+    return cause + f"{needed} blocks will do for {precision} if the others scatter alike"
 
 
 def percent(share: float, space: str = " ") -> str:
-    """A share as percent, to two digits."""
+    """Formats a share as percent, with two digits."""
     return f"{100 * share:.2g}{space}%"
 
 
 def visible_sentence(plan: Plan, results: Path) -> str:
-    """Which difference of p50 over all journeys the blocks of a plan are likely to show, in percent and ms.
+    """Says which difference of p50 over all journeys a plan's blocks are likely to show, in percent and ms.
 
     Args:
         plan: The experiment.
-        results: The folder of all results: the newest finished run with the same arms and profile says how far trials
+        results: The folder of all results: the newest finished run with the same arms and profile shows how far trials
             scatter, and how long journeys take.
     """
     found = next(_of_runs_like(plan, results, _visible), None)
@@ -153,7 +153,7 @@ def visible_sentence(plan: Plan, results: Path) -> str:
 
 
 def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
-    """The largest visible ratio of the pairs' p50 over all journeys, the median p50, ms, and the number of blocks."""
+    """Returns the largest visible ratio of the pairs' p50 over all journeys, the median p50 in ms, and the blocks."""
     rows = [row for row in summary["comparisons"] if (row["journey"], row["metric"]) == (ALL, "p50")]
     ratios = [row["visible_ratio"] for row in rows]
     if not ratios or None in ratios:
@@ -163,14 +163,14 @@ def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
 
 
 def _scatter_of_last_run(plan: Plan, results: Path) -> tuple[float, str] | None:
-    """How far trials scattered in the newest finished run that is like the plan, and its name."""
+    """Finds the newest finished run that is like the plan: how far its trials scattered, and its name."""
     return next(_of_runs_like(plan, results, _scatter), None)
 
 
 def _of_runs_like(
     plan: Plan, results: Path, figure: Callable[[Mapping[str, Any]], Figure | None]
 ) -> Iterator[tuple[Figure, str]]:
-    """A figure of the finished runs that are like the plan and have it, with their names, the newest first."""
+    """Yields a figure of each finished run that is like the plan, with the run's name, the newest first."""
     for path in sorted(results.glob(f"2*-{plan.name}*/{MANIFEST}"), reverse=True):
         try:
             if _is_like(plan, read_json(path)):
@@ -178,7 +178,7 @@ def _of_runs_like(
                 if value:
                     yield value, path.parent.name
         except (HopsError, UsageError, KeyError, TypeError):
-            # An estimate must not fail because of what another version wrote.
+            # An estimate must not fail because of another version's files.
             continue
 
 

@@ -1,4 +1,4 @@
-"""Probes: what a trial observes besides the journeys of its load."""
+"""Probes: what a trial observes in addition to its journeys."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from dataclasses import dataclass
 
 SETTLE_S = 3.0
 HOLD_S = 7.0
-"""Seconds until memory is steady at a number of connections; for estimates."""
+"""Seconds until memory is steady at each number of connections; for estimates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Looks at what components hold while the load lasts.
+    """Samples the resources of components during the load.
 
     Attributes:
-        every_s: Seconds between two looks.
+        every_s: Seconds between two samples.
     """
 
     every_s: float
 
     @property
     def takes_s(self) -> float:
-        """How much longer a trial takes with it, in seconds; a first guess."""
+        """How much longer the probe makes a trial, in seconds; a first guess."""
         return 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Holds connections open before the load, and looks at what components hold until their memory is steady.
+    """Holds connections open before the load, and samples the components' resources until their memory is steady.
 
     Attributes:
-        counts: Numbers of connections, which it holds one after the other.
+        counts: Numbers of connections to hold, one after the other.
     """
 
     counts: tuple[int, ...]
 
     @property
     def takes_s(self) -> float:
-        """How much longer a trial takes with it, in seconds; a first guess."""
+        """How much longer the probe makes a trial, in seconds; a first guess."""
         return HOLD_S * len(self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Lets customers wait for updates of their orders from before the load until after it.
+    """Customers who wait for updates of their orders, from before the load until after it.
 
     Attributes:
         way: `push` for streams, `poll` for requests at an interval.
-        watchers: How many customers wait.
-        interval_s: Seconds between two polls of a customer.
+        watchers: Number of waiting customers.
+        interval_s: Seconds between a customer's polls.
         channel: Channel of the customers.
     """
 
@@ -64,7 +64,7 @@ class Watching:
 
     @property
     def takes_s(self) -> float:
-        """How much longer a trial takes with it, in seconds; a first guess."""
+        """How much longer the probe makes a trial, in seconds; a first guess."""
         return self.settle_s + SETTLE_S
 
 

@@ -1,4 +1,4 @@
-"""How long and how hard a run is, and which of that a user may change."""
+"""Profiles: the length and the rate of a run's trials."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from experiment.arguments import profile_of
 from experiment.errors import UsageError
 
 DEFAULT_RATE = 20.0
-"""Journeys a second that every topology holds on two cores with the generator and the tracing beside it."""
+"""Journeys a second that every topology holds on two cores that it shares with the generator and the tracing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ PROFILES = {
         Profile("compare", warmup_s=4, duration_s=20, rate=DEFAULT_RATE, parity_samples=10),
         Profile("quick", warmup_s=6, duration_s=60, rate=DEFAULT_RATE, parity_samples=10),
         Profile("full", warmup_s=15, duration_s=300, rate=DEFAULT_RATE, parity_samples=50),
-        # Short trials, as `make chaos` has one for each topology and fault.
+        # Short trials, because `make chaos` runs one for each topology and fault.
         Profile("chaos", warmup_s=2, duration_s=16, rate=DEFAULT_RATE, parity_samples=1),
-        # Short trials, as `make rtt` has an arm for each topology and distance.
+        # Short trials, because `make rtt` has an arm for each topology and distance.
         Profile("rtt", warmup_s=3, duration_s=11, rate=DEFAULT_RATE, parity_samples=3),
     )
 }
 
 
 def profile_named(name: str, *, rate: float | None = None) -> Profile:
-    """Returns the profile of this name, at another rate if one is given.
+    """Returns the profile of this name, at another rate if given.
 
     Args:
         name: One of `PROFILES`.

@@ -1,4 +1,4 @@
-"""Finds an experiment that was interrupted (`resume=`), with the plan that it follows."""
+"""Finds an interrupted experiment (`resume=`), and its plan."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
 
     Args:
         results: The folder of all results.
-        run: The folder's name, or `latest`: the newest, of those with a finished trial if there are any.
+        run: The folder's name, or `latest` for the newest; folders with a finished trial come first.
         kind: Kind of the plan.
 
     Raises:
-        UsageError: There is none of this name, or it is being run by somebody else.
+        UsageError: No such folder exists, or another process is running it.
     """
     kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in unfinished(results, PLAN)}
     there = [folder for folder in kinds if kinds[folder] == kind]
-    folder = interrupted(sorted(there, key=lambda folder: not folder.has_trials), run, kind)
+    folder = choose_interrupted(sorted(there, key=lambda folder: not folder.has_trials), run, kind)
     return folder, plan_of(read_json(folder.path / PLAN))
 
 
-def interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:
-    """Takes up one of the folders of interrupted runs.
+def choose_interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:
+    """Chooses and opens the folder of an interrupted run.
 
     Args:
-        folders: The folders, the one that `latest` stands for first.
+        folders: The folders, in the order in which `latest` prefers them.
         run: `latest`, or the folder's name.
-        kind: What they are, for people.
+        kind: Noun for the runs, for messages.
 
     Raises:
-        UsageError: There is none of this name, or it is being run by somebody else.
+        UsageError: No such folder exists, or another process is running it.
     """
     there = {folder.final.name: folder for folder in folders}
     folder = there.get(next(iter(there), "") if run == "latest" else run)

@@ -1,7 +1,7 @@
 """Workload files: which journeys customers send through which channels, how often, and how customers arrive.
 
-The generator reads the same files by the same rules (`load/internal/workload`). They are checked here first, so that
-what is wrong with one is said before anything starts, of the user's own file.
+The generator reads the same files by the same rules (`load/internal/workload`). They are checked here first, so that a
+mistake in the user's file is reported before anything starts.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ SENDERS: Mapping[str, Sequence[Channel]] = {
     "order_list": _CUSTOMERS,
     "product_feed": _EVERYONE,
 }
-"""The journeys, and the channels that send each, as in `load/internal/journey`."""
+"""The journeys, and the channels that send each of them, as in `load/internal/journey`."""
 MAX_BYTES = 16 * 1024
 MAX_CYCLE = 10_000
-"""Journeys of a cycle."""
+"""Maximum number of journeys in a cycle."""
 
 Factor = Annotated[float, Field(strict=True, ge=0, le=100)]
 Weight = Annotated[float, Field(strict=True, ge=0, le=1e6)]
@@ -59,7 +59,7 @@ class Arrival(_Strict):
     """How customers arrive.
 
     Attributes:
-        process: Arrival process; the rate of `staircase` changes in equally long steps, that of `ramp` linearly.
+        process: Arrival process; the rate of `staircase` changes in equally long steps, the rate of `ramp` linearly.
         steps: Factor of each step.
         start: Factor at the start of a ramp.
         to: Factor at its end.
@@ -71,7 +71,7 @@ class Arrival(_Strict):
     to: Factor | None = None
 
     def problems(self) -> Iterator[tuple[Place, str]]:
-        """What does not go together, with its place below that of the arrival."""
+        """Yields what does not go together, with its place below the arrival's."""
         ends = {"from": self.start, "to": self.to}
         if self.process != "staircase":
             if self.steps:
@@ -121,7 +121,7 @@ class _Workload(_Strict):
             elif channel not in senders:
                 yield ("mix", at, "channel"), f"{channel} does not send {journey}; valid: {', '.join(senders)}"
             if (journey, channel) in seen:
-                yield ("mix", at), f"{journey} through {channel} is there twice"
+                yield ("mix", at), f"{journey} through {channel} appears twice"
             seen.add((journey, channel))
             if self.order == "cycle" and share.weight != int(share.weight):
                 yield ("mix", at, "weight"), f"is {share.weight:g}; the order cycle needs a whole number"
@@ -133,7 +133,7 @@ class _Workload(_Strict):
 
 
 def _thousandths(value: float) -> int:
-    """A factor or weight as tapes keep it."""
+    """Converts a factor or weight to thousandths, as tapes keep it."""
     return math.floor(value * 1000 + 0.5)
 
 
@@ -141,7 +141,7 @@ def workload_file(given: str) -> Path:
     """Finds a workload by its name or path, and checks it.
 
     Raises:
-        UsageError: The file does not exist, and the message lists the names of workloads. Or something in it is wrong,
+        UsageError: The file does not exist, and the message lists the names of workloads. Or the file has a mistake,
             and the message names the line.
     """
     named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
@@ -159,7 +159,7 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
         workload: File of the workload.
 
     Raises:
-        UsageError: The file is not a workload; names the line, what is wrong there, and what is valid.
+        UsageError: The file is not a workload; the message names the line, the mistake, and what is valid.
     """
     file = YamlFile.read(workload, UsageError, MAX_BYTES)
     checked_workload = validate(file, _Workload)
@@ -169,21 +169,21 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
 
 
 def require_fitting(workload: Path, *of_arms: Switches) -> None:
-    """Checks that a workload's journeys and the switches that it runs with go together.
+    """Checks that a workload's journeys and the switches fit together.
 
     Raises:
-        UsageError: A payload is not the default and no journey reads it, or a journey reads notifications, which
-            are off.
+        UsageError: A payload is not the default and no journey reads it. Or a journey reads notifications, and they are
+            off.
     """
     journeys = {journey for journey, _ in mix_of(workload)}
     for switches in of_arms:
         if switches.payload != SWITCHES["payload"].default and DOCUMENT not in journeys:
             raise UsageError(
                 f"payload={switches.payload} is for workloads with the journey {DOCUMENT}, which "
-                f"workload={workload.stem} has not; give workload={DOCUMENT}"
+                f"workload={workload.stem} lacks; give workload={DOCUMENT}"
             )
         if switches.updates == "off" and NOTIFICATIONS in journeys:
             raise UsageError(
-                f"workload={workload.stem} has the journey {NOTIFICATIONS}, which needs a shop that tells customers of "
-                "their orders; give updates=on, or a workload without it"
+                f"workload={workload.stem} has the journey {NOTIFICATIONS}, which needs a shop that notifies customers "
+                "of their orders; give updates=on, or a workload without this journey"
             )

@@ -222,7 +222,7 @@ def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
     if study.id != file.stem:
         yield ("id",), f"{study.id} is not the file's name"
     for at, claim in enumerate(study.claims):
-        texts = ["is there twice"] if claim.id in ids[:at] else []
+        texts = ["appears twice"] if claim.id in ids[:at] else []
         yield from ((("claims", at), f"claim {claim.id}: {text}") for text in (*texts, *_problems_of(claim, study)))
     for name, load in study.replay.loads.items():
         place = "replay", "loads", name

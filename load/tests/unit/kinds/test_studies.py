@@ -84,7 +84,7 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
         ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] lies on neither side of 1"),
         ({"relation": "eq", "value": None}, r"claims\[0\]: claim N1: eq needs a tolerance"),
         ({"left": "thrift"}, r"claims\[0\]: claim N1: its load flat-100 does not run thrift"),
-        ({"id": "N2"}, r"claims\[1\]: claim N2: is there twice"),
+        ({"id": "N2"}, r"claims\[1\]: claim N2: appears twice"),
         (
             {"id": "N99"},
             r"claims\[0\]: claim N99: it needs either a load that answers it, or a reason in not_comparable",

@@ -67,7 +67,7 @@ def test_the_command_says_that_it_would_take_days_before_anything_starts(
     done = CliRunner().invoke(app, ["compare", "--precision", "0.1%", "--blocks", "10"])
     assert done.exit_code != 0
     assert "precision=0.1% would take about" in done.stderr
-    assert " days, if trials scatter by 5 %; a finished run with the same settings would say how far they do" in (
+    assert " days, if trials scatter by 5 %; a finished run with the same settings would show their scatter" in (
         done.stderr
     )
     assert list(tmp_path.iterdir()) == []
@@ -103,7 +103,7 @@ def test_what_would_take_too_long_is_refused_with_what_is_within_reach(tmp_path:
         require_attainable(wanted, likely)
     assert str(refused.value) == (
         "precision=0.5% would take about 1,500 blocks, about 59 h, if trials scatter by 5 %; a finished run with the "
-        "same settings would say how far they do here. At most 100 blocks are run, which give about 2 %"
+        "same settings would show their scatter here. At most 100 blocks are run, which give about 2 %"
     )
     reachable = replace(wanted, precision=1.05 * likely.attainable)
     require_attainable(reachable, foresee(reachable, tmp_path, BLOCK_S))
@@ -143,9 +143,9 @@ def test_the_last_run_with_the_same_arms_says_how_far_trials_scatter(tmp_path: P
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
     likely = foresee(plan(0.02), tmp_path, BLOCK_S)
     assert likely.scatter == pytest.approx(0.02)
-    assert likely.cause == "if trials scatter by 2 % as in 20261121T100000Z-compare"
+    assert likely.cause == "if trials scatter by 2 %, as in 20261121T100000Z-compare"
     assert likely.blocks < foresee(plan(0.02), tmp_path / "none", BLOCK_S).blocks
-    with pytest.raises(UsageError, match=r"if trials scatter by 2 % as in 20261121T100000Z-compare\. At most 100"):
+    with pytest.raises(UsageError, match=r"if trials scatter by 2 %, as in 20261121T100000Z-compare\. At most 100"):
         require_attainable(plan(0.001), foresee(plan(0.001), tmp_path, BLOCK_S))
 
 

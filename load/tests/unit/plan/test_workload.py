@@ -94,7 +94,7 @@ def share(text: str) -> str:
         ),
         (
             f"name: x\n{MIX}  - {{journey: browse, channel: web, weight: 2}}\n",
-            ["4: mix[1]: browse through web is there twice"],
+            ["4: mix[1]: browse through web appears twice"],
         ),
         ("name: x\narrival: poisson\n" + MIX, ["2: arrival: must be a mapping, not 'poisson'"]),
         (
@@ -162,7 +162,7 @@ def test_a_payload_needs_a_workload_with_documents() -> None:
     large, usual = parse_switches(payload="1MB"), parse_switches(payload="1KB")
     require_fitting(WORKLOADS / "document.yaml", large)
     require_fitting(WORKLOADS / "default.yaml", usual)
-    with pytest.raises(UsageError, match=r"payload=1MB is for .* document, .*=default has not; give workload=document"):
+    with pytest.raises(UsageError, match=r"payload=1MB is for .* document, .*=default lacks; give workload=document"):
         require_fitting(WORKLOADS / "default.yaml", usual, large)
 
 
