@@ -1,6 +1,6 @@
 """`make audit-dependencies`: known vulnerabilities, licences of what is shipped, and secrets in the history.
 
-The scanners print what they find. One whose database does not answer fails, which counts as much as a finding.
+The scanners print their findings. A scanner whose database does not answer fails, which counts as a finding.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ OSV_SCANNER = "github.com/google/osv-scanner/v2/cmd/osv-scanner@v2.2.4"
 GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 GITLEAKS = "github.com/zricethezav/gitleaks/v8@v8.30.1"
 RULES = ROOT / "osv-scanner.toml"
-"""What is accepted, with reasons; `.gitleaks.toml` has the secrets that are none."""
+"""Accepted findings, with reasons; `.gitleaks.toml` has false alarms about secrets."""
 LICENCES = "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MIT-0 MPL-2.0 PSF-2.0 PostgreSQL Zlib"
-"""What may be shipped in an Apache-2.0 project. MPL-2.0 asks for the source of changed files, and none is changed."""
+"""Licences that an Apache-2.0 project may ship. MPL-2.0 requires the source of changed files, and no files are
+changed."""
 SOURCES = {"load": "./...", "services/go": "./...", "load/tools": "github.com/bojand/ghz/cmd/ghz"}
 PROGRAMS = ("jaeger", "kube-score", "toxiproxy-server", "istiod", "pilot-agent", "istioctl")
-"""Modules of ours with the packages to look at, and programs of other projects that are built here."""
+"""Our modules with the packages to scan, and other projects' programs that are built here."""
 MODULES = ("load", "services/go", "observability/jaeger/build")
 """Go modules that are shipped."""
 LIMIT_S = 900
@@ -37,7 +38,7 @@ def audit() -> int:
     """Runs all scanners.
 
     Returns:
-        The exit code: 0 if everything was looked at and nothing was found.
+        The exit code: 0 if everything was scanned and nothing was found.
 
     Raises:
         SetupError: A scanner cannot be installed.
@@ -76,10 +77,10 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
 
 
 def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) -> bool:
-    """Runs a scanner and prints what it says; returns whether nothing was found but accepted advisories.
+    """Runs a scanner and prints its output; returns whether it found accepted advisories only.
 
     Args:
-        title: What is looked for.
+        title: Subject of the scan.
         argv: The command line.
         accepted: Names of advisories of Go's database.
     """

@@ -32,7 +32,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
 STAMPED = {"jaeger", "graphiql", "istio", "kube-score", "toxiproxy"}
 """Steps whose success is recorded in `.tools/NAME.stamp`, which the Makefile compares with their inputs."""
 OPTIONAL = {"graphiql"}
-"""Steps without which everything else works: their failure is only shown."""
+"""Steps that nothing else needs: their failure is only reported."""
 
 
 def main(names: Sequence[str]) -> int:
@@ -64,7 +64,7 @@ def main(names: Sequence[str]) -> int:
 
 
 def _run_side_by_side(names: Sequence[str]) -> int:
-    """Runs steps in threads. The first failure ends the others, so that it is the last that people read."""
+    """Runs steps in threads. The first failure ends the others, so that its message comes last."""
     with ThreadPoolExecutor(len(names)) as pool:
         try:
             return max(step.result() for step in as_completed([pool.submit(_run, name) for name in names]))

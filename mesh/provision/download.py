@@ -1,6 +1,6 @@
 """`python download.py ADDRESS FILE`: downloads a file and prints how much of it is there.
 
-This is a program because a process can be ended at any time, also while it looks up the name of a host.
+It is a separate program because a process can be ended at any time, even while it looks up a host name.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ MB = 1e6
 
 
 def main(address: str, file: str) -> str | None:
-    """Downloads a file. The first line that it prints says that the server has answered.
+    """Downloads a file. It prints its first line when the server has answered.
 
     Args:
-        address: Where the file is; it begins with https:// or http://.
+        address: URL of the file; it begins with https:// or http://.
         file: Path to write to.
 
     Returns:
-        Why that failed, in one line; None if it did not.
+        The reason of a failure, in one line; None after success.
     """
     done = 0
     try:

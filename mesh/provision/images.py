@@ -25,11 +25,11 @@ TARGETS: Mapping[str, str] = {
     "shopload": "2 min",
     "jaeger": "4 min on 2 cores",
 }
-"""The images, in the order of the Containerfile, each with the time that its first build takes, roughly."""
+"""The images, in the order of the Containerfile, each with the rough duration of its first build."""
 ENGINES = ("podman", "docker")
 PREFIX = "localhost/hopwise"
 CONTENTS = "/usr/share/hopwise/sbom.cdx.json"
-"""Where each image lists what is in it."""
+"""Path of the list of contents in each image."""
 ADVICE = (
     "Check the network and its proxy, then run the same command again; the steps that were finished are kept. "
     "More arguments for the builds, such as --network or --volume, can be given in IMAGE_BUILD_ARGS."
@@ -65,7 +65,7 @@ def copy_contents(program: str, image: str, into: Path) -> None:
         into: File to write, a CycloneDX document.
 
     Raises:
-        SetupError: The image has none.
+        SetupError: The image has no such list.
     """
     container = f"hopwise-contents-{os.getpid()}"
     into.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def engine(environ: Mapping[str, str]) -> str:
     """The path of podman or docker, whichever is there.
 
     Args:
-        environ: `IMAGE_ENGINE` is read from it, the name or path of another one.
+        environ: `IMAGE_ENGINE` is read from it, the name or path of another program.
 
     Raises:
         SetupError: There is none.
@@ -96,7 +96,7 @@ def engine(environ: Mapping[str, str]) -> str:
 
 
 def tag(environ: Mapping[str, str], root: Path = ROOT) -> str:
-    """The tag of the images: the same for the same content, so that a node that has it need not pull it again.
+    """The tag of the images. The same content has the same tag, so a node need not pull it again.
 
     Args:
         environ: `IMAGE_TAG` is read from it; by default, the project's version and a digest of what images are made of.

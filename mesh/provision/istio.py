@@ -1,4 +1,4 @@
-"""Istio's programs, built once per version for all checkouts of this user, and only where a mesh asks for them."""
+"""Istio's programs, built once per version for all checkouts of this user, and only if a mesh needs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HINT = "6 min on 2 cores for all three programs, once; later checkouts find them
 
 
 def build() -> None:
-    """Puts Istio's programs into `.tools/bin`, and builds those that the shared cache does not have.
+    """Puts Istio's programs into `.tools/bin`, and builds the programs that are missing in the shared cache.
 
     Raises:
         SetupError: A module cannot be fetched or does not compile.
@@ -31,7 +31,7 @@ def build() -> None:
 
 def cached(name: str) -> Path:
     """Path of a program in the cache."""
-    # Only istiod has code of our own.
+    # Only istiod includes our own code.
     own = b"".join(file.read_bytes() for file in sorted((MODULE / "istiod").glob("*.go"))) if name == "istiod" else b""
     return golang.cached(name, MODULE, DEPENDENCY, own)
 

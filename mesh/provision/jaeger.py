@@ -1,6 +1,6 @@
 """Jaeger, fetched or compiled once per version for all checkouts of this user.
 
-The official release has Jaeger's UI. Its Go module, which is compiled where the release cannot be had, has no UI.
+The official release has Jaeger's UI. Jaeger's Go module, compiled where the release is not available, has no UI.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from provision.shared import link_to_shared
 from provision.step import Step, run, say
 
 RELEASES = "https://github.com/jaegertracing/jaeger/releases/download"
-"""Where the releases are; `JAEGER_RELEASES` names a mirror with the same folders and files."""
+"""URL of the releases; `JAEGER_RELEASES` names a mirror with the same folders and files."""
 VERSION = "2.20.0"
 SHA256 = "c967368ba09be356089ef7e8aab2a76d170dc007ff6ccf7925c8167ede2900d7"
 """Digest of the release's archive for Linux on x86-64."""
 MACHINE = ("Linux", "x86_64")
 """System and processor that the pinned release is for; elsewhere Jaeger is compiled."""
 CHOICES = ("release", "build")
-"""Values of `JAEGER`: fetch the release or fail, and compile. Without a value, compiling follows a failed fetch."""
+"""Values of `JAEGER`: fetch the release or fail, and compile. Without a value, Jaeger is compiled if the fetch
+fails."""
 
 MODULE = ROOT / "observability" / "jaeger" / "build"
 LEFT_OUT = MODULE / "elasticsearch"
@@ -43,7 +44,7 @@ HINT = "3 min on 2 cores, once; later checkouts find it in the cache"
 CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
 
 CONNECT_S, SILENCE_S, LIMIT_S = 5.0, 20.0, 900.0
-"""How long the server may take to answer, how long it may then be silent, and how long the download may take."""
+"""Time limits of the server's answer, of a silence during the download, and of the whole download."""
 START_LIMIT_S = 60.0
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY). JAEGER_RELEASES names a mirror of the releases, JAEGER_BIN a "
@@ -52,11 +53,11 @@ ADVICE = (
 
 
 def install() -> None:
-    """Puts `.tools/bin/jaeger` in place: the official release, else a compiled Jaeger. Says which, and why.
+    """Puts `.tools/bin/jaeger` in place: the official release, else a compiled Jaeger. Reports which one, and why.
 
     Raises:
-        SetupError: `JAEGER` or `JAEGER_RELEASES` is malformed, the release that `JAEGER=release` wants cannot be had,
-            or Jaeger does not compile.
+        SetupError: `JAEGER` or `JAEGER_RELEASES` is malformed, the release for `JAEGER=release` is not available, or
+            Jaeger does not compile.
     """
     choice, base = os.environ.get("JAEGER", ""), os.environ.get("JAEGER_RELEASES") or RELEASES
     if choice and choice not in CHOICES:
@@ -134,7 +135,7 @@ def _fetch(program: Path, base: str) -> None:
 
 
 def _start(program: Path) -> None:
-    """Lets a program read the project's configuration, as it does at its start.
+    """Makes a program read the project's configuration, as at its start.
 
     Raises:
         SetupError: It does not start on this machine, or refuses the configuration.

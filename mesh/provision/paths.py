@@ -10,7 +10,7 @@ TOOLS = ROOT / ".tools"
 LOGS = TOOLS / "logs"
 BIN = TOOLS / "bin"
 SBOM = TOOLS / "sbom"
-"""Lists of what is in the things that are shipped."""
+"""Folder of the software bills of materials."""
 VENV = ROOT / ".venv"
 
 

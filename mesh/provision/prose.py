@@ -22,12 +22,12 @@ CONFIGURATION = ROOT / ".vale.ini"
 BASELINE = "docs/style/baseline.txt"
 """Below the checkout: a line per file and rule with the number of findings that are allowed."""
 COMMENT_MARKS = {".go": "//", ".proto": "//", ".sql": "--", ".mk": "#", "Makefile": "#"}
-"""Languages of which comments are checked, by suffix or name of a file."""
+"""Mark of comments in each language, by suffix or name of a file."""
 GENERATED = ("docs/settings.md", "docs/example/", "docs/style/", "services/shop/stubs/", "proto/go/")
-"""What is made from other files, where it is checked already."""
+"""Generated files, whose text is checked in their sources."""
 NO_COMPILER = "building Vale takes a C compiler, and there is none; CC names another one than gcc."
 MIN_WORDS = 4
-"""How many words in a row make a string of a program a sentence for people."""
+"""Number of words in a row that make a string in a program a sentence for people."""
 TIMEOUT_S = 600
 PROSE = re.compile(rf"(?:[A-Za-z][\w',`]*[ \n]+){{{MIN_WORDS - 1},}}[A-Za-z]")
 STATEMENT = re.compile(

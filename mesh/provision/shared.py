@@ -1,4 +1,4 @@
-"""What is made once for all checkouts of this user: it is in the shared cache, and each checkout has a link to it."""
+"""Files made once for all checkouts of this user: they are in the shared cache, and each checkout has links to them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from provision.step import POLL_S, pause, say
 
 
 def link_to_shared(link: Path, target: Path, make: Callable[[Path], None]) -> None:
-    """Puts a link into this checkout, to a file or folder that is made if the cache does not have it yet.
+    """Puts a link into this checkout, to a file or folder in the cache; makes the target if it is missing.
 
     Args:
         link: Path of the link.
-        target: Path in the cache, in a folder of its own.
-        make: Makes the target; it must appear at once and whole.
+        target: Path in the cache, in a separate folder.
+        make: Makes the target, which must appear atomically.
     """
     with _locked(target.parent):
         if not target.exists():

@@ -1,4 +1,4 @@
-"""Runs long commands, several side by side: shows that they are alive, keeps their output, ends them when they hang."""
+"""Runs long commands in parallel: shows their progress, keeps their output, ends them when they hang."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from provision.paths import LOGS, ROOT
 
 POLL_S = 0.1
 QUIET_BEAT_S = 15.0
-"""How often a line is printed where there is no terminal whose line can be rewritten."""
+"""How often a progress line is printed without a terminal, in seconds."""
 TAIL_LINES = 12
 NO_ANSWER = re.compile(
     r"timed? ?out|connection (refused|reset|broken)|cannot connect|connect error|dial tcp|no such host"
@@ -28,15 +28,15 @@ NO_ANSWER = re.compile(
     r"|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT",
     re.IGNORECASE,
 )
-"""How pip, uv, go and npm say that a registry does not answer."""
+"""Messages of pip, uv, go and npm when a registry does not answer."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command that takes long.
+    """A long-running command.
 
     Attributes:
-        title: What the command does, for people.
+        title: Description of the command, for people.
         hint: How long it takes, roughly.
         argv: The command line.
         advice: What to do when it fails.
@@ -45,10 +45,11 @@ class Step:
         env: Variables besides those of the environment.
         limit_s: It is ended after this time, in seconds.
         silence_s: It is ended after this time without output, in seconds; None where silence is normal.
-        answer_s: It is ended if it has written nothing after this time, in seconds; None if it may begin in silence.
-        unit: What one line of its output stands for, to be counted; None to show the last line instead.
-        total: How many units there are, roughly.
-        quiet: Whether nothing is shown of it: it takes seconds.
+        answer_s: It is ended if it has written nothing after this time, in seconds; None if silence at the start is
+            normal.
+        unit: Unit of the count of its output lines; None to show the last line instead.
+        total: Approximate number of units.
+        quiet: Whether it is not shown, because it takes only seconds.
     """
 
     title: str
@@ -75,7 +76,7 @@ class Step:
 _stopping = threading.Event()
 _terminal = threading.RLock()
 _running: dict[str, str] = {}
-"""What is shown below all other lines of a terminal: a line for each running step."""
+"""Status lines at the bottom of the terminal, one for each running step."""
 
 
 def run(step: Step) -> str:
@@ -126,7 +127,7 @@ def run(step: Step) -> str:
 
 
 def stop() -> None:
-    """Ends all steps that run, and lets no other begin."""
+    """Ends all running steps, and prevents new ones."""
     _stopping.set()
 
 
@@ -147,7 +148,7 @@ def say(line: str) -> None:
 
 
 def output_of(*argv: str, **variables: str) -> str:
-    """Asks a program something that it answers at once.
+    """Returns the output of a program that answers at once.
 
     Args:
         argv: The command line.
@@ -195,7 +196,7 @@ def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | 
 
 
 def show(title: str, line: str | None) -> None:
-    """Shows how far a step is: in the step's line at the end of a terminal, elsewhere as a new line.
+    """Shows the progress of a step: in the step's line at the bottom of a terminal, elsewhere as a new line.
 
     Args:
         title: The step's title.
@@ -215,7 +216,7 @@ def show(title: str, line: str | None) -> None:
 
 
 def _erase() -> str:
-    """What removes the running steps' lines from a terminal."""
+    """The control codes that erase the running steps' lines from a terminal."""
     return f"\033[{len(_running)}F\033[J" if _running else ""
 
 
@@ -228,7 +229,7 @@ def _write(text: str) -> None:
 
 
 def _name(step: Step) -> str:
-    """A step's title without what is in brackets."""
+    """A step's title without the text in brackets."""
     return step.title.partition(" (")[0]
 
 

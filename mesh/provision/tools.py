@@ -1,4 +1,4 @@
-"""Programs of others that only some commands need, each built once per version for all checkouts of this user."""
+"""Third-party programs that only some commands need, each built once per version for all checkouts of this user."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Tool:
 
     @property
     def path(self) -> Path:
-        """Where commands of this checkout find it."""
+        """Its path in this checkout."""
         return BIN / self.program
 
     @property
     def cached(self) -> Path:
-        """Where all checkouts find it, at this version."""
+        """Its path in the shared cache, by version."""
         return golang.cached(self.program, self.module, self.dependency)
 
     def build(self) -> None:
-        """Puts it in place, and builds it if the shared cache does not have it.
+        """Puts it in place, and builds it if it is missing in the shared cache.
 
         Raises:
             SetupError: A module cannot be fetched or does not compile.
@@ -57,7 +57,7 @@ class Tool:
 KUBE_SCORE = Tool("kube-score", ROOT / "mesh" / "kube-score", "github.com/zegl/kube-score", "cmd/kube-score")
 """A linter of Kubernetes manifests."""
 TOXIPROXY = Tool("toxiproxy-server", ROOT / "load" / "toxiproxy", "github.com/Shopify/toxiproxy/v2", "cmd/server")
-"""Stands between two components, and cuts, resets or slows what passes."""
+"""A proxy between two components that cuts, resets or slows connections."""
 VALE = Tool(
     "vale",
     ROOT / "mesh" / "vale",
