@@ -54,10 +54,10 @@ Service = dict[str, Any]
 """A service of a Compose file, as plain data."""
 
 FILE, FOLDER = Path("compose.yaml"), Path("compose")
-"""The file, and beside it the folder of the configuration that its containers mount."""
+"""The file, and the folder of the configuration that its containers mount."""
 HEADER = "# Made by `make compose`: change the topology, the tables of ports and routes, or mesh/mesh/compose.py.\n"
 SECRETS = Path("/var/lib/hopwise/secrets")
-"""Where `shop.secrets` has a folder for every component that has secrets; each is a volume of its own."""
+"""Where `shop.secrets` has a folder for every component that has secrets; each folder is a separate volume."""
 PUBLIC, ADMIN = "public", "admin"
 ENVOY_IMAGE = "edge-envoy"
 KONG = "edge-kong"
@@ -91,7 +91,7 @@ GRAFANA_READS: Mapping[str, Service] = {
         "providers": [{"name": "shop", "type": "file", "options": {"path": str(_OF_GRAFANA / "json")}}],
     },
 }
-"""What tells Grafana where the metrics and the dashboards are."""
+"""Grafana's provisioning: where it finds the metrics and the dashboards."""
 PUBLISHED = {
     EDGE: ("EDGE_PORT", 18000),
     KONG: ("KONG_PORT", 18001),
@@ -99,26 +99,26 @@ PUBLISHED = {
     PROMETHEUS: ("PROMETHEUS_PORT", 18083),
     GRAFANA: ("GRAFANA_PORT", 18084),
 }
-"""What is reached from the machine itself: the variable that names the port there, and its default."""
+"""Services that the host reaches: the variable of the host's port, and its default."""
 _APART: Service = {"driver_opts": {"isolate": "true"}}
 """Podman passes packets between networks unless they are isolated; Docker always isolates them."""
 STARTED, HEALTHY = {"condition": "service_started"}, {"condition": "service_healthy"}
 DONE = {"condition": "service_completed_successfully"}
 _ELSEWHERE = Database("postgresql://nobody:nothing@nowhere/nothing", embedded=False)
-"""Stands in place of the settings that hold passwords; PostgreSQL's clients find those by PGPASSFILE."""
+"""A placeholder for the settings that hold passwords; PostgreSQL's clients find the passwords by PGPASSFILE."""
 
 
 def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool = False) -> dict[Path, str]:
-    """The Compose file and the configuration beside it, by their paths below a folder.
+    """The Compose file and its configuration files, by their paths below a folder.
 
     Args:
         topology: Which components run, and which calls which.
-        data: The data that the shop begins with.
+        data: The data that the shop starts with.
         folder: The folder that they are for; sources of images are named relative to it.
-        metrics: Whether Prometheus asks all of them what they measure, and Grafana shows it.
+        metrics: Whether Prometheus collects the components' metrics and Grafana shows them.
 
     Raises:
-        TopologyError: A program of the user's own has no image.
+        TopologyError: One of the user's programs has no image.
     """
     require_runnable(topology, "image")
     places = ClusterPlaces.default()
@@ -187,7 +187,7 @@ def _postgres(places: ClusterPlaces) -> Service:
 
 
 def _database(data: Data, places: ClusterPlaces) -> Service:
-    """Makes the seeded database if it is not there: what people have bought outlives a restart."""
+    """Makes the seeded database if it is missing, so that orders survive a restart."""
     prepare = f"prepare --scale {data.scale} --seed {data.seed} --wait {START_LIMIT_S} --trial {TRIAL_DATABASE} --keep"
     steps = (
         f'SHOP_ROLE_PASSWORDS="$(cat {SECRETS / ADMIN / "role-passwords"})"',
@@ -200,15 +200,15 @@ def _database(data: Data, places: ClusterPlaces) -> Service:
         command=_literal(["bash", "-euo", "pipefail", "-c", "\n".join(steps)]),
         environment={"SHOP_ADMIN_URL": _url(POSTGRES, POSTGRES, places), **_password_of(ADMIN)},
         volumes=[_secrets_of(ADMIN)],
-        # It waits for PostgreSQL by itself: Podman 4.3 cannot wait for a container's health, and starts nothing after a
-        # container that has ended if that one depends on a running one.
+        # It waits for PostgreSQL by itself, because Podman 4.3 cannot wait for a container's health. If an ended
+        # container depends on a running one, Podman 4.3 starts nothing after it.
         depends_on={"secrets": DONE},
     )
 
 
 def _jaeger(places: ClusterPlaces, root: str) -> Service:
     config = Path("/etc/jaeger/config.yaml")
-    # No health check: another image of Jaeger may hold no program that could ask.
+    # No health check: other images of Jaeger may lack a program for it.
     return _server(
         f"${{JAEGER_IMAGE:-{JAEGER_IMAGE}}}",
         memory="2g",
@@ -236,9 +236,9 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     protocol = topology.protocols_of(component)[0]
     port = places.listens(port_name(component, protocol)).port
     image, command = in_image(component, topology, _image, measured=False)
-    # A service listens when it is ready. To ask gRPC's health service would start a Python each time.
+    # A service listens when it is ready. Each call of gRPC's health service would start a Python.
     asks = _opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)
-    # An image of the user's own has a command, and may hold nothing that could ask.
+    # The user's image has a command, and may lack a program for a health check.
     started: Service = {"command": command} if command else {}
     checked: Service = {"healthcheck": _checked(asks)} if command else {}
     return _server(
@@ -313,7 +313,7 @@ def _grafana(root: str) -> Service:
     return _server(
         f"${{GRAFANA_IMAGE:-{GRAFANA_IMAGE}}}",
         environment={
-            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # may look, and change nothing
+            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # read-only
             "GF_ANALYTICS_REPORTING_ENABLED": "false",
             "GF_ANALYTICS_CHECK_FOR_UPDATES": "false",
             "GF_PATHS_DATA": "/tmp/grafana",  # noqa: S108 - of the container alone
@@ -324,18 +324,18 @@ def _grafana(root: str) -> Service:
 
 
 def _image(target: str) -> str:
-    """The name of one of the project's own images; `make images` builds the same if it is given the same settings."""
+    """The name of one of the project's images; `make images` with the same settings builds the same image."""
     return f"${{IMAGE_PREFIX:-{PREFIX}}}/{target}:${{IMAGE_TAG:-compose}}"
 
 
 def _all_of(topology: Topology) -> dict[str, Service]:
-    """Waits for every component, until it is healthy where somebody asks whether it is."""
+    """Waits for every component, and until it is healthy if it has a health check."""
     theirs = {name for name, program in topology.programs.items() if program.image}
     return {name: STARTED if name in theirs else HEALTHY for name in topology.components}
 
 
 def _with_builds(services: Mapping[str, Service], root: str) -> dict[str, Service]:
-    """Has the first service that uses one of the project's own images build it."""
+    """Lets the first service that uses one of the project's images build it."""
     targets = {_image(target): target for target in TARGETS}
     built = {}
     for name, service in services.items():
@@ -373,12 +373,12 @@ def _with_networks(services: Mapping[str, Service], networks: Mapping[str, set[s
 
 
 def _server(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
-    """What runs until it is stopped."""
+    """A service that runs until it is stopped."""
     return _container(image_name, memory, {"restart": "unless-stopped", "stop_grace_period": "30s", **content})
 
 
 def _task(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
-    """What runs to its end before others start."""
+    """A task that runs to its end before others start."""
     return _container(image_name, memory, {"restart": "no", **content})
 
 
@@ -408,12 +408,12 @@ def _secrets_of(owner: str, mode: str = "ro") -> str:
 
 
 def _file(source: str, target: str | Path) -> str:
-    # z: where there is SELinux, containers may read it.
+    # z: lets containers read it under SELinux.
     return f"{source}:{target}:ro,z"
 
 
 def _at(name: str) -> str:
-    """Where the edge's container has one of its files."""
+    """The path of one of the edge's files in its container."""
     return str(CONFIG / name)
 
 
@@ -453,5 +453,5 @@ def _literal(command: Sequence[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """A text in which Compose sees no variables of its own."""
+    """Escapes a text so that Compose substitutes no variables in it."""
     return text.replace("$", "$$")

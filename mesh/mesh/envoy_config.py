@@ -15,7 +15,8 @@ from mesh.description.streams import MAX_STREAMS
 from mesh.paths import ROOT, envoy
 
 EDGE_FILE = Path(__file__).parent / "edge" / "templates" / "envoy.yaml"
-"""The edge's configuration without what depends on the topology; the sidecars' clusters are copies of its clusters."""
+"""The part of the edge's configuration that does not depend on the topology; the sidecars' clusters are copies of its
+clusters."""
 DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
 OTLP_CLUSTER = "jaeger-otlp"
@@ -33,13 +34,13 @@ ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
 WEBSOCKET = "websocket"
 METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
 OPTIONS = ("--concurrency", "1", "--log-level", "warning")
-"""One worker: on the few cores of a test machine more would only take turns."""
+"""One worker: on the few cores of a test machine, more workers would only compete."""
 ALONE = "--disable-hot-restart"
-"""For an Envoy that nobody takes over from: it shares no memory with others of its machine."""
+"""For an Envoy without hot restart: it shares no memory with other Envoys of its machine."""
 
 
 def base_config(file: Path) -> dict[str, Any]:
-    """A copy of one of the project's own configuration files, which are parsed once."""
+    """A copy of one of the project's configuration files, which are parsed once."""
     return copy.deepcopy(_parsed(file))
 
 
@@ -55,7 +56,7 @@ def tcp_address(host: str, port: int) -> dict[str, Any]:
 
 
 def pipe_address(path: Path, mode: int | None = None) -> dict[str, Any]:
-    """A Unix domain socket; the mode is for one that Envoy makes."""
+    """A Unix domain socket; the mode is for a socket that Envoy creates."""
     return {"pipe": {"path": str(path), **({} if mode is None else {"mode": mode})}}
 
 
@@ -66,17 +67,17 @@ def endpoints(cluster: str, addresses: Sequence[dict[str, Any]]) -> dict[str, An
 
 
 def holding_streams(cluster: Mapping[str, Any]) -> dict[str, Any]:
-    """A cluster whose circuit breakers let as many requests last as there may be streams."""
+    """A cluster whose circuit breakers admit as many concurrent requests as there may be streams."""
     (threshold,) = cluster["circuit_breakers"]["thresholds"]
     most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), MAX_STREAMS)
     return {**cluster, "circuit_breakers": {"thresholds": [{**threshold, **most}]}}
 
 
 def show_metrics(config: dict[str, Any], place: Place) -> None:
-    """Has Envoy show its statistics at a port, and nothing else of the page about itself, which is at a socket.
+    """Exposes Envoy's statistics at a port. The rest of its admin page is at a socket only.
 
     Args:
-        config: Envoy's configuration, with the address of that page, and lists of listeners and clusters.
+        config: Envoy's configuration, with the admin page's address, and lists of listeners and clusters.
         place: The port.
     """
     manager = {

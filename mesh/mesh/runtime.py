@@ -1,4 +1,4 @@
-"""Where a topology runs, on this machine or in a cluster, and what a trial may ask of it in either place."""
+"""The runtime of a topology, natively or in a cluster, with the same interface for trials."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from mesh.sidecars.stats import SidecarFacts
 
 
 class Runtime(AbstractContextManager["Runtime"], Protocol):
-    """Everything of one trial, wherever it runs: it runs inside of a `with` statement.
+    """The system of one trial, natively or in a cluster; it runs inside a `with` statement.
 
     Attributes:
         topology: Which components run, and which calls which.
         switches: The switches that it runs with.
         ports: Ports of the run on this machine.
         trial: Name of the trial; every span carries it.
-        database: The database server, as this machine reaches it.
+        database: The database server, at this machine's address.
     """
 
     topology: Topology
@@ -44,7 +44,7 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
 
     @property
     def in_words(self) -> str:
-        """What is started, for people."""
+        """List of the started parts, for people."""
 
     @property
     def logs(self) -> Path:
@@ -69,26 +69,27 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
         """Counts of the spans that have reached Jaeger since it started."""
 
     def span_accounts(self) -> Mapping[str, SpanAccount]:
-        """What the shop's processes last said of their spans, by name; empty where they cannot be asked."""
+        """The latest span accounts of the shop's processes, by name; empty where they are not available."""
 
     def cache_counts(self, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
-        """What those of the shop's processes that have ended asked their cache within a time, by component."""
+        """The cache requests of the shop's ended processes within a period, by component."""
 
     def edge_cache_counts(self) -> Mapping[str, int]:
-        """What the shared cache in front of the edge has counted since it started; empty without one."""
+        """Counters of the shared cache in front of the edge since its start; empty without such a cache."""
 
     def sidecar_facts(self) -> SidecarFacts | None:
-        """What the sidecars say of themselves now; None without a mesh."""
+        """The current state of the sidecars; None without a mesh."""
 
     def node_of(self, component: str) -> str:
         """The node of a cluster that a component runs on; empty on this machine, or if it runs on several."""
 
     def stop_serving(self) -> None:
-        """Stops what answers customers, so that its last spans are sent; trace store and database stay."""
+        """Stops the components that serve customers, so that they send their last spans; trace store and database
+        stay."""
 
 
 def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> Runtime:
-    """The system of one trial, where its switches say. Use it in a `with` statement.
+    """The system of one trial, in the runtime of its switches. Use it in a `with` statement.
 
     Raises:
         SwitchError: The topology cannot run with these switches.
@@ -96,14 +97,14 @@ def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, 
     """
     if not switches.in_cluster:
         return System(topology, switches, ports, trial, data=data)
-    # Imported here, as native runs do not need it.
+    # Imported here, because native runs do not need it.
     from mesh.kubernetes.cluster.system import ClusterSystem
 
     return ClusterSystem(topology, switches, ports, trial, data=data)
 
 
 def require_runtime(switches: Switches) -> None:
-    """Checks that what is to run with these switches can run where they say, before anything is made for it.
+    """Checks that the runtime of these switches can be used, before anything is created in it.
 
     Raises:
         MeshError: It cannot; the message has the reason and what to do.

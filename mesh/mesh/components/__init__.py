@@ -1,1 +1,1 @@
-"""What every system consists of, wherever it runs: database, trace store, and the shop's own processes."""
+"""The parts of every system, natively or in a cluster: database, trace store, and the shop's processes."""

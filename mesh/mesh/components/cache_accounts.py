@@ -1,4 +1,4 @@
-"""What the shop's processes say of their cache."""
+"""Cache counters that the shop's processes report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mesh.paths import RunFolder
 
 
 class CacheCounts(NamedTuple):
-    """What was asked of a cache: rows, those that it had, and questions that it did not answer in time."""
+    """Counters of a cache: rows requested, rows that it had, and requests that it did not answer in time."""
 
     asked: int = 0
     hits: int = 0
@@ -23,11 +23,11 @@ class CacheCounts(NamedTuple):
 
 
 def cache_counts(folder: RunFolder, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
-    """What the processes that have ended asked their cache within a time, by component; empty without a cache.
+    """The cache requests of the processes that have ended, within a period, by component; empty without a cache.
 
     Args:
         folder: Folder of the run.
-        began_s: Start of the time, Unix time; processes count by whole seconds.
+        began_s: Start of the period, Unix time; processes count by whole seconds.
         ended_s: Its end.
     """
     counts: dict[str, CacheCounts] = {}

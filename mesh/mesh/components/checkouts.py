@@ -22,7 +22,7 @@ from provision.step import Step, run, say
 
 VERSIONS = TOOLS / "versions"
 SUPPLIES = ("services", "graphql-gateway", "rest-gateway", "proto", "pyproject.toml", "requirements.lock")
-"""What a checkout supplies; changes elsewhere do not matter."""
+"""The paths that a checkout supplies; changes elsewhere do not matter."""
 DECLARES = "mesh/mesh/components/shop_processes.py"
 _CONTRACT = re.compile(r'^CONTRACT = "([^"]*)"$', re.MULTILINE)
 _LIMIT_S = 60.0
@@ -53,7 +53,7 @@ class Checkout:
         """Checks that the folder is there with its commit, and that nothing that it supplies differs from it.
 
         Raises:
-            InputError: It is not so; the message says what to do.
+            InputError: The folder is missing or has changed; the message says what to do.
         """
         where = f"{self.name}={self.given}"
         commit = _git(self.path, "rev-parse", "HEAD") if self.path.is_dir() else ""

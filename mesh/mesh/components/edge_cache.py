@@ -1,4 +1,5 @@
-"""Varnish as a shared cache in front of the edge, the emulated network behind it, and what makes spans of its log."""
+"""Varnish as a shared cache in front of the edge, the emulated network behind it, and the process that makes spans of
+its log."""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ from mesh.supervisor.readiness import tcp
 LINK = "edge-cache-link"
 SPANS = "edge-cache-spans"
 NOTIFIES_EDGE_CACHE = "product"
-"""The service whose changes take answers out of the cache."""
+"""The service whose changes invalidate answers in the cache."""
 BOUND_S = 60
-"""How long the cache keeps an answer that nothing takes out, in seconds; the catalogue's answers allow it."""
+"""How long the cache keeps an answer that nothing invalidates, in seconds; the catalogue's answers allow it."""
 BOUND_SETTING = "SHOP_EDGE_CACHE_BOUND_S"
 VCL = Path(__file__).parent / "templates" / "edge_cache.vcl"
 STORAGE = "malloc,64m"
@@ -31,7 +32,7 @@ STATISTICS_LIMIT_S = 10.0
 
 
 def invalidation_socket(folder: RunFolder, *, emulated: bool) -> Path:
-    """Where the shop takes answers out of the cache: a Unix domain socket, beyond the network if one is emulated."""
+    """The Unix domain socket where the shop invalidates answers; it is beyond the network if one is emulated."""
     return folder.sockets / ("far-ban" if emulated else "ban")
 
 
@@ -59,7 +60,7 @@ def edge_cache_components(
     command = [
         *(str(program), "-F", "-n", str(place), "-j", "none", "-T", "none", "-f", str(config), "-s", STORAGE),
         *("-a", f"clients={HOST}:{ports[EDGE_CACHE]},HTTP", "-a", f"shop={ban},HTTP,mode=600"),
-        # An answer reaches clients as the origin encoded it, and HTTP/2 needs no TLS.
+        # Clients get an answer as the origin encoded it, and HTTP/2 needs no TLS.
         *("-p", "http_gzip_support=off", "-p", "feature=+http2"),
     ]
     cache = Component(EDGE_CACHE, argv=lambda: command, ready=tcp(ports[EDGE_CACHE]))
@@ -96,10 +97,10 @@ def _workdir(folder: RunFolder) -> Path:
 
 
 def edge_cache_counts(folder: RunFolder, environ: Mapping[str, str]) -> Mapping[str, int]:
-    """What the cache has counted since it started: `requests`, `hits`, `fetches`, and `bytes` to and from the edge.
+    """The cache's counters since it started: `requests`, `hits`, `fetches`, and `bytes` to and from the edge.
 
     Raises:
-        StartError: Varnish does not say.
+        StartError: Varnish does not answer.
     """
     program = varnish("varnishstat", environ)
     asked = subprocess.run(  # noqa: S603 - Varnish's own program

@@ -1,7 +1,7 @@
 """Makes spans of the lines of `varnishncsa`, and sends them to the trace store.
 
-A client's request is a SERVER span of the cache; what the cache then fetches from the edge is a CLIENT span below it.
-The ids of both are Varnish's numbers of the two, as the VCL passes the second one on to the edge.
+A client's request is a SERVER span of the cache; the cache's fetch from the edge is a CLIENT span below it. Varnish's
+transaction numbers are the span ids, because the VCL sends the fetch's number to the edge.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def send(spans: list[dict[str, Any]], otlp: str) -> None:
 
 
 def batches(lines: queue.SimpleQueue[str | None]) -> Iterator[list[dict[str, Any]]]:
-    """Spans of the lines, as many together as come within `BATCH_S`; ends with the lines."""
+    """Batches of the spans that arrive within `BATCH_S`; ends with the lines."""
     while (line := lines.get()) is not None:
         spans = [span_of(line)]
         try:
@@ -120,7 +120,7 @@ def batches(lines: queue.SimpleQueue[str | None]) -> Iterator[list[dict[str, Any
 
 
 def main() -> None:
-    """Follows the log of a running Varnish until that ends, or this process is asked to."""
+    """Follows the log of a running Varnish until Varnish ends or this process is asked to stop."""
     options = argparse.ArgumentParser()
     for name in ("--log", "--workdir", "--otlp", "--ready"):
         options.add_argument(name, required=True)

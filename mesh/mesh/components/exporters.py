@@ -1,4 +1,4 @@
-"""The exporters that ask PostgreSQL and Valkey for Prometheus: postgres_exporter and redis_exporter."""
+"""The exporters that query PostgreSQL and Valkey for Prometheus: postgres_exporter and redis_exporter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Exporter:
         component: Name of its component, of its job and of its port.
         name: Name of the program upstream; Debian's starts with "prometheus-".
         prefix: First part of its metrics' names.
-        option: Option that says where it listens.
+        option: Option for the address that it listens on.
     """
 
     component: str
@@ -41,17 +41,17 @@ class Exporter:
 
     @property
     def debian_package(self) -> str:
-        """The package of Debian and Ubuntu, which is also what they call the program."""
+        """The package of Debian and Ubuntu, which has the program's name there."""
         return f"prometheus-{self.name.replace('_', '-')}"
 
     @property
     def missing(self) -> str:
-        """What to tell users who do not have it."""
+        """The message for users who do not have it."""
         how = f"install {self.name} (Debian and Ubuntu: apt-get install {self.debian_package})"
         return f"no {self.prefix}* metrics: {how}"
 
     def listens_at(self, place: Place) -> list[str]:
-        """The options that say where it listens."""
+        """The options for the address that it listens on."""
         return [f"{self.option}={place}"]
 
 
@@ -67,13 +67,13 @@ def exporter_component(
     Args:
         exporter: The exporter.
         program: Its program.
-        database: The server; the task that prepares its data makes the role that may read its counts.
+        database: The server; the task that prepares its data creates the role that may read its statistics.
         cache: The cache, if there is one.
         places: Where it listens.
     """
     place = places.listens(metrics_port(exporter.component))
     if exporter is OF_POSTGRES:
-        # A trial replaces the shop's database, and not this one.
+        # A trial replaces the shop's database, but not this one.
         env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, urlsplit(database.admin_url).path[1:]))}
     else:
         assert cache is not None

@@ -36,7 +36,7 @@ class SpanCounts:
 
     @property
     def lost(self) -> int:
-        """Spans that came, and that nobody can read."""
+        """Spans that arrived but cannot be read."""
         return self.refused + self.failed
 
 
@@ -46,7 +46,7 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str], folder: RunFolder
     Args:
         ports: Ports of the run.
         environ: `JAEGER_BIN` and `JAEGER_UI` are read from it.
-        folder: Of the run; a Jaeger without a UI gets a page of ours from there.
+        folder: Folder of the run; a Jaeger without a UI serves our page from there.
 
     Raises:
         NotInstalledError: There is no Jaeger program, or no UI where one was named.
@@ -80,10 +80,11 @@ def jaeger_environment(places: Places, names: Iterable[str]) -> dict[str, str]:
         **{name.replace("-", "_").upper(): str(places.listens(name)) for name in names if _is_jaegers(name)},
         "JAEGER_METRICS_HOST": metrics.host,
         "JAEGER_METRICS_PORT": str(metrics.port),
-        # Jaeger would trace itself to port 4317, where it is not, and wait 10 s for that at its end.
+        # Otherwise Jaeger sends its own traces to port 4317, where nothing listens, and waits 10 s for that when it
+        # stops.
         "OTEL_TRACES_SAMPLER": "always_off",
-        # Some memory for less CPU time during the load: a span costs 7 µs to take and store instead of 9. Garbage has a
-        # bound, well above what a long run keeps.
+        # More memory saves CPU time under load: a span costs 7 µs to receive and store instead of 9. The limit is well
+        # above what a long run keeps.
         "GOGC": "400",
         "GOMEMLIMIT": "1GiB",
     }

@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, str] = {
     "unix_socket_directories": "",
     "max_connections": "300",
     "shared_buffers": "128MB",
-    "jit": "off",  # it compiles the short queries of a shop for longer than they run
+    "jit": "off",  # compiling a shop's short queries takes longer than running them
     "io_method": "sync",  # everything is in memory; worker processes would only add wake-ups
     "max_wal_size": "2GB",  # a checkpoint in the middle of a trial would be measured as latency
     "checkpoint_timeout": "30min",
@@ -42,7 +42,7 @@ SETTINGS: Mapping[str, str] = {
     "log_min_messages": "warning",
     "log_error_verbosity": "terse",  # details quote rows: addresses, names, hashes of passwords
 }
-"""Durability is PostgreSQL's default: fsync and synchronous_commit are on, so that a commit costs what it costs."""
+"""Durability is PostgreSQL's default: fsync and synchronous_commit are on, so that commits have their real cost."""
 INITDB = (
     f"--username={POSTGRES}",
     "--auth=scram-sha-256",
@@ -58,7 +58,7 @@ INITDB = (
 
 @dataclass(frozen=True)
 class Database:
-    """The database server, and every role's password, as all are derived from one.
+    """The database server and every role's password; all are derived from one.
 
     Attributes:
         admin_url: A superuser's URL of the maintenance database, with the password.
@@ -82,7 +82,8 @@ class Database:
     def password(self, role: str) -> str:
         """The password of a service's role.
 
-        It is derived from the superuser's password, so that all who have that agree on it; it gives away no other.
+        It is derived from the superuser's password, so every process that has that password agrees on it. It reveals no
+        other password.
         """
         secret = unquote(urlsplit(self.admin_url).password or "")
         return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()
@@ -124,7 +125,7 @@ def superuser_password(folder: RunFolder) -> str:
         new = path.with_name(f"{path.name}.{os.getpid()}")
         _write_private(new, secrets.token_hex(32))
         try:
-            # A link, not a rename: of two that begin at once, both then use what the first one made.
+            # A link, not a rename: of two runs that start at once, both use the password that the first one made.
             path.hardlink_to(new)
         except FileExistsError:
             pass
@@ -136,7 +137,7 @@ def superuser_password(folder: RunFolder) -> str:
 
 
 def require_external(db: Database) -> None:
-    """Checks that the server that DATABASE_URL names answers.
+    """Checks that the server of DATABASE_URL answers.
 
     Raises:
         StartError: It does not.
@@ -153,7 +154,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     """What to run for the embedded server: `initdb` on the first use of the folder, then the server.
 
     Args:
-        folder: Folder of the run, whose lock is held; the data stay there, or where its link leads to.
+        folder: Folder of the run, whose lock is held; the data stay there or where its link points.
         ports: Ports of the run.
 
     Raises:
@@ -191,7 +192,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
 
 
 class _NewCluster:
-    """Makes a cluster's data in a folder beside their place, and moves them there when they are whole."""
+    """Makes a cluster's data in a temporary folder, and moves them into place when they are complete."""
 
     def __init__(self, cluster: Cluster, password: str) -> None:
         self._cluster = cluster
@@ -202,7 +203,7 @@ class _NewCluster:
         self._mark = f"{hashlib.sha256(password.encode()).hexdigest()} {cluster.owner and cluster.owner.uid}\n"
 
     def is_done(self) -> bool:
-        """Whether the data were made whole, with this password and for this owner."""
+        """Whether the data are complete, with this password and for this owner."""
         try:
             return (self._cluster.data / "made-for").read_text() == self._mark
         except OSError:

@@ -27,7 +27,7 @@ from mesh.errors import StartError
 from mesh.paths import POSTGRES_PACKAGE, RunFolder, postgres_programs
 
 STATE = Path("/var/lib/hopwise")
-"""Only root can write there, so nobody can put anything in the way."""
+"""Only root can write there, so no other user can block the path."""
 
 UIDS = range(60706, 61184)
 """Neither accounts nor systemd's services get these (https://systemd.io/UIDS-GIDS), and every container has them."""
@@ -49,7 +49,7 @@ class Cluster:
     """The data of one server (PostgreSQL calls them a cluster), and how its programs are run.
 
     Attributes:
-        data: The data folder; whatever else belongs to the server is beside it.
+        data: The data folder; the server's other files are next to it.
         programs: Folder of `postgres` and `initdb`.
         owner: User who owns the data and runs the server; None for the user of this process.
         maker: User who runs `initdb`, which refuses users without a name; None for the user of this process.
@@ -118,7 +118,7 @@ def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
 
 
 def remove_cluster(folder: RunFolder, state: Path = STATE) -> None:
-    """Removes what root's runs keep outside of a run's folder; with the last of it, the programs too."""
+    """Removes the data that root's runs keep outside of a run's folder; with the last data, the programs too."""
     if not folder.postgres.is_symlink():
         return
     folder.postgres.unlink()
@@ -223,7 +223,7 @@ def _require_runs(programs: Path, owner: User) -> None:
 
 
 def _as_user(user: User | None) -> list[str]:
-    """The start of a command line that runs as another user, without root's rights and with no way to gain any."""
+    """The first part of a command line that runs as another user, without root's rights or a way to gain them."""
     if user is None:
         return []
     setpriv = shutil.which("setpriv")
@@ -270,12 +270,12 @@ def _uid_with_a_name() -> int:
 
 def _make_enterable(folder: Path) -> None:
     folder.mkdir(exist_ok=True, parents=True)
-    folder.chmod(0o711)  # whatever the umask is; who could open it could hold its lock, and every start up
+    folder.chmod(0o711)  # overrides the umask; a user who could open it could hold its lock and block every start
 
 
 @contextlib.contextmanager
 def _locked(state: Path) -> Iterator[None]:
-    """Lets one start or clean-up of this machine in at a time."""
+    """Serialises starts and clean-ups on this machine."""
     _make_enterable(state)
     lock = os.open(state, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Prometheus beside a run: who is asked for metrics, and the rules for alerts."""
+"""Prometheus next to a run: the scrape jobs and the alert rules."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from mesh.supervisor.readiness import http_ok
 
 PROMETHEUS = "prometheus"
 EVERY_S = 5
-"""Pause between two questions to a component, and between two evaluations of the rules, in seconds."""
+"""Interval between two scrapes of a component, and between two evaluations of the rules, in seconds."""
 PART_OF = {"part_of": "hopwise"}
-"""The label of all that is the shop's: a cluster's Prometheus knows other systems too."""
+"""The label of everything in the shop: a cluster's Prometheus monitors other systems too."""
 
 
 SIDECARS_SAY = "|".join(
@@ -33,7 +33,7 @@ SIDECARS_SAY = "|".join(
         r"^server\.(days_until_first_cert_expiring|memory_allocated)$",
     )
 )
-"""Names of the statistics that a sidecar is asked for: Envoy has some hundreds for each service that it calls."""
+"""Names of the statistics scraped from a sidecar: Envoy has some hundreds for each service that it calls."""
 
 
 def prometheus_component(
@@ -45,7 +45,7 @@ def prometheus_component(
         program: The program.
         folder: Folder of the run.
         ports: Ports of the run.
-        jobs: Who is asked.
+        jobs: The scrape jobs.
     """
     file = folder.config / "prometheus.yaml"
     file.write_text(config_of(jobs, ALERT_RULES))
@@ -54,19 +54,19 @@ def prometheus_component(
 
 
 def options(config: Path, data: Path, listens: Place) -> list[str]:
-    """Prometheus' options: where its configuration and its data are, and where it listens."""
+    """Prometheus' options: its configuration, its data folder, and the address that it listens on."""
     return [
         f"--config.file={config}",
         f"--storage.tsdb.path={data}",
         f"--web.listen-address={listens}",
-        # Keeps the traces that lead to an answer's time.
+        # Keeps exemplars, which link a latency to its traces.
         "--enable-feature=exemplar-storage",
         "--log.level=warn",
     ]
 
 
 def config_of(jobs: Sequence[Mapping[str, Any]], rules: Path) -> str:
-    """Prometheus' configuration: who is asked, and the file of the rules."""
+    """Prometheus' configuration: the scrape jobs and the file of the rules."""
     every = f"{EVERY_S}s"
     config = {
         "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
@@ -84,15 +84,15 @@ def jobs_of(
     workloads: Sequence[Workload] = (),
     exporters: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Who is asked for metrics: a job for each component, named after it.
+    """The scrape jobs, one for each component and named after it.
 
     Args:
         topology: The topology.
         switches: The switches that it runs with.
-        measured: Where each component of the shop shows its metrics, one place for each of its processes.
-        places: Where the others are reached.
+        measured: Where each component of the shop exposes its metrics, one place for each of its processes.
+        places: Where the other components are reached.
         workloads: The components that have sidecars.
-        exporters: Their components.
+        exporters: Names of the exporters' components.
     """
     edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, places.reached(metrics_port(EDGE)))}
     asked = {
@@ -103,13 +103,13 @@ def jobs_of(
         **({"istiod": ("/metrics", places.reached("istiod-http"))} if switches.mesh == "istio" else {}),
     }
     entered = topology.behind_edge
-    # Whether clients reach it: what it answers is what they get.
+    # Whether clients reach it, so that they get its answers.
     jobs = [_job(name, path, at, {"entered": str(name in entered).lower()}) for name, (path, at) in asked.items()]
     return [*jobs, *_sidecar_jobs(workloads)]
 
 
 def _sidecar_jobs(workloads: Sequence[Workload]) -> list[dict[str, Any]]:
-    """A job for the sidecars of each component, whose series bear the component's name too."""
+    """A scrape job for the sidecars of each component; its series carry the component's name too."""
     beside: dict[str, list[Workload]] = {}
     for workload in workloads:
         beside.setdefault(workload.component, []).append(workload)

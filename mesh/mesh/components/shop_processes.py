@@ -42,18 +42,18 @@ SCHEMES: Mapping[Protocol, str] = {**{protocol: protocol.value for protocol in P
 TRIAL_DATABASE = "shop_trial"
 DATABASE_TASK = "database"
 MONITOR_ROLE = "shop_monitor"
-"""The role that reads the database server's own counts, and no row."""
+"""The role that reads the database server's statistics, but no rows."""
 CONTRACT = "1"
 IMAGE = "shop"
-"""Name of the image of the project's own programs in Python; the others' are called after it."""
-"""Version of what a component is told and does, as docs/system/your-component.md says."""
+"""Name of the image of the project's Python programs; other programs' images are named after it."""
+"""Version of the contract between a component and its surroundings (docs/system/your-component.md)."""
 GATEWAY_RANK, SERVICE_RANK = 1, 2
 """Stop ranks: gateways are stopped before what they call."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """The data that a run begins with.
+    """The data that a run starts with.
 
     Attributes:
         scale: Size of the data; 1 is 10,000 users, products and orders.
@@ -70,23 +70,23 @@ class Surroundings:
 
     Attributes:
         topology: Which components run, and which calls which.
-        places: Where everything listens and is reached.
+        places: Where the components listen and are reached.
         database: The database server.
         keys: Key pair of the tokens.
         trial: Name of the trial, for its traces.
         extra: More settings, by component.
         store: Where the services keep their data: "postgres", or "memory" that is filled from it.
         delay_ms: Time added to every request that a component serves, by component.
-        hold: How the event loop of a component is held up, by component.
+        hold: How the event loop of a component is blocked, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
         encrypted: Whether the sidecars prove their identities to each other.
         tracing: What records the processes' spans: "lean" or "sdk".
-        telemetry: Folder in which every process accounts for its spans; None for no account.
-        cache: What is read before the database; None for no cache.
-        metrics: Whether every process measures what it does.
-        admission: Whether processes that clients reach refuse what is too much for them.
+        telemetry: Folder in which every process writes the account of its spans; None for no accounts.
+        cache: The cache that is read before the database; None for no cache.
+        metrics: Whether every process exposes metrics.
+        admission: Whether processes that clients reach refuse excess requests.
         compression: Whether processes that clients reach compress messages of gRPC.
-        measured: Whether the project's own programs run with what an experiment needs.
+        measured: Whether the project's programs run with the experiment's additions.
     """
 
     topology: Topology
@@ -115,17 +115,17 @@ def role_name(service: str) -> str:
 
 
 def role_passwords(database: Database, *, monitored: bool = False) -> dict[str, str]:
-    """The password of each service's role, and of the monitor's if it is to be made."""
+    """The password of each service's role, and of the monitor's role if it is created."""
     roles = [*map(role_name, SERVICES), *([MONITOR_ROLE] if monitored else [])]
     return {role: database.password(role) for role in roles}
 
 
 def arguments_of(service: str, *, measured: bool) -> list[str]:
-    """What Python gets to run a service or gateway.
+    """Arguments of Python that run a service or gateway.
 
     Args:
         service: Name of the service or gateway.
-        measured: Whether it runs with what an experiment needs; else as the shop itself has it.
+        measured: Whether it runs with the experiment's additions; otherwise it runs as in production.
     """
     if measured:
         return ["-m", "measured", service]
@@ -144,7 +144,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     }
     if service in topology.programs or topology.checkout:
         env["SHOP_CONTRACT"] = CONTRACT
-    # A component that clients reach, or ask through a router, checks their tokens; `user` also signs them.
+    # A component that clients reach directly or through a router checks their tokens; `user` also signs them.
     is_subgraph = Protocol.FEDERATION in topology.protocols_of(service)
     if service in GATEWAYS or service in topology.exposed or service == "user" or is_subgraph:
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
@@ -176,7 +176,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         env["SHOP_LISTEN_METRICS"] = str(places.listens(metrics_port(component), replica))
     if around.encrypted:
         env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
-    # Elsewhere there are only calls from inside, which are never refused.
+    # Other components get internal calls only, which are never refused.
     if around.admission and (service in GATEWAYS or service in topology.exposed):
         env["SHOP_ADMISSION"] = "on"
     if around.compression and service in topology.exposed:
@@ -187,7 +187,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
 
 
 def measurement(component: str, around: Surroundings) -> dict[str, str]:
-    """The settings of one of the shop's processes that an experiment needs, and a shop in production does not."""
+    """The settings of one of the shop's processes that only an experiment needs."""
     env = {
         "SHOP_TOPOLOGY": around.topology.name,
         "SHOP_TRIAL": around.trial,
@@ -212,7 +212,7 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
 
     Args:
         component: Name of the component.
-        program: What runs in place of the project's own program in Python; None for that one.
+        program: The program that replaces the project's Python program; None for the Python program.
         checkout: Folder of the checkout that supplies it, as in `Topology`.
 
     Raises:
@@ -247,10 +247,10 @@ def in_image(
         component: Name of the component.
         topology: The topology, with an image for each of the user's own programs.
         ours: Gives the full name of one of the project's own images.
-        measured: Whether it runs with what an experiment needs.
+        measured: Whether it runs with the experiment's additions.
 
     Returns:
-        The image's name, and the command; without elements for an image of the user's own, which has one.
+        The image's name and the command. The command is empty for the user's image, which has an entry point.
     """
     program = topology.programs.get(component)
     if program is None:
@@ -266,12 +266,12 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     Args:
         component: Name of the component.
         around: Surroundings of the run.
-        after: Components that must be ready before a service connects; a gateway connects on its first request, and
-            waits for none.
+        after: Components that must be ready before a service connects; a gateway connects on its first request and does
+            not wait.
         replica: Which of the component's processes it is, from 1.
 
     Raises:
-        StartError: What is to run in place of the project's own program is not there, or cannot be built.
+        StartError: The program that replaces the project's program is missing or cannot be built.
     """
     name = replica_name(component, replica)
     workload = around.workloads.get(name)
@@ -313,13 +313,13 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
 def database_task(
     database: Database, data: Data, after: frozenset[str], *, monitored: bool = False, checkout: str = ""
 ) -> Component:
-    """The task that gives a run its data: the seeded template if it is not there, then a copy of it.
+    """The task that gives a run its data: it makes the seeded template if it is missing, then copies it.
 
     Args:
         database: The database server.
         data: The data that the run begins with.
         after: Components that must be ready before.
-        monitored: Whether the monitor's role is made too.
+        monitored: Whether the monitor's role is created too.
         checkout: Folder of the checkout that has the migrations and the seed, as in `Topology`.
     """
     command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]

@@ -1,4 +1,4 @@
-"""What the shop's processes say of their own spans."""
+"""Span accounts that the shop's processes write."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class SpanAccount(msgspec.Struct, frozen=True):
         recorded: Spans that have ended.
         exported: How many of them the collector has taken.
         lost: How many of them it will never get.
-        export_cpu_s: CPU seconds that the process needed to encode them; 0 if it does not say.
-        cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; empty before the process ends.
+        export_cpu_s: CPU seconds that the process needed to encode them; 0 if it does not report them.
+        cost_ns: Cost of a span for the thread that makes it, in ns of CPU time, by kind; empty before the process ends.
     """
 
     recorded: int
@@ -28,7 +28,8 @@ class SpanAccount(msgspec.Struct, frozen=True):
 
 
 def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:
-    """The newest account of every process, by its name; a process without spans has none before its end."""
+    """The newest account of every process, by the process's name. A process without spans writes its account when it
+    ends."""
     return {
         path.stem: msgspec.json.decode(path.read_bytes(), type=SpanAccount)
         for path in sorted(folder.telemetry.glob("*.json"))

@@ -1,4 +1,4 @@
-"""One trial of a topology: whether its switches suit it, what it consists of, and what the load generator is told."""
+"""One trial of a topology: which switches suit it, its parts, and the load generator's target document."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
 WITHOUT_MASKS = {"thrift", "thrift-json", "rest-transcoded"}
-"""What clients speak that cannot ask for some fields of a resource."""
+"""Protocols in which clients cannot request some fields of a resource."""
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
@@ -90,7 +90,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
 
 
 def _require_cacheable(topology: Topology, switches: Switches) -> None:
-    """A shared cache must be able to forward every channel, and to keep something of one."""
+    """Checks that a shared cache can forward every channel, and can keep answers of at least one."""
     spoken = {topology.client_speaks(channel) for channel in topology.entry}
     setting = f"edge_cache={switches.edge_cache}"
     if not spoken & set(CACHEABLE) or Protocol.THRIFT in spoken or any(map(topology.speaks_grpc, topology.entry)):
@@ -107,7 +107,8 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
 
 
 def _require_programs(topology: Topology, switches: Switches) -> None:
-    """Components by other programs do what the contract of docs/system/your-component.md says, and no more."""
+    """Checks that components run by other programs get only switches in the contract of
+    docs/system/your-component.md."""
     for _, problem in unserved(topology):
         raise SwitchError(f"implementation: {problem}.")
     require_runnable(topology, "image" if switches.in_cluster else "command")
@@ -137,7 +138,8 @@ def _has_updates(topology: Topology, component: str) -> bool:
 
 
 def as_it_runs(topology: Topology, switches: Switches) -> Switches:
-    """Returns the switches that a topology runs with: framed Thrift has no edge, connect-go needs HTTP/2 for gRPC."""
+    """Returns the switches that a topology really runs with: framed Thrift has no edge, connect-go needs HTTP/2 for
+    gRPC."""
     if topology.passes_by_the_edge and switches.edge == Switches().edge:
         return replace(switches, edge="none", http=1)
     if topology.library is Library.CONNECT and topology.speaks_grpc_only and switches.http < HTTP2:
@@ -146,7 +148,8 @@ def as_it_runs(topology: Topology, switches: Switches) -> Switches:
 
 
 def _require_plain(topology: Topology, switches: Switches) -> None:
-    """Framed Thrift goes straight from caller to callee: no proxy here carries it and leaves spans of it."""
+    """Refuses proxies for framed Thrift, which goes straight from caller to callee: no proxy here carries it and
+    records its spans."""
     plain = ["mesh", "runtime"]
     if topology.passes_by_the_edge:
         plain += ["tls", "plugins", "admission", "apart", "network", "rtt_ms", "bandwidth", "networks", "reuse", "edge"]
@@ -174,7 +177,7 @@ def parts_of(topology: Topology, switches: Switches) -> list[str]:
 
 
 def entrance(switches: Switches, places: Places, entered: str) -> str:
-    """Where a channel's clients send requests: the edge cache, else the edge, else the gateway that they enter by."""
+    """Where a channel's clients send requests: the edge cache, else the edge, else the channel's gateway."""
     if entered == SERVICES_ENTRY and not switches.has_edge:
         return framed_url(places)
     if switches.has_edge:
@@ -191,7 +194,7 @@ def target_document(
         topology: What it sends to.
         switches: The switches that it runs with.
         trial: Name of the trial.
-        places: Where the generator reaches it.
+        places: Where the generator reaches the topology.
         private_key: Where the generator finds the key that signs its tokens.
         ca_certificate: Where it finds the certificate that it must trust; None without TLS.
     """

@@ -1,4 +1,4 @@
-"""Valkey as the services' cache: a server of the run's own, or the one that CACHE_URL names."""
+"""Valkey as the services' cache: the run's own server, or the server of CACHE_URL."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Cache:
     Attributes:
         url: Its URL, with the password.
         embedded: Whether this project starts the server.
-        namespace: First part of every key, new for each start: nobody finds what an earlier trial left there.
+        namespace: First part of every key, new for each start, so that no trial reads an earlier trial's entries.
     """
 
     url: str = field(repr=False)
@@ -44,12 +44,12 @@ class Cache:
 
 
 def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache:
-    """The cache of a run: `CACHE_URL` if it is set, else a server of the run's own.
+    """The cache of a run: `CACHE_URL` if it is set, else the run's own server.
 
     Args:
         ports: Ports of the run.
         environ: `CACHE_URL` is read from it.
-        database: Knows the secret that the server's password is derived from.
+        database: Source of the secret from which the server's password is derived.
 
     Raises:
         InputError: CACHE_URL is not the URL of a Valkey server.
@@ -75,7 +75,7 @@ def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Co
         return []
     program, file = valkey(), folder.config / "valkey.conf"
     settings = {**SETTINGS, "port": str(ports[VALKEY]), "requirepass": urlsplit(server.url).password or ""}
-    # A file, which nobody else may read: a command line could be read by everybody.
+    # In a private file: every user can read a command line.
     file.touch(mode=0o600)
     file.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
     argv = [str(program), str(file)]
@@ -83,10 +83,10 @@ def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Co
 
 
 def require_external(server: Cache) -> None:
-    """Checks that the server that CACHE_URL names answers, and is new enough.
+    """Checks that the server of CACHE_URL answers and is new enough.
 
     Raises:
-        StartError: It does not, or is not.
+        StartError: It does not answer or is too old.
     """
     # Not at the top: other runs need not wait for its import.
     from valkey import Valkey
@@ -100,7 +100,7 @@ def require_external(server: Cache) -> None:
 
 
 def require_version(info: Mapping[str, object]) -> None:
-    """Checks what a server says of itself.
+    """Checks the version that a server reports.
 
     Args:
         info: Its answer to `INFO server`.

@@ -21,7 +21,7 @@ _BITS_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 @dataclass(frozen=True)
 class Line:
-    """What lies between a customer and the edge, as the load generator emulates it.
+    """The link between a customer and the edge, as the load generator emulates it.
 
     Attributes:
         rtt_ms: Round-trip time without serialisation.
@@ -48,7 +48,7 @@ NAMES = tuple(NAMED)
 
 @dataclass(frozen=True)
 class Network:
-    """A network; round-trip time and bandwidth take the place of the named network's.
+    """A network; its round-trip time and bandwidth override those of the named network.
 
     Attributes:
         network: One of `NAMES`.
@@ -62,12 +62,12 @@ class Network:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether customers have links of their own; a round-trip time of 0 is one that takes no time."""
+        """Whether each customer has a separate link; a round-trip time of 0 takes no time."""
         return self != Network()
 
     @property
     def line(self) -> Line:
-        """What the generator emulates."""
+        """The link that the generator emulates."""
         line = NAMED[self.network]
         if self.rtt_ms is not None:
             line = replace(line, rtt_ms=self.rtt_ms)
@@ -78,7 +78,7 @@ class Network:
 
 
 def milliseconds(given: str) -> float | None:
-    """Reads a time such as `40ms`, `500us` or `0`; None if it is none."""
+    """Reads a time such as `40ms`, `500us` or `0`; returns None for other text."""
     match = TIME.fullmatch(given)
     return None if match is None else float(match[1] or 0) * _MS[match[2]]
 
@@ -87,7 +87,7 @@ def read_rtt(name: str, given: str) -> float:
     """Reads a round-trip time such as `40ms`, in ms, kept to the microsecond.
 
     Raises:
-        SwitchError: It is none, or out of range.
+        SwitchError: It is not a time, or is out of range.
     """
     rtt_ms = milliseconds(given)
     if rtt_ms is None or not 0 <= rtt_ms <= MAX_RTT_MS:
@@ -99,7 +99,7 @@ def read_bandwidth(name: str, given: str) -> str:
     """Checks a bandwidth such as `10mbit/2mbit` (down/up) or `10mbit` (both), and returns it as it is.
 
     Raises:
-        SwitchError: It is none, or out of range.
+        SwitchError: It is not a bandwidth, or is out of range.
     """
     rates = given.split("/")
     if len(rates) > 2 or not all(MIN_BITS_S <= _bits_s(rate) <= MAX_BITS_S for rate in rates):

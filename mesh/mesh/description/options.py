@@ -1,4 +1,4 @@
-"""Options of commands: those of a row of the table of commands, and what several have besides."""
+"""Options of commands: the options in the table of commands, and options that several commands share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mesh.description.switches import settings_of
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Given: TypeAlias = Mapping[str, str | None]
-"""What a user gave for each switch, by its name; None where nothing was given."""
+"""The user's value for each switch, by its name; None where the user gave no value."""
 _SWITCHES = "switches"
 
 
@@ -26,8 +26,9 @@ def takes_settings(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a function an option for each setting that a command has in the table.
 
-    A setting goes to the parameter of its name, whose type and bounds hold, or to a dataclass among the parameters that
-    has a field of this name. What has no place goes to `switches` if it is a switch, and else to the keyword arguments.
+    A setting goes to the parameter of its name, with the parameter's type and bounds, or to a parameter's dataclass
+    that has a field of this name. A setting without such a place goes to `switches` if it is a switch, else to the
+    keyword arguments.
 
     Args:
         command: Name of the row.
@@ -77,7 +78,7 @@ def takes_settings(
             _option(setting, types.get(name, str | None), defaults.get(setting.name), name)
             for name, setting in named.items()
         ]
-        # By this, typer knows the options.
+        # typer reads the options from this.
         with_options.__signature__ = inspect.Signature([*options, *kept])  # type: ignore[attr-defined]
         return with_options
 

@@ -29,15 +29,15 @@ class Place:
 
 
 class Places(Protocol):
-    """Knows where everything is. Names are those of the ports file, such as `product-grpc` or `jaeger-otlp-grpc`."""
+    """Addresses of everything in a run. Names are from the ports file, such as `product-grpc` or `jaeger-otlp-grpc`."""
 
     def listens(self, name: str, replica: int = 1) -> Place:
         """Where a process itself listens.
 
         Args:
             name: Name of the port.
-            replica: Which of the component's processes it is, from 1; natively each has an address of its own.
+            replica: Number of the component's process, from 1; natively each process has its own address.
         """
 
     def reached(self, name: str) -> Sequence[Place]:
-        """Where its callers find it; more than one place if they share their calls out among several."""
+        """The places that its callers use; several if they balance their calls."""

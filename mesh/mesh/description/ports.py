@@ -31,7 +31,7 @@ class Ports:
         offsets: Distance from the base, by the port's name.
         addresses: Loopback address of each component's sidecar.
         replicas: How many processes a component runs as; components that are not named run as one.
-        is_apart: Whether they are those of the set of components that one kind of journey has to itself.
+        is_apart: Whether they belong to the set of components that one kind of journey has to itself.
     """
 
     base: int
@@ -42,7 +42,7 @@ class Ports:
 
     @property
     def apart(self) -> Ports:
-        """The same, as the components see it that one kind of journey has to itself: they call each other."""
+        """The ports of the components that one kind of journey has to itself; these components call each other."""
         return replace(self, is_apart=True)
 
     def __getitem__(self, name: str) -> int:
@@ -61,12 +61,13 @@ class Ports:
         return Place(at_replica(HOST, replica), self[name])
 
     def reached(self, name: str) -> Sequence[Place]:
-        """Where its callers find it: the place of each replica."""
+        """The place of each replica, for its callers."""
         component = next((one for one in SERVES if name == one or name.startswith(f"{one}-")), name)
         return [self.listens(name, replica) for replica in self.replicas_of(component)]
 
     def replicas_of(self, component: str) -> Sequence[int]:
-        """The numbers of a component's replicas, from 1; those of the set apart follow the most others there can be."""
+        """The numbers of a component's replicas, from 1; numbers of the separate set start after the maximum of the
+        others."""
         first = MAX_REPLICAS + 1 if self.is_apart and component in SERVES else 1
         return range(first, first + self.replicas.get(component, 1))
 
@@ -141,7 +142,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
 def _free(place: Place, *, udp: bool) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as probe:
         if not udp:
-            # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
+            # Connections of the run before may still linger in TIME_WAIT; only a listener blocks the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((place.host, place.port))
@@ -152,7 +153,7 @@ def _free(place: Place, *, udp: bool) -> bool:
 
 def _owners(*, udp: bool) -> dict[int, str]:
     owners: dict[int, str] = {}
-    # Listing other users' connections may be forbidden; the owner is only a help.
+    # Listing other users' connections may be forbidden; the owner is only a hint.
     with contextlib.suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="udp" if udp else "tcp"):
             if (udp or connection.status == psutil.CONN_LISTEN) and connection.pid and connection.laddr:

@@ -1,7 +1,7 @@
-"""What a proxy itself answers when it cannot pass a request on: the shop's errors, shaped as a gateway shapes them.
+"""A proxy's own answers to requests that it cannot forward: the shop's errors, in the gateways' format.
 
 A problem (RFC 9457) over HTTP, errors as GraphQL has them where clients send GraphQL, a status and a message over gRPC.
-None of them says what is behind the proxy. Codes, titles and types are those of `shop.platform.error_codes`.
+No answer reveals what is behind the proxy. Codes, titles and types are those of `shop.platform.error_codes`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 GRAPHQL = "/graphql"
 """The path at and below which errors have GraphQL's shape."""
 DOMAIN = "hopwise"
-"""Whose the codes are, over gRPC."""
+"""Domain of the codes, over gRPC."""
 GRAPHQL_TYPE = "application/graphql-response+json"
 """Media type of GraphQL's answers; clients that do not accept it get `application/json`."""
 
@@ -29,8 +29,8 @@ class Reply:
         title: Title of the problem.
         grpc_status: Number of the status over gRPC.
         detail: Message for the client.
-        retry_after_s: After how many seconds the same request may work; None where time alone changes nothing.
-        status: The HTTP status that clients get, where it is another one than the program's own; 0 where it is not.
+        retry_after_s: Seconds after which the same request may succeed; None where waiting does not help.
+        status: The HTTP status that clients get, if it differs from the program's; otherwise 0.
     """
 
     least: int
@@ -54,8 +54,8 @@ class Reply:
 
     @property
     def grpc_details(self) -> str | None:
-        """The status with its reason and when to call again, as the services send it in `grpc-status-details-bin`; None
-        where it does not say when.
+        """The status with its reason and the retry delay, as the services send it in `grpc-status-details-bin`; None
+        without a retry delay.
         """
         if self.retry_after_s is None:
             return None

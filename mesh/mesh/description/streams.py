@@ -1,4 +1,4 @@
-"""Answers that last, by what serves them: as long as something comes now and then, however long they take."""
+"""Long-lived answers, by protocol and component: they have no time limit as long as data arrives now and then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PATHS: Mapping[Protocol, Sequence[str]] = {
     Protocol.REST: ("/v1/orders/[^/]+/events", "/v1/users/[^/]+/notifications/events"),
     Protocol.GRAPHQL: ("/graphql/stream",),
 }
-"""Regular expressions of whole paths: those of clients that wait for news of their orders."""
+"""Regular expressions of whole paths, for clients that follow updates of their orders."""
 LASTING: Mapping[str, Mapping[Protocol, Sequence[str]]] = {
     "graphql-gateway": {Protocol.GRAPHQL: PATHS[Protocol.GRAPHQL]},
     "rest-gateway": {Protocol.REST: PATHS[Protocol.REST]},
@@ -19,5 +19,5 @@ LASTING: Mapping[str, Mapping[Protocol, Sequence[str]]] = {
 }
 """The same by component."""
 MAX_STREAMS = 10_000
-"""How many of them a proxy holds to a component. Each is a request, and over HTTP/1.1 a connection, for as long as its
-client waits."""
+"""How many streams a proxy keeps open to a component. Each is a request, and over HTTP/1.1 a connection, for as long as
+its client waits."""

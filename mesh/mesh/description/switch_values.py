@@ -1,4 +1,4 @@
-"""What users may give for a switch: its values, how they are read, and what it needs."""
+"""Values of switches: which are valid, how they are read, and what a switch needs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ ENTRY: Final = "switch"
 
 @dataclass(frozen=True)
 class Need:
-    """What must be there for a switch to do anything.
+    """A precondition without which a switch has no effect.
 
     Attributes:
         met: Whether it is there, by all switches.
-        what: What is missing, and what to give; `{name}` and `{default}` are the switch's.
+        what: The missing part and the remedy; `{name}` and `{default}` are the switch's.
     """
 
     met: Callable[[Any], bool]
@@ -54,8 +54,8 @@ class Switch(Values):
         name: Its name on command lines.
         field: Its name in results.
         default: Its value if none is given.
-        layer: What it acts on.
-        needs: What must be there for a value other than the default.
+        layer: The layer that it acts on.
+        needs: The precondition of a value other than the default.
     """
 
     name: str
@@ -74,7 +74,7 @@ def entry(
     name: str | None = None,
 ) -> Any:
     """Declares a switch: a field of `mesh.description.switches.Switches`; arguments as the attributes of `Switch`."""
-    # Only the field's own name is not known yet.
+    # Only the field's name is not known yet.
     metadata = {
         ENTRY: lambda own: Switch(
             **vars(values), name=name or own, field=own, default=default, layer=layer, needs=needs
@@ -139,21 +139,21 @@ def delays(name: str, given: str) -> dict[str, float]:
 
 
 def journey_kind(name: str, given: str) -> str:
-    """Reads the name of a kind of journey; which there are, the load knows."""
+    """Reads the name of a kind of journey; the workload decides which kinds there are."""
     if re.fullmatch("[a-z][a-z_]{0,59}", given, re.ASCII) is None:
         raise SwitchError(f"{name}={given} is no kind of journey; give one of the workload's, such as bulk_lines.")
     return given
 
 
 class Hold(NamedTuple):
-    """How a component's event loop is held up: for how long, ms, and at each how manieth request."""
+    """How a component's event loop is blocked: for how long, in ms, and how often: every Nth request."""
 
     ms: float
     every: int
 
 
 def holds(name: str, given: str) -> dict[str, Hold]:
-    """Reads `order:20ms/10`: busy for 20 ms at every tenth request."""
+    """Reads `order:20ms/10`: blocked for 20 ms at every tenth request."""
     found: dict[str, Hold] = {}
     for component, value in _by_component(name, given, "a hold", "TIME/N", "order:20ms/10"):
         time, _, every = value.partition("/")
@@ -193,7 +193,7 @@ def replicas(name: str, given: str) -> dict[str, int]:
 
 
 def implementations(name: str, given: str) -> dict[str, str]:
-    """Reads `product:go`; which components a language has is checked against the topology."""
+    """Reads `product:go`; the topology's check says which components exist in which language."""
     from mesh.description.topology import BUILT_IN, PYTHON
 
     chosen = dict(_by_component(name, given, "an implementation", "LANGUAGE", "product:go"))

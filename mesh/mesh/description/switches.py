@@ -1,7 +1,7 @@
-"""The switches that are orthogonal to a topology: each is declared here, once; all else follows from its entry.
+"""The switches that are orthogonal to a topology. Each is declared once, here.
 
-The options of every command, make's settings, what results record and the table in docs/settings.md are made from
-these entries. Which commands take a switch is in the table of commands (`hopwise.table`). make imports this module
+The options of every command, make's settings, the switches in results and the table in docs/settings.md are made from
+these entries. The table of commands (`hopwise.table`) says which commands take a switch. make imports this module
 before anything is installed: topologies need pydantic, so they are imported where a value is read.
 """
 
@@ -274,17 +274,17 @@ class Switches:
 
     @property
     def customers_network(self) -> Network:
-        """What lies between every customer and the edge, unless `networks` has one for each channel."""
+        """The network between every customer and the edge, unless `networks` has one for each channel."""
         return Network(self.network, self.rtt_ms, self.bandwidth)
 
     @property
     def emulates_network(self) -> bool:
-        """Whether each customer has an emulated link, and connections, of their own."""
+        """Whether each customer has a separate emulated link with separate connections."""
         return self.customers_network.is_emulated or bool(self.networks)
 
     @property
     def has_edge(self) -> bool:
-        """Whether a proxy stands in front of the topology."""
+        """Whether a proxy is in front of the topology."""
         return self.edge != "none"
 
     @property
@@ -294,12 +294,12 @@ class Switches:
 
     @property
     def meshed(self) -> bool:
-        """Whether a sidecar stands beside each component."""
+        """Whether each component has a sidecar."""
         return self.mesh != "none"
 
     @property
     def encrypted(self) -> bool:
-        """Whether sidecars prove to each other who they are, and encrypt what they send."""
+        """Whether sidecars authenticate each other and encrypt their traffic."""
         return self.mtls == "on"
 
     @property
@@ -343,11 +343,11 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
     """Check the switches that a user gave.
 
     Args:
-        networks: Each channel's network, which holds unless the user gave `network`, `rtt` or `bandwidth`.
+        networks: Each channel's network, which applies unless the user gave `network`, `rtt` or `bandwidth`.
         given: Values by the names of `SWITCHES`; None or an empty text stands for the default.
 
     Raises:
-        SwitchError: One has a value that it cannot have; the message lists those that it can.
+        SwitchError: A switch has an invalid value; the message lists the valid ones.
     """
     read = {
         SWITCHES[name].field: SWITCHES[name].read(name, str(value))
@@ -402,7 +402,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
 
 
 def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -> Switches:
-    """Customers at a distance reach the edge over TLS, unless the user says otherwise."""
+    """Turns TLS on for customers at a distance, unless the user says otherwise."""
     cause = next((f"{name}={given[name]}" for name in reversed(_NETWORK) if given.get(name)), "the workload's networks")
     if switches.in_cluster:
         raise SwitchError(
@@ -420,7 +420,7 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
 
 
 def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | float | None]) -> None:
-    """Where each request has a connection of its own, none are there from before, and nobody counts them."""
+    """Refuses settings of kept connections where each request opens a new one."""
     if switches.reuse == "on":
         return
     if given.get("connections"):
@@ -436,7 +436,7 @@ def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | f
 
 
 def _require_one_store(switches: Switches) -> None:
-    """A service that keeps its data in memory must be one process."""
+    """Refuses settings that run a service as several processes if it keeps its data in memory."""
     from mesh.description.topology import SERVICES
 
     if switches.store != "memory":
@@ -459,7 +459,7 @@ def _require_one_store(switches: Switches) -> None:
 
 
 def _require_fit_for_cache(switches: Switches) -> None:
-    """A cache is a further process of this machine, and stands before a database."""
+    """Refuses a cache without this machine or without a database."""
     if switches.cache == "none":
         return
     for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
@@ -471,7 +471,7 @@ def _require_fit_for_cache(switches: Switches) -> None:
 
 
 def _require_fit_for_edge_cache(switches: Switches) -> None:
-    """Checks that nothing else needs to see the customers' own connections, or to pass the cache by."""
+    """Checks that nothing else needs the customers' own connections or must bypass the cache."""
     if not switches.has_edge_cache:
         return
     for name, value, remedy, reason in (
@@ -501,7 +501,7 @@ def _require_fit_for_edge_cache(switches: Switches) -> None:
 
 
 def _require_fit_for_apart(switches: Switches) -> None:
-    """Components of its own are further processes of this machine, which the edge itself leads to."""
+    """Refuses separate components for a journey where the edge cannot route to more processes of this machine."""
     if not switches.apart:
         return
     for name, value, remedy in (

@@ -64,24 +64,23 @@ SERVICES: Mapping[str, frozenset[str]] = {
 """The services, callees before their callers, and which others each one calls."""
 
 NOTIFICATION = "notification"
-"""The service that is there with `updates=on` only; a topology need not have it."""
+"""The service that runs with `updates=on` only; a topology need not have it."""
 
 DELIVERIES: Mapping[str, frozenset[str]] = {"order": frozenset({NOTIFICATION})}
-"""Links over which a service tells another what has happened. Nobody waits for that, so that the other may in turn call
-the service, and either may start first."""
+"""Links over which a service notifies another. No call waits for a delivery, so the other service may call back, and
+either may start first."""
 
 GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
-"""The components between the edge and the services, and what their clients speak."""
+"""The components between the edge and the services, and the protocol of their clients."""
 
 CLIENT, TRANSCODER, GRPC_WEB = "client", "transcoder", "grpc-web"
-"""Callers that are no components of their own: the client itself, and the edge, which turns REST or gRPC-Web into
-gRPC."""
+"""Callers that are not separate components: the client itself, and the edge, which turns REST or gRPC-Web into gRPC."""
 
 OUTSIDE = (CLIENT, TRANSCODER, GRPC_WEB)
 """Callers whose calls reach services by the edge."""
 
 SERVICES_ENTRY = "services"
-"""Where a channel enters whose client composes its journeys from the services' own answers."""
+"""Entry of a channel whose client composes its journeys from the services' answers."""
 
 EDGE = "edge"
 """The proxy in front of the topology."""
@@ -102,7 +101,7 @@ SERVES: Mapping[str, frozenset[Protocol]] = {
 CALLS: Mapping[str, frozenset[str]] = {
     **{service: called | DELIVERIES.get(service, frozenset()) for service, called in SERVICES.items()},
     **dict.fromkeys((*GATEWAYS, CLIENT, TRANSCODER), frozenset(SERVICES)),
-    # Nobody follows updates over gRPC-Web.
+    # There are no updates over gRPC-Web.
     GRPC_WEB: frozenset(SERVICES) - {NOTIFICATION},
 }
 """Which components each caller needs a link to."""
@@ -115,16 +114,16 @@ CLIENT_SPEAKS: Mapping[Protocol, str] = {
     Protocol.THRIFT_JSON: "thrift-json",
     Protocol.CONNECT: "connect",
 }
-"""What a client that composes its journeys sends, by the protocol of its links."""
+"""The request format of a client that composes its journeys, by the protocol of its links."""
 
 ROUTER = "graphql-gateway"
-"""The gateway whose place a router takes, which joins subgraphs."""
+"""The gateway that a router replaces; the router joins subgraphs."""
 
 BY_CONNECT = "grpc-connect-client"
-"""What a client sends that speaks gRPC by `Library.CONNECT`."""
+"""The request format of a client that speaks gRPC by `Library.CONNECT`."""
 
 CACHEABLE = ("graphql", "rest", "rest-services")
-"""What clients may speak for a shared cache to keep anything: they read by GET, and some answers are public."""
+"""Request formats of which a shared cache keeps answers: clients read by GET, and some answers are public."""
 UNCACHED: Mapping[str, str] = {
     "grpc": "gRPC's calls are POST requests over HTTP/2, and Varnish sends HTTP/1.1 to the edge",
     "thrift": "framed Thrift is not HTTP",
@@ -133,10 +132,10 @@ UNCACHED: Mapping[str, str] = {
     "federation": "the router marks no answer as public",
     "graphql-services": "the services' own GraphQL marks no answer as public",
 }
-"""Why a shared cache keeps nothing of what other clients speak."""
+"""Why a shared cache keeps nothing for the other request formats."""
 
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
-    # Connect is for clients; components have gRPC. Only a router, in a gateway's place, asks subgraphs.
+    # Connect is for clients; components use gRPC. Only a router, which replaces a gateway, queries subgraphs.
     **dict.fromkeys((*SERVICES, "rest-gateway"), frozenset(Protocol) - {Protocol.CONNECT, Protocol.FEDERATION}),
     ROUTER: frozenset(Protocol) - {Protocol.CONNECT},
     CLIENT: frozenset(CLIENT_SPEAKS),
@@ -145,16 +144,16 @@ SPEAKS: Mapping[str, frozenset[Protocol]] = {
 """Which protocols each caller can speak."""
 
 PYTHON = "python"
-"""The implementation that every component has."""
+"""The implementation that exists for every component."""
 
 BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
     "go": {"product": frozenset({Protocol.GRPC, Protocol.REST}), "graphql-gateway": frozenset({Protocol.GRAPHQL})},
     "hive": {ROUTER: frozenset({Protocol.GRAPHQL})},
 }
-"""The other implementations that come with the project: the components that each has, and what these serve."""
+"""The project's other implementations: the components of each, and the protocols that they serve."""
 
 CALLS_OVER: Mapping[str, Protocol] = {"go": Protocol.GRPC, "hive": Protocol.FEDERATION}
-"""What they call services over."""
+"""The protocol in which they call services."""
 
 MAX_NAME = 60
 """Characters of a topology's name."""
@@ -163,12 +162,12 @@ _NAME_HINT = "use letters and digits, with single hyphens between them, such as 
 
 
 class Program(BaseModel):
-    """What runs in place of the project's own component in Python: an implementation, or a program of the user's own.
+    """A replacement for a Python component: another implementation, or the user's program.
 
     Attributes:
         implementation: One of `BUILT_IN`.
         command: A command line; the path of its program, if it is not absolute, starts at the topology's file.
-        image: The program's image, for a cluster and Compose, which start what it has as its entry point.
+        image: The program's image, for a cluster and Compose; they start its entry point.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -194,11 +193,11 @@ class Topology(BaseModel):
         about: One sentence about it.
         entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
         links: Callees of each caller, with the protocol of the link.
-        plan: `naive` sends a request for each item, and makes no use of a protocol's batches; `streaming` has gRPC's
-            clients read a document as a stream. Neither is ever the default.
+        plan: `naive` sends a request for each item and does not use batches; with `streaming`, gRPC clients read a
+            document as a stream. Neither is the default.
         library: Library by which clients speak gRPC: `connect-go` also speaks gRPC-Web and Connect, and is for
             comparing them with gRPC.
-        programs: What runs in place of the components in Python, for those that it names.
+        programs: Programs that replace Python components, by the component's name.
         checkout: Folder of the checkout that supplies components and data, absolute or relative to this checkout; empty
             for this checkout. Topology files cannot set it.
     """
@@ -236,13 +235,13 @@ class Topology(BaseModel):
 
     @property
     def exposed(self) -> dict[str, Protocol]:
-        """The services that the edge itself leads to, or clients without it, and the protocol that they speak."""
+        """The services that the edge routes to directly, or that clients call without an edge, and their protocol."""
         callers = [caller for caller in OUTSIDE if caller in self.links]
         return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
 
     @property
     def behind_edge(self) -> dict[str, Protocol]:
-        """The gateways and services that the edge leads to, and the protocol that it speaks with each."""
+        """The gateways and services that the edge routes to, and the protocol of each."""
         return {**{gateway: GATEWAYS[gateway] for gateway in self.gateways}, **self.exposed}
 
     @property
@@ -262,7 +261,7 @@ class Topology(BaseModel):
 
     @property
     def needs_envoy(self) -> bool:
-        """Whether no other edge does here what this topology's edge must do."""
+        """Whether only Envoy can be this topology's edge."""
         return self.transcodes or self.admits_browsers
 
     @property
@@ -271,8 +270,8 @@ class Topology(BaseModel):
         return self.translates or Protocol.CONNECT in self.exposed.values()
 
     def client_speaks(self, channel: Channel) -> str:
-        """What the clients of a channel send: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `BY_CONNECT`, or one of
-        `CLIENT_SPEAKS`.
+        """The request format of a channel's clients: `graphql`, `rest`, `rest-transcoded`, `grpc-web`, `BY_CONNECT`, or
+        one of `CLIENT_SPEAKS`.
 
         With `federation`, they send documents to a router, in terms of the services' own types. With `rest`, a journey
         is one request to the REST gateway; with `rest-services`, the client composes it from the services' own APIs.
@@ -300,12 +299,12 @@ class Topology(BaseModel):
 
     @property
     def services(self) -> list[str]:
-        """The services that a link leads to, callees before their callers."""
+        """The services that are the target of a link, callees before their callers."""
         return [name for name in SERVICES if any(name in callees for callees in self.links.values())]
 
     @property
     def has_updates(self) -> bool:
-        """Whether customers are told of changes of their orders."""
+        """Whether customers get updates of their orders."""
         return NOTIFICATION in self.services
 
     @property
@@ -350,14 +349,14 @@ class Topology(BaseModel):
 
 
 def require_runnable(topology: Topology, key: str) -> None:
-    """Checks that a topology says of each of the user's own programs how it is run.
+    """Checks that a topology says how to run each of the user's programs.
 
     Args:
         topology: The topology.
         key: How: `command` on this machine, or `image` in a cluster and by Compose.
 
     Raises:
-        TopologyError: It does not say so of one.
+        TopologyError: A program lacks the key.
     """
     for name, program in topology.programs.items():
         if key == "image" and program.implementation == "hive":
@@ -373,7 +372,7 @@ def require_runnable(topology: Topology, key: str) -> None:
 
 
 def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
-    """The components that cannot run as the built-in programs that a topology asks for, and why not."""
+    """The components that cannot run as the built-in programs that a topology names, each with the reason."""
     if topology.federates and ROUTER not in topology.programs:
         yield ROUTER, f"{ROUTER} in {PYTHON} does not call over {Protocol.FEDERATION}; routers do: hive, or a command"
     for component, program in topology.programs.items():
@@ -398,7 +397,7 @@ def port_name(component: str, protocol: Protocol) -> str:
 
 
 def metrics_port(component: str) -> str:
-    """The name of the port at which a component shows its metrics."""
+    """The name of the port at which a component exposes its metrics."""
     return f"{component}-metrics"
 
 
@@ -477,7 +476,7 @@ def _topology_of(file: YamlFile) -> Topology:
 
 
 def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
-    """Commands whose programs are named by absolute paths, or are on PATH."""
+    """Programs with absolute paths, unless they are on PATH."""
     found = {}
     for name, program in programs.items():
         first, *rest = program.command or ("",)
@@ -511,7 +510,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         return
     yield from _link_problems(topology)
     yield from _mixture_problems(topology)
-    # A topology is parsed with all that updates=on starts.
+    # A topology is parsed with every component that updates=on starts.
     yield from ((["programs", component], problem) for component, problem in unserved(topology))
 
 
@@ -561,7 +560,7 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
                 valid = ", ".join(sorted(SPEAKS[caller]))
                 yield place, f"{caller} does not speak {protocol}; valid: {valid}"
     for caller in sorted(running):
-        # Whoever may be told need not ask; but the orders must tell.
+        # Only a service that delivers updates must have a link to the notification service.
         tells = topology.has_updates and caller in DELIVERIES
         needed = CALLS[caller] if tells else CALLS[caller] - {NOTIFICATION}
         for callee in sorted(needed - set(topology.links.get(caller, {}))):

@@ -1,1 +1,1 @@
-"""The proxy in front of a topology: what it must do, and how each supported proxy is configured to do it."""
+"""The proxy in front of a topology: its plan, and the configuration of each supported proxy."""

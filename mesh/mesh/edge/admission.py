@@ -1,12 +1,12 @@
-"""Refuses requests at the edge, early and at hardly any cost, when a component's answers take longer than they should.
+"""Refuses requests at the edge, early and cheaply, when a component answers more slowly than it should.
 
-Envoy's adaptive concurrency, once for each component behind the edge: it compares the median of each fifth of a
-second's answers with a fixed time, and admits as many requests at a time as keep the median there. The others get a 503
-at once. Later requests of something under way and checkouts say so (RFC 9218); they pass limits that are less strict.
-Callers who send many requests a second share a part of the places, so that others find one.
+Each component behind the edge has a filter of Envoy's adaptive concurrency. Every 200 ms, it compares the median
+response time with a fixed time, and adjusts how many requests it admits at once. The others get a 503 at once.
+Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are less strict.
+Callers that send many requests a second share a part of the capacity, so that other callers get through.
 
-Requests whose answers are slow by nature, as argon2 is, pass only a fixed limit: their time says nothing about
-congestion. Neither does the time of a stream, which passes no limit.
+Requests that are slow by nature, such as those that run argon2, pass only a fixed limit: their time says nothing about
+congestion. Nor does the duration of a stream, so streams pass no limit.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from mesh.envoy_replies import header
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
-"""Its values for later requests of something under way and for a new checkout; the urgency of others is 3."""
+"""Its values for later requests of a multi-step journey and for a new checkout; other requests have urgency 3."""
 PERCENTILE, UPDATE_MS = 50, 200
 BUSY = "x-hopwise-busy"
 """The header by which the edge marks a request whose caller sends more than its share."""
 CALLERS = "admission.callers"
-"""Name of the filter that does."""
+"""Name of the filter that marks them."""
 OPENINGS = "openings"
 """Name of the filter that limits how fast a token opens streams."""
 BY_TOKEN = {"actions": [{"request_headers": {"header_name": "authorization", "descriptor_key": "token"}}]}
 BUSY_SHARE = 0.5
-"""The part of the places of new requests that busy callers may take."""
+"""The share of the capacity for new requests that busy callers may use."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a caller may send without being busy.
+    """The rate that a caller may send without counting as busy.
 
     Attributes:
         per_s: Requests per second in the long run.
@@ -51,18 +51,18 @@ class Share:
 
 
 OF_TOKEN, OF_ADDRESS = Share(1, 5), Share(10, 40)
-"""The shares of a token, and of an address for requests without one: more customers than one may be behind it."""
+"""The shares of a token, and of an address for requests without a token: several customers may be behind an address."""
 
 
 @dataclass(frozen=True)
 class Admission:
-    """What an edge lets in.
+    """How many requests an edge admits.
 
     Attributes:
-        median_ms: How long the median of the answers may take while requests are let in, in ms: for new ones somewhat
-            more than where p99 of journeys is 100 ms in services, and 250 ms in gateways.
-        least: Requests that are let in at a time, whatever their answers take. An edge begins with so many, and doubles
-            them with each `UPDATE_MS` in which answers are quick.
+        median_ms: The highest median response time, in ms, at which the edge admits new requests. It is somewhat above
+            the median at which p99 of journeys is 100 ms in services, and 250 ms in gateways.
+        least: Concurrent requests that are always admitted. An edge starts with this number, and doubles it after each
+            `UPDATE_MS` in which answers are quick.
     """
 
     median_ms: int
@@ -71,21 +71,21 @@ class Admission:
 
 OF_SERVICE = Admission(6, 4)
 OF_GATEWAY = Admission(20, 8)
-"""Gateways have longer answers among short ones, behind which others wait that nothing else delays."""
+"""Some of a gateway's answers are long, and short ones wait behind them although nothing else delays them."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One of the limits that requests pass, each behind the one before.
+    """One of the limits that requests pass in sequence.
 
     Attributes:
         name: Name of its filter, before the component's.
-        times: As many times as long as of the first one the median of the answers may take.
-        most: Requests that are let in at a time, however quick answers are. With more, a sudden peak would be a
-            second's work of two cores before the first answer says so.
-        passed_by: Values of the header by which requests pass it by.
+        times: Factor by which the highest median response time exceeds that of the first limit.
+        most: Maximum of concurrent requests, even if answers are quick. With a higher maximum, a sudden peak would
+            queue a second's work of two cores before the first response time is known.
+        passed_by: Values of the header that let a request bypass it.
         least: As `Admission.least`, where it differs.
-        busy: Whether it is for requests of busy callers only, who have `BUSY_SHARE` of the places.
+        busy: Whether it is for requests of busy callers only, which have `BUSY_SHARE` of the capacity.
     """
 
     name: str
@@ -106,10 +106,11 @@ LIMITS = (
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
     Limit("admission.all", 3, 40, least=16),
 )
-"""What is under way finds room beside what is new however slow answers are, or work has been done for nothing."""
+"""Requests of a journey under way always find capacity besides new requests; otherwise the work done so far is
+wasted."""
 HASHES = Limit("admission.hashes", 50, 64, least=8)
 BULK = Limit("admission.bulk", 50, 16, least=2)
-"""The limits of what is slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
+"""The limits of requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ SLOW = (
         {Protocol.REST: ("/v1/product-rows",), **_calls("/shop.product.v1.ProductService/StreamProductRows")},
     ),
 )
-"""Requests that hash a password or read thousands of rows. GraphQL has one path for everything: its gateway bounds
+"""Requests that hash a password or read thousands of rows. GraphQL has one path for everything: its gateway limits
 hashes itself (`shop.platform.admission`), and pages are short. Thrift has one path for each service."""
 
 
@@ -173,7 +174,7 @@ def openings_filter() -> Mapping[str, Any]:
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
-    """Returns Envoy's HTTP filters before a topology, the first ones of its chain; each route enables its own."""
+    """Returns Envoy's HTTP filters for a topology, the first ones of its chain; each route enables its own."""
     slow = dict.fromkeys((slow.limit, route.component) for route, slow in slow_routes(topology))
     usual = ((limit, component) for component in topology.behind_edge for limit in LIMITS)
     rendered = [_but(limit, _filter(limit, at)) for limit, at in (*usual, *slow)]
@@ -192,7 +193,7 @@ def enable(*names: str) -> Mapping[str, Any]:
 
 
 def slow_routes(topology: Topology) -> list[tuple[Route, Slow]]:
-    """Returns the routes to what is slow by nature, which come before the others."""
+    """Returns the routes of requests that are slow by nature; they come before the others."""
     return [
         (Route(component, Match.EXACTLY, path), slow)
         for component, protocol in topology.behind_edge.items()
@@ -203,7 +204,7 @@ def slow_routes(topology: Topology) -> list[tuple[Route, Slow]]:
 
 
 def transcoded_routes(topology: Topology) -> list[tuple[Route, Sequence[Limit]]]:
-    """Returns the routes by which the transcoder's requests find their limits, before they have become gRPC calls."""
+    """Returns the routes that apply limits to the transcoder's requests before they become gRPC calls."""
     if not topology.transcodes:
         return []
     slow = [
@@ -214,7 +215,7 @@ def transcoded_routes(topology: Topology) -> list[tuple[Route, Sequence[Limit]]]
 
 
 def _callers() -> Mapping[str, Any]:
-    """A filter that marks requests of busy callers, and refuses none."""
+    """A filter that marks requests of busy callers, and refuses no request."""
     anonymous = {"name": "authorization", "present_match": True}
     by_address = [
         {"header_value_match": {"descriptor_value": "none", "expect_match": False, "headers": [anonymous]}},
@@ -240,7 +241,7 @@ def _callers() -> Mapping[str, Any]:
 
 
 def of_token(share: Share) -> Mapping[str, Any]:
-    """Returns the descriptor of a limit for each token. An entry without a value is for any."""
+    """Returns the descriptor of a limit for each token. An entry without a value matches any token."""
     return {"entries": [{"key": "token"}], "token_bucket": _bucket(share)}
 
 
@@ -257,7 +258,7 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
             "max_concurrency_limit": int(share * limit.most),
             "concurrency_update_interval": _ms(UPDATE_MS),
         },
-        # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
+        # Fixed: Envoy's own measurement of the minimum would block nearly all requests for a while.
         "min_rtt_calc_params": {
             "fixed_value": _ms(limit.times * admission.median_ms),
             "min_concurrency": int(share * (limit.least or admission.least)),
@@ -272,7 +273,7 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
 
 
 def _but(limit: Limit, rendered: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A limit that some requests pass by, by their headers."""
+    """A limit that requests with certain headers bypass."""
     passed_by = [_is(PRIORITY, value) for value in limit.passed_by]
     if limit.busy:
         passed_by.append({"not_matcher": _is(BUSY, "1")})

@@ -23,13 +23,13 @@ from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok, http_ok_at
 
 ACCESS_LOG = "edge.access.jsonl"
-"""In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""
+"""File in the logs' folder: a JSON object for each request, complete once the edge has stopped."""
 
 HANDING_OVER = (
     *("--drain-strategy", "immediate", "--drain-time-s", "1"),
     *("--parent-shutdown-time-s", str(limits.LEAVES_S)),
 )
-"""Until its end, it asks a client to leave with each answer."""
+"""Until it ends, each answer asks the client to close the connection."""
 
 
 def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
@@ -61,7 +61,7 @@ def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
         show_metrics(config, plan.metrics)
     file = write_config(folder.config / "envoy.yaml", config)
     ready = http_ok_at(admin, "/ready")
-    if not sys.platform.startswith("linux"):  # no other Envoy can hand over
+    if not sys.platform.startswith("linux"):  # Envoy's hot restart exists on Linux only
         return Component(EDGE, argv=lambda: command(file, ALONE), ready=ready)
     line = _Line(file, folder)
     return Component(EDGE, argv=line.first, ready=ready, successor=line.next)
@@ -77,18 +77,18 @@ class _Line:
 
     def __init__(self, file: Path, folder: RunFolder) -> None:
         self._file = file
-        # At a path: whoever can reach the socket is given what the edge listens to.
+        # At a path, because any process that can reach the socket gets the edge's listeners.
         place = ("--base-id", str(folder.envoy_id), "--socket-path", str(folder.sockets / "envoy"))
         self._options = (*place, *HANDING_OVER)
         self._epoch = 0
 
     def first(self) -> Sequence[str]:
-        """The command line of one that takes over from nobody."""
+        """The command line of the first Envoy, which takes over from no other."""
         self._epoch = 0
         return self._command()
 
     def next(self) -> Sequence[str]:
-        """The command line of the one that takes over from the last."""
+        """The command line of the next Envoy, which takes over from the last."""
         self._epoch += 1
         return self._command()
 
@@ -105,7 +105,8 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
     """
     program = kong_program(environ)
     file = write_config(folder.config / "kong.yaml", kong.render(plan))
-    # Kong listens on sockets of its own in its prefix, so it must not be below a checkout, whose path may be too long.
+    # Kong listens on internal sockets in its prefix, so the prefix must not be below a checkout, whose path may be too
+    # long.
     prefix = folder.sockets / "kong"
     own = {
         "KONG_DECLARATIVE_CONFIG": str(file),
@@ -118,9 +119,9 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         EDGE,
         argv=lambda: [str(kong.LUA / "start.sh"), str(program), str(prefix)],
         env={**kong.settings(plan), **_owner(), **own},
-        # What answers it is a route of the configuration.
+        # A route of the configuration answers it.
         ready=http_ok(plan.listen.port, limits.HEALTH_PATH, trusted=trusted),
-        # Killed, nginx's master would leave its worker behind.
+        # If nginx's master is killed, it leaves its worker behind.
         death_signal=signal.SIGTERM,
         renew_signal=signal.SIGHUP,
     )
@@ -141,7 +142,8 @@ def config_text(config: Mapping[str, Any]) -> str:
 def _owner() -> dict[str, str]:
     if os.geteuid() != 0:
         return {}
-    # Else root's nginx would run its worker as a user who may enter neither a private checkout nor the run's sockets.
+    # Otherwise root's nginx runs its worker as a user who may enter neither a private checkout nor the folder of
+    # sockets.
     return {"KONG_NGINX_MAIN_USER": f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"}
 
 

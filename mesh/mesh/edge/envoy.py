@@ -50,13 +50,13 @@ MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
     Match.PREFIX: lambda path: {"prefix": path},
     Match.REGEX: lambda path: {"safe_regex": {"regex": path}},
 }
-"""How Envoy calls each way to compare a path."""
+"""Envoy's name for each kind of path match."""
 PERSONAL = {"cache-control": "private, no-store", "vary": "authorization"}.items()
-"""What answers say of caches that do not say it themselves."""
+"""Cache headers of answers that do not set them."""
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
 """Envoy's own message for a request that it refuses, such as the transcoder's."""
 TOO_LARGE = {"start": limits.MAX_BODY + 1, "end": 2**63 - 1}
-"""Length that a request tells beforehand, so that nobody waits for its body."""
+"""Declared lengths at which the edge refuses a request without waiting for its body."""
 BUFFER = "envoy.filters.http.buffer"
 OVERRIDE = "override_stream_error_on_invalid_http_message"
 COMPRESSOR = "envoy.filters.http.compressor"
@@ -81,7 +81,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager = chain["filters"][0]["typed_config"]
     _limit(manager)
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
-    # A sidecar finds out from the authority where the spans are to go.
+    # The authority tells a sidecar the destination of the spans.
     manager["tracing"]["provider"]["typed_config"]["grpc_service"]["envoy_grpc"]["authority"] = str(plan.otlp_grpc)
     if plan.sampling < 100:
         manager["tracing"]["random_sampling"] = {"value": plan.sampling}
@@ -105,7 +105,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     buffer["typed_config"]["max_request_bytes"] = limits.MAX_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
     if any(route.sockets for route in table):
-        # What comes over a WebSocket has no end to wait for, and is not the transcoder's.
+        # A WebSocket has no complete body to wait for, and is not for the transcoder.
         manager["upgrade_configs"] = [{"upgrade_type": WEBSOCKET, "enabled": False, "filters": [router]}]
     plugins = plugins_of(plan)
     filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
@@ -116,7 +116,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if topology.translates:
         filters = [_filter("grpc_web", "GrpcWeb"), *filters]
     if topology.admits_browsers:
-        # The first one, so that pages can read refusals too.
+        # First in the chain, so that pages can read refusals too.
         filters = [_filter("cors", "Cors"), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
@@ -147,7 +147,7 @@ def _filter(name: str, kind: str) -> dict[str, Any]:
 
 
 def _admit_browsers(routes: list[dict[str, Any]]) -> None:
-    """Lets pages of every origin make calls. They get no customer's rights by it: browsers add no token themselves."""
+    """Lets pages of every origin make calls. They gain no customer's rights, because browsers do not add a token."""
     policy = {
         "@type": f"{TYPES}/envoy.extensions.filters.http.cors.v3.CorsPolicy",
         "allow_origin_string_match": [{"safe_regex": {"regex": ".+"}}],
@@ -162,7 +162,7 @@ def _admit_browsers(routes: list[dict[str, Any]]) -> None:
         if "route" in route:
             route["typed_per_filter_config"] = {**route.get("typed_per_filter_config", {}), CORS: policy}
         else:
-            # The filter leaves out what a route answers itself.
+            # The filter skips routes that answer directly.
             route["response_headers_to_add"] = [header("access-control-allow-origin", "*")]
     led = next(route["route"] for route in calls if "route" in route)
     asked = [{"name": name, "present_match": True} for name in ("origin", "access-control-request-method")]
@@ -179,7 +179,7 @@ def _admit_browsers(routes: list[dict[str, Any]]) -> None:
 
 
 def _refuse_untranslated(routes: Sequence[dict[str, Any]]) -> None:
-    """Keeps the status of the edge's own refusals, which the filter would replace by one of the HTTP status alone."""
+    """Keeps the gRPC status of the edge's refusals, which the filter would derive from the HTTP status alone."""
     off = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True}
     for route in routes:
         if "direct_response" in route:
@@ -211,7 +211,7 @@ def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, An
         "typed_config": {
             "@type": full_type,
             "downstream_tls_context": _shown(certificate, ["h3"]),
-            # Whoever records early data (0-RTT) can send it again, and with it a checkout or a login.
+            # An attacker who records early data (0-RTT) can replay it, and with it a checkout or a login.
             "enable_early_data": False,
         },
     }
@@ -262,7 +262,7 @@ def _refusal(header: limits.Checked) -> dict[str, Any]:
 
 
 def _refused(status: int) -> dict[str, Any]:
-    """A route's answer, for which the edge does not wait until the request is complete."""
+    """A route's answer, which the edge sends before the request is complete."""
     return {"direct_response": {"status": status}, "typed_per_filter_config": _no_buffer()}
 
 
@@ -286,7 +286,7 @@ def _page(routing: dict[str, Any], page: str) -> Iterator[dict[str, Any]]:
 
 
 def _first_routes(action: Mapping[str, Any], plan: EdgePlan) -> Iterator[dict[str, Any]]:
-    """The routes that tell requests apart for admission only."""
+    """Routes that only select the admission limits of requests."""
     for route, slow in slow_routes(plan.topology):
         for upstream in plan.leads_to(route.component):
             rendered = _route(route, action, upstream, plan, (slow.limit,))
@@ -295,8 +295,8 @@ def _first_routes(action: Mapping[str, Any], plan: EdgePlan) -> Iterator[dict[st
                 rendered["match"] = {**rendered["match"], "headers": [*rendered["match"].get("headers", ()), method]}
             yield rendered
     for route, passed in transcoded_routes(plan.topology):
-        # The transcoder turns a request into a call, for which Envoy looks up the route again. What it does not turn
-        # into one is at no path.
+        # The transcoder turns a request into a call, and Envoy looks up the route again. A request that it does not
+        # transcode matches no path.
         admitted = {"typed_per_filter_config": admitted_by(route.component, passed)}
         yield {"match": MATCHES[route.match](route.path), "direct_response": {"status": 404}, **admitted}
 
@@ -326,19 +326,19 @@ def _route(
         journey = {"name": limits.JOURNEY, "string_match": {"exact": upstream.journey}}
         rendered["match"] = {**rendered["match"], "headers": [journey]}
     if upstream.is_balanced:
-        # What could not be sent to one replica is sent to another, whatever it changes.
+        # A request that was not sent to one replica is sent to another, even if it changes data.
         unsent = {"retry_on": "connect-failure,refused-stream", "num_retries": 1}
         rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
     if upstream.authority is not None:
         rendered["route"]["host_rewrite_literal"] = upstream.authority
     if upstream.protocol is Protocol.GRPC and plan.topology.transcodes:
-        # The transcoder's clients read calls by GET, and calls say nothing of caches.
+        # The transcoder's clients read by GET, and the answers of calls set no cache headers.
         rendered["response_headers_to_add"] = [header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
     if upstream.protocol is Protocol.GRPC:
-        # gRPC resets a call without it, which would be UNAVAILABLE to the client.
+        # Without it, gRPC resets the call, and the client gets UNAVAILABLE.
         rendered["request_headers_to_add"] = [header("te", "trailers")]
     if plan.topology.transcodes and route.component in GATEWAYS:
-        # A gateway compresses its own answers, as it does where there is no transcoder.
+        # A gateway compresses its answers itself, with or without a transcoder.
         per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
         whole = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
         rendered["typed_per_filter_config"] = {**rendered.get("typed_per_filter_config", {}), **whole}
@@ -354,7 +354,7 @@ def _cluster(base: Mapping[str, Any], upstream: Upstream, *, streams: bool) -> d
         return cluster
     if upstream.is_balanced:
         cluster["health_checks"] = [_health_check(upstream.protocol)]
-        # A pod that leaves still answers for a while: what counts is that its address is no longer the name's.
+        # A terminating pod still answers for a while, so the edge drops it when its address leaves DNS.
         cluster["ignore_health_on_host_removal"] = True
     return _found_at(cluster, upstream.places)
 
@@ -366,7 +366,7 @@ def _health_check(protocol: Protocol) -> dict[str, Any]:
     return {
         "timeout": f"{limits.CHECK_LIMIT_S}s",
         "interval": f"{limits.CHECK_EVERY_S}s",
-        # Without it, a replica is asked only once a minute until it has had a request.
+        # Without it, Envoy checks a replica only once a minute until the replica gets a request.
         "no_traffic_interval": f"{limits.CHECK_EVERY_S}s",
         "unhealthy_threshold": limits.UNHEALTHY_AFTER,
         "healthy_threshold": 1,

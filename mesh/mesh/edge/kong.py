@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate
 
 LUA = Path(__file__).parent / "templates" / "kong"
-"""Folder of what Kong runs for each request besides its plugins, and of its start."""
+"""Folder of the start script, and of the Lua code that Kong runs for each request in addition to its plugins."""
 PHASES = ("rewrite", "header_filter", "body_filter", "log")
 BUFFERS = "64 16k"
-"""Of one answer: the largest, a bulk read, is never written to disk on its way."""
+"""Buffers of one answer: even the largest, a bulk read, is not written to disk."""
 HEADERS = "4 128k"
-"""More than are let through, so that it is edge.lua which refuses what is somewhat too large."""
+"""More than the edge's limit, so that edge.lua refuses headers that are slightly too large."""
 
 
 OPENINGS = {
-    # Kong counts by fixed windows, and thousands of openings take longer than a second.
+    # Kong counts in fixed windows, and thousands of openings take longer than a second.
     "minute": limits.OPENINGS,
     "limit_by": "header",
     "header_name": "authorization",
@@ -95,7 +95,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_ANONYMOUS_REPORTS": "off",
         "KONG_ADMIN_LISTEN": "off",
         "KONG_ADMIN_GUI_LISTEN": "off",
-        # Else it tells callers of loopback addresses who ask for it how long each of its steps takes.
+        # Otherwise it reports the time of each of its steps to callers on loopback addresses that request it.
         "KONG_REQUEST_DEBUG": "off",
         # Without `reuseport`, which Kong sets by default: a second edge would silently share the port.
         "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
@@ -103,22 +103,22 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_PROXY_ERROR_LOG": "/dev/stderr",
         "KONG_STATUS_ERROR_LOG": "/dev/stderr",
         "KONG_LOG_LEVEL": "warn",
-        # The line is made by edge.lua; it is written within a second, and when Kong stops.
+        # edge.lua makes the line; Kong writes it within a second, and when it stops.
         "KONG_NGINX_HTTP_LOG_FORMAT": "edge escape=none '$edge'",
         "KONG_NGINX_PROXY_SET": "$edge ''",
         "KONG_PROXY_ACCESS_LOG": f"{plan.access_log} edge buffer=64k flush=1s",
-        # edge.lua is the project's own and needs Lua's clocks; nobody else can bring any, as there is no admin API.
+        # edge.lua is ours and needs Lua's clocks; no other code can get in, as there is no admin API.
         "KONG_UNTRUSTED_LUA": "on",
-        # One worker, as Envoy has one: on the few cores of a test machine more would only take turns.
+        # One worker, as with Envoy: on the few cores of a test machine, more workers would only compete.
         "KONG_NGINX_WORKER_PROCESSES": "1",
-        # Of a worker whose successor has come.
+        # For a worker whose successor is ready.
         "KONG_NGINX_MAIN_WORKER_SHUTDOWN_TIMEOUT": f"{limits.LEAVES_S}s",
         "KONG_HEADERS": "off",
         "KONG_HEADERS_UPSTREAM": "off",
         "KONG_TRACING_INSTRUMENTATIONS": "request,balancer",
         "KONG_TRACING_SAMPLING_RATE": f"{plan.sampling / 100:g}",
         "KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT": f"{limits.REQUEST_S}s",
-        # For a call over HTTP/2 of unknown length, which edge.lua cannot wait for; nginx ends it without an answer.
+        # For calls over HTTP/2 of unknown length, which edge.lua cannot wait for; nginx ends them without an answer.
         "KONG_NGINX_HTTP_CLIENT_BODY_TIMEOUT": f"{2 * limits.REQUEST_S}s",
         "KONG_NGINX_HTTP_SEND_TIMEOUT": f"{limits.STREAM_IDLE_S}s",
         "KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT": f"{limits.CONNECTION_IDLE_S}s",
@@ -130,7 +130,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_NGINX_HTTP_CLIENT_BODY_BUFFER_SIZE": str(limits.MAX_BODY),
         "KONG_NGINX_PROXY_PROXY_BUFFERS": BUFFERS,
         "KONG_NGINX_PROXY_PROXY_BUFFER_SIZE": BUFFERS.split()[1],
-        # Only what a component has not answered by its fault is repeated, not what took too long.
+        # Kong retries only requests that could not reach a component, not requests that took too long.
         "KONG_NGINX_PROXY_PROXY_NEXT_UPSTREAM": "error",
         "KONG_UPSTREAM_KEEPALIVE_IDLE_TIMEOUT": str(limits.UPSTREAM_IDLE_S),
         "KONG_UPSTREAM_KEEPALIVE_MAX_REQUESTS": "0",
@@ -149,7 +149,7 @@ def _tls(certificate: Certificate) -> dict[str, str]:
 
 
 def pattern(route: Route) -> str:
-    """The regular expression by which Kong finds a route's paths; it is anchored at the path's beginning."""
+    """The regular expression of a route's paths for Kong, anchored at the beginning of the path."""
     return {
         Match.EXACTLY: f"{_literal(route.path)}$",
         Match.BELOW: f"{_literal(route.path)}(?:/|$)",
@@ -179,9 +179,9 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route], *, streams:
             {
                 "name": f"{upstream.name}-{number}",
                 "paths": [f"~{pattern(route)}"],
-                # Of routes with the same path, Kong takes the one that asks for more.
+                # Of routes with the same path, Kong takes the most specific.
                 **({"headers": {limits.JOURNEY: [upstream.journey]}} if upstream.journey else {}),
-                # The first of the table counts.
+                # The first route of the table wins.
                 "regex_priority": len(table) - number,
                 "protocols": _protocols(plan, "grpc" if is_grpc else "http"),
                 "strip_path": False,
@@ -196,7 +196,7 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route], *, streams:
 
 
 def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[dict[str, Any]]:
-    # Not for everything: a request that is passed on to nobody would leave spans of a trace that nobody asked for.
+    # Not global: a request that is not forwarded would leave spans of a trace that nobody requested.
     yield {
         "name": "opentelemetry",
         "config": {
@@ -213,7 +213,7 @@ def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[d
         before_sending.append(names + (LUA / "sidecar.lua").read_text())
     if streams:
         yield {"name": "rate-limiting", "config": OPENINGS}
-        # edge.lua sets it before Kong knows where a request leads; sidecars would end the answer by it.
+        # edge.lua sets it before Kong knows a request's route; sidecars would use it as a limit and end the answer.
         before_sending.append(f"return function() ngx.req.clear_header({json.dumps(limits.DEADLINE)}) end\n")
     if before_sending:
         yield {"name": "post-function", "config": {"access": before_sending}}
@@ -224,7 +224,7 @@ def _upstream(upstream: Upstream) -> dict[str, Any]:
         "name": f"{upstream.name}.upstream",
         "algorithm": "round-robin",
         "targets": [{"target": str(place)} for place in upstream.places],
-        # Kong's checks speak HTTP only; of gRPC, what could not be sent to one replica is sent to another.
+        # Kong's health checks speak HTTP only; a gRPC call that cannot be sent to one replica goes to another.
         **({} if upstream.protocol is Protocol.GRPC else {"healthchecks": {"active": _check()}}),
     }
 

@@ -1,4 +1,4 @@
-"""What every edge lets through: how long, how large and how many requests may be, and which headers."""
+"""The limits of every edge: duration, size and number of requests, and their headers."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ REQUEST_S = 5
 ANSWER_S = 5
 """Within this time a component must have answered in full; otherwise the client gets a 504."""
 LEAVES_S = REQUEST_S + ANSWER_S
-"""How long an edge whose successor is ready lives on: as long as a request that has begun may take."""
+"""How long an edge keeps running once its successor is ready: as long as a started request may take."""
 CONVERSES_S = REQUEST_S + ANSWER_S
-"""How long a request may last that its component answers before it is complete."""
+"""The maximum duration of a request whose component answers before the request is complete."""
 DEADLINE = "x-envoy-expected-rq-timeout-ms"
-"""The header that tells every component behind the edge how long the answer may take."""
+"""The header with the time limit of the answer, for every component behind the edge."""
 STREAM_IDLE_S = 15
 WATCH_IDLE_S = 45
-"""As long may nothing come of an answer that lasts; its component says every 15 s that it is still open."""
+"""The maximum silence of a long-lived answer; its component sends a keep-alive every 15 s."""
 CONNECTION_IDLE_S = 300
 CONNECT_S = 1
 UPSTREAM_IDLE_S = 30
-"""Gateways keep idle connections longer, so a request never meets a connection that is being closed."""
+"""Gateways keep idle connections longer, so a request never gets a connection that is being closed."""
 JOURNEY = "x-journey"
 """The header by which the load generator names the kind of journey that has components to itself."""
 CHECK_EVERY_S = CHECK_LIMIT_S = 1
-"""How often a component with several replicas is asked for the health of each, and how long the answer may take."""
+"""Interval of the health checks of a component's replicas, and the time limit of each check."""
 UNHEALTHY_AFTER = 2
-"""Checks in a row that must fail before a replica gets no requests any more; one that succeeds brings it back."""
+"""Failed checks in a row after which a replica gets no more requests; one successful check brings it back."""
 HEALTH_PATH = "/healthz"
-"""Where a component tells its health over HTTP; over gRPC, it has gRPC's own health service."""
+"""Path of a component's health check over HTTP; over gRPC, it has gRPC's health service."""
 MAX_BODY = 131_072
-"""Bytes of a request's body; above the limit of gateways and services, so that they refuse a body that is only somewhat
-too large in their own words."""
+"""Bytes of a request's body; above the limit of gateways and services, so that these refuse a slightly too large body
+with their own message."""
 MAX_HEADER_BYTES = 60 * 1024
 """Bytes of a request's line and headers together."""
 MAX_HEADER_COUNT = 100
 MAX_CONNECTIONS = 10_000
 STREAMS_PER_CONNECTION = 1024
 OPENINGS, OPENINGS_PER_S = 400, 20
-"""Streams that the edge lets one token open at once, and per second in the long run: as many as a partner may open.
-Behind the edge, customers have lower limits."""
+"""Streams that one token may open at once, and per second in the long run: as many as a partner may open. Behind the
+edge, customers have lower limits."""
 MAX_CALLERS = 10_000
 """Callers whose requests an edge counts."""
 MARK = "x-hopwise-edge"
@@ -55,9 +55,9 @@ REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status"
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
 """The edge refuses the others, with the methods of the route in `Allow` (`mesh.edge.routes`)."""
 CALL_METHODS = ("GET", "POST")
-"""By which pages of other origins may make calls."""
+"""Methods of calls from pages of other origins."""
 CALLS = "/shop."
-"""What the paths of gRPC calls begin with."""
+"""Prefix of the paths of gRPC calls."""
 PREFLIGHT_S = 7200
 """How long a browser may remember what pages of other origins may send; Chromium forgets after this time anyway."""
 ALLOWED_HEADERS = (
@@ -72,23 +72,23 @@ ALLOWED_HEADERS = (
     "x-grpc-web",
     "x-user-agent",
 )
-"""What pages of other origins may send with a call."""
+"""Headers that pages of other origins may send with a call."""
 EXPOSED_HEADERS = ("grpc-status", "grpc-message", "grpc-status-details-bin", "retry-after")
-"""What they may read of its answer."""
+"""Headers that they may read in its answer."""
 REFLECTIONS = "/grpc.reflection."
-"""What the paths of gRPC reflection begin with."""
+"""Prefix of the paths of gRPC reflection."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the edge refuses unless it is valid; it need not be there.
+    """A header that the edge refuses unless it is absent or valid.
 
     Attributes:
         name: Name of the header, or of the pseudo-header of HTTP/2 that stands for it.
         pattern: Regular expression that its whole value must match.
-        answer: The status by which the program finds the reply to a value that does not (`mesh.edge.replies`).
+        answer: The status that selects the reply to an invalid value (`mesh.edge.replies`).
         refusal: Message for the client.
-        below: What the paths begin with for which it is checked.
+        below: Prefix of the paths for which it is checked.
     """
 
     name: str
@@ -98,10 +98,10 @@ class Checked:
     below: str = "/"
 
 
-# gRPC answers another method by a reset, which would be UNAVAILABLE to the client.
+# gRPC resets a call with another method, and the client gets UNAVAILABLE.
 CALLED_BY_POST = Checked(":method", "POST", 405, "", CALLS)
-# gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that takes the header's
-# name from there. The edge shares connections, so this would hit all clients.
+# gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that references the
+# header's name there. The edge shares connections, so this would hit all clients.
 CHECKED: Sequence[Checked] = (
     Checked(
         *("grpc-timeout", "[0-9]{1,8}[HMSmun]", 460),
@@ -120,6 +120,6 @@ CHECKED: Sequence[Checked] = (
     Checked("authorization", "[^,]*", 463, "there must be one authorization header at most, without a comma"),
 )
 CHECKED_OF_REFLECTION: Sequence[Checked] = [replace(one, below=REFLECTIONS) for one in CHECKED if one.below == CALLS]
-"""The same where gRPC reflection is at the edge: its calls share connections with the others."""
+"""The same checks for gRPC reflection at the edge: its calls share connections with the others."""
 ALPN = ["h2", "http/1.1"]
-"""What clients may choose from when they speak TLS."""
+"""Protocols that clients may choose over TLS."""

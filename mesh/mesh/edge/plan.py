@@ -1,4 +1,4 @@
-"""What the edge of a run must do, without a word of the program that will do it or of the machine that it runs on."""
+"""The plan of a run's edge, independent of the proxy and of the machine that it runs on."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate
 
 STDOUT = Path("/dev/stdout")
-"""The access log of an edge in a container, where nobody measures it."""
+"""The access log of an edge in a container without measurement."""
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """A gateway or service that the edge leads to.
+    """A gateway or service behind the edge.
 
     Attributes:
         component: Its name.
-        protocol: What the edge speaks with it.
-        places: Where it is reached. The edge shares its requests out among several, and among the addresses of a name.
+        protocol: The protocol between the edge and it.
+        places: Where it is reached. The edge balances requests over several places, and over the addresses of a name.
         socket: The Unix domain socket where the edge's own sidecar takes requests for it; None without a mesh.
         authority: The host that such requests carry.
-        journey: The kind of journey that has it to itself; empty if it is for all others.
+        journey: The kind of journey that has it exclusively; empty if it serves all others.
     """
 
     component: str
@@ -54,26 +54,26 @@ class Upstream:
 
 @dataclass(frozen=True)
 class EdgePlan:
-    """Everything that an edge's configuration is made of.
+    """The inputs of an edge's configuration.
 
     Attributes:
-        topology: The topology; the edge leads to its entries.
+        topology: The topology; the edge routes to its entries.
         listen: Where clients reach the edge.
-        admin: Where it tells about itself in a container; on a machine that others use, no port does.
-        upstreams: Whatever is behind it, by the component's name.
+        admin: Its admin address in a container; on a shared machine there is no admin port.
+        upstreams: The components behind it, by name.
         otlp_grpc: Where the trace store takes spans over gRPC.
         otlp_http: Where it takes them over HTTP.
         access_log: File of the JSON access log.
-        plugins: What it does besides: `none`, `typical` or `all` (`mesh.edge.plugins`).
+        plugins: Its functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
-        certificate: What it shows to clients, which reach it by TLS; None for no TLS.
+        certificate: Its certificate for clients, which connect by TLS; None for no TLS.
         quic: Whether it speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
-        apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
+        apart: The components that one kind of journey has exclusively, by name; empty if no kind has any.
         admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
-        metrics: Where it shows its metrics; None for nowhere.
-        page: What it shows at its root, HTML; empty for nothing.
+        metrics: Where it exposes its metrics; None for nowhere.
+        page: The page at its root, HTML; empty for none.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
-        sampling: Percent of the requests that are traced, unless their sender says that they are not.
+        sampling: Percent of the requests that are traced, unless their sender opts out.
     """
 
     topology: Topology
@@ -96,19 +96,19 @@ class EdgePlan:
 
     @property
     def routes(self) -> list[Route]:
-        """Its routes to components, of which the first that matches a path counts."""
+        """Its routes to components; the first that matches a path wins."""
         return routes(self.topology, self.describer)
 
     @property
     def checked(self) -> Sequence[Checked]:
         """The headers that it refuses unless they are valid."""
-        # Connect reads by GET, and its library refuses what is not for GET.
+        # Connect reads by GET, and its library refuses GET for other calls.
         reads = Protocol.CONNECT in self.topology.exposed.values()
         checked = [one for one in CHECKED if not (reads and one is CALLED_BY_POST)]
         return [*checked, *(CHECKED_OF_REFLECTION if self.describer else ())]
 
     def leads_to(self, component: str) -> list[Upstream]:
-        """Where requests for a component go: those of the kind of journey that has its own first."""
+        """Where requests for a component go; the exclusive components of a kind of journey come first."""
         return [upstreams[component] for upstreams in (self.apart, self.upstreams) if component in upstreams]
 
 
@@ -135,14 +135,14 @@ def edge_plan(
         places: Where everything listens and is reached.
         access_log: File of the JSON access log.
         sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without one.
-        plugins: What the edge does besides.
+        plugins: The edge's functions in addition to routing.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
-        certificate: What the edge shows to clients; None for no TLS.
+        certificate: The edge's certificate for clients; None for no TLS.
         quic: Whether it speaks HTTP/3 too; needs a certificate.
-        apart: The kind of journey that has components to itself, and where those are reached; None if there is none.
+        apart: The kind of journey that has exclusive components, and their places; None if no kind has any.
         admission: Whether the edge refuses requests when answers take longer than they should.
-        metrics: Whether the edge shows its metrics.
-        page: What it shows at its root, HTML; empty for nothing.
+        metrics: Whether the edge exposes its metrics.
+        page: The page at its root, HTML; empty for none.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}

@@ -1,4 +1,4 @@
-"""What gateways in production usually do besides routing: the same in Kong's and in Envoy's own terms."""
+"""Usual functions of production gateways in addition to routing, for Kong and for Envoy."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from mesh.envoy_config import TYPES
 
 REQUEST_ID = "x-request-id"
 REQUESTS_PER_S = 100_000
-"""Of the rate limit, for each client: no run of one machine ever reaches it."""
+"""The rate limit of each client; no run on one machine reaches it."""
 ISSUER = "hopwise"
-"""Of the shop's tokens."""
+"""Issuer of the shop's tokens."""
 ANONYMOUS = "anonymous"
 PLUGIN_LOG = "edge.plugin.log"
-"""The file access log of the set `all`, beside the edge's own."""
+"""The file access log of the set `all`, in addition to the edge's own."""
 LINE = (
     '[%START_TIME%] "%REQ(:METHOD)% %PATH(NQ)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% '
     '%BYTES_SENT% %DURATION% "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%"\n'
 )
-"""Envoy's line in it: its usual fields, without the query."""
+"""Envoy's line in it: the default fields, without the query."""
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """One thing that a gateway does besides routing.
+    """A function of a gateway in addition to routing.
 
     Attributes:
         kong: Kong's plugin.
         envoy_filter: Envoy's HTTP filter; None if Envoy does it without one.
-        envoy_manager: What it changes in Envoy's connection manager.
-        envoy_log: Envoy's access logger, beside the edge's own; None for none.
+        envoy_manager: Its changes of Envoy's connection manager.
+        envoy_log: Envoy's access logger, in addition to the edge's own; None for none.
     """
 
     kong: Mapping[str, Any]
@@ -53,7 +53,7 @@ def plugins_of(plan: EdgePlan) -> Sequence[Plugin]:
 
 
 def consumers(plan: EdgePlan) -> list[dict[str, Any]]:
-    """Whom Kong's check of tokens knows: the shop that issues them, and nobody in particular."""
+    """The consumers in Kong's check of tokens: the shop as their issuer, and an anonymous consumer."""
     if plan.plugins == "none":
         return []
     key = {"key": ISSUER, "algorithm": "EdDSA", "rsa_public_key": plan.jwt_public_key}
@@ -82,7 +82,7 @@ def _correlation_id() -> Plugin:
             "name": "correlation-id",
             "config": {"header_name": REQUEST_ID, "generator": "uuid", "echo_downstream": True},
         },
-        # Envoy gives every request an id anyway, and keeps it to itself otherwise.
+        # Envoy gives every request an id anyway; this also sends it to the client.
         envoy_manager={"always_set_request_id_in_response": True},
     )
 
@@ -94,7 +94,7 @@ def _size_limit() -> Plugin:
 
 
 def _jwt(public_pem: str) -> Plugin:
-    # A request without a valid token goes on: services decide what needs one, and refuse it in their own words.
+    # A request without a valid token passes: services decide which calls need one, and refuse with their own message.
     provider = {"issuer": ISSUER, "local_jwks": {"inline_string": _key_set(public_pem)}, "forward": True}
     either = [{"provider_name": "shop"}, {"allow_missing_or_failed": {}}]
     rule = {"match": {"prefix": "/"}, "requires": {"requires_any": {"requirements": either}}}
@@ -105,14 +105,14 @@ def _jwt(public_pem: str) -> Plugin:
 
 
 def _metrics() -> Plugin:
-    # Envoy counts always, and shows its counters at its admin address.
+    # Envoy always counts, and shows its counters at its admin address.
     counted = dict.fromkeys(("status_code_metrics", "latency_metrics", "bandwidth_metrics"), True)
     return Plugin(kong={"name": "prometheus", "config": counted})
 
 
 def _file_log(plan: EdgePlan) -> Plugin:
     path = str(STDOUT if plan.access_log == STDOUT else plan.access_log.with_name(PLUGIN_LOG))
-    # Without the query and cookies, which may hold personal data. Kong itself leaves out what `authorization` says.
+    # Without the query and cookies, which may hold personal data. Kong itself leaves out `authorization`.
     hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring", "headers.cookie")}
     log_type = f"{TYPES}/envoy.extensions.access_loggers.file.v3.FileAccessLog"
     line = {"text_format_source": {"inline_string": LINE}}

@@ -1,4 +1,4 @@
-"""What the edge itself answers when it cannot pass a request on."""
+"""The edge's own answers to requests that it cannot forward."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOO_LARGE = (*("RESOURCE_EXHAUSTED", "Request too large"), 8)
 _INVALID = (*("INVALID_ARGUMENT", "Invalid argument"), 3)
 _VERSION = "this version of HTTP is not spoken here; use HTTP/1.1 or HTTP/2"
 INVALID = Reply(400, 499, *_INVALID, "the request is not valid HTTP")
-"""What no other row is for; a transcoder says more about a request that it refuses."""
+"""The reply if no other row matches; a transcoder gives more detail about a request that it refuses."""
 NOWHERE = Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path")
 METHOD = Reply(405, 405, *_INVALID, "the method is not possible here; the header Allow lists the possible methods")
 REPLIES = (
@@ -32,5 +32,5 @@ REPLIES = (
     Reply(505, 505, *_INVALID, _VERSION, status=426),
     Reply(500, 599, "INTERNAL", "Internal error", 13, "internal error"),
 )
-"""The first one whose range has the status counts. Where the programs answer the same request by different statuses, a
+"""The first one whose range has the status wins. Where the programs answer the same request with different statuses, a
 row gives them one: 403 is Envoy's for an upgrade, 501 both programs' for a transfer coding, 414 and 505 nginx's."""

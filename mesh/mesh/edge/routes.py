@@ -12,11 +12,11 @@ from mesh.description.topology import SERVICES, Protocol, Topology
 
 
 class Match(Enum):
-    """How a route's path is compared with that of a request, which has no query."""
+    """How a route's path is compared with a request's path, without the query."""
 
     EXACTLY = auto()
     BELOW = auto()
-    """The path itself, and whatever follows it after a slash."""
+    """The path itself, and every path below it."""
     PREFIX = auto()
     REGEX = auto()
     """A regular expression that the whole path matches."""
@@ -30,8 +30,8 @@ class Route:
         component: The gateway or service.
         match: How the path is compared.
         path: The path, or the regular expression.
-        methods: Methods that some path of the route has; empty for a part of another route, which has them.
-        streams: Whether answers last: as long as something comes now and then, however long they take.
+        methods: Methods of the route's paths; empty for a part of another route, which has them.
+        streams: Whether answers are long-lived: they have no time limit as long as data arrives now and then.
         sockets: Whether requests may become WebSockets.
         converses: Whether the component answers before the request is complete.
     """
@@ -46,7 +46,7 @@ class Route:
 
     @property
     def pattern(self) -> str:
-        """A regular expression that matches the whole path of a request that the route leads."""
+        """A regular expression that matches the whole path of the route's requests."""
         return {
             Match.EXACTLY: re.escape(self.path),
             Match.BELOW: f"{re.escape(self.path)}(/.*)?",
@@ -62,7 +62,7 @@ EVERY = (*READS, "POST", "PATCH", "DELETE")
 
 
 def calls_of(service: str) -> str:
-    """Returns what the paths of a service's calls begin with, over gRPC and Connect."""
+    """Returns the prefix of the paths of a service's calls, over gRPC and Connect."""
     return f"/shop.{service}.v1.{service.capitalize()}Service/"
 
 
@@ -74,7 +74,7 @@ OF_GATEWAYS: Sequence[Route] = (
 )
 OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
     Protocol.REST: (
-        # A user's orders and notifications are other services'; so these come before the users.
+        # A user's orders and notifications belong to other services, so they come before the users.
         Route("order", Match.REGEX, "/v1/users/[^/]+/orders", READS),
         Route("notification", Match.REGEX, "/v1/users/[^/]+/notifications(:markRead)?", (*READS, "POST")),
         Route("product", Match.BELOW, "/v1/products", EVERY),
@@ -88,23 +88,23 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route("order", Match.BELOW, "/v1/order-lines", READS),
         Route("payment", Match.BELOW, "/v1/payments", (*READS, "POST", "PUT")),
     ),
-    # The services refuse what only services may call: the edge marks its requests.
+    # The services refuse external calls of internal methods: the edge marks its requests.
     Protocol.GRPC: [Route(service, Match.PREFIX, calls_of(service), CALLS) for service in SERVICES],
     Protocol.CONNECT: [Route(service, Match.PREFIX, calls_of(service), QUERIES) for service in SERVICES],
-    # Where they take clients; at /graphql they take each other.
+    # The services' path for clients; /graphql is for other services.
     Protocol.GRAPHQL: [Route(service, Match.EXACTLY, f"/graphql/{service}", QUERIES) for service in SERVICES],
     Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}", CALLS) for service in SERVICES],
 }
 
 
 REFLECTION = r"/grpc\.reflection\.v1(alpha)?\.ServerReflection/ServerReflectionInfo"
-"""By which clients such as grpcurl ask for the contract."""
+"""The path by which clients such as grpcurl read the contract."""
 
 _STREAMING = {Protocol.REST: READS, Protocol.GRAPHQL: QUERIES, Protocol.GRPC: CALLS}
 
 
 def routes(topology: Topology, describer: str = "") -> list[Route]:
-    """The edge's routes for a topology; the first that matches a path counts. Framed Thrift passes by the edge.
+    """The edge's routes for a topology; the first that matches a path wins. Framed Thrift bypasses the edge.
 
     Args:
         topology: The topology.

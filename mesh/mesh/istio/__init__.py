@@ -1,1 +1,1 @@
-"""Istio on one machine, without Kubernetes: its resources, its control plane, and an agent beside each sidecar."""
+"""Istio on one machine, without Kubernetes: its resources, its control plane, and an agent for each sidecar."""

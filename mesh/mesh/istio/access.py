@@ -1,4 +1,4 @@
-"""Resources that say who may call whom, and how callers prove who they are."""
+"""Authorization resources: which component may call which, and how callers authenticate."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mesh.sidecars.workloads import Workload, link_of
 def access_resources(
     workloads: Sequence[Workload], topology: Topology, switches: Switches, naming: Naming = NATIVE
 ) -> list[Resource]:
-    """With mTLS, each link of the topology is a permission, and what no link permits is refused.
+    """With mTLS, each link of the topology is a permission, and all other calls are refused.
 
-    Without mTLS, nobody can prove who calls, so everybody may.
+    Without mTLS, callers cannot authenticate, so all calls are allowed.
     """
     mode = "STRICT" if switches.encrypted else "DISABLE"
     authentication = naming.shared(

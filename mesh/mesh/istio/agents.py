@@ -26,8 +26,8 @@ from mesh.supervisor.readiness import Check, UnixConnection
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1
-"""The agent wants a port of Envoy's admin pages. Before it stops Envoy, it asks there that connections be drained, and
-goes on without an answer. Nothing listens at this port, so nobody else's Envoy is asked."""
+"""The agent requires a port of Envoy's admin pages. Before it stops Envoy, it requests there that connections be
+drained, and continues without an answer. Nothing listens at this port, so the request reaches no other Envoy."""
 STATS_CONFIG = {
     "use_all_default_tags": False,
     "stats_tags": [
@@ -36,8 +36,8 @@ STATS_CONFIG = {
         {"tag_name": "envoy.response_code_class"},
     ],
 }
-"""Where names end in the names of statistics: istiod puts a semicolon behind them, for they have dots."""
-# The agent has its sockets, secrets and settings at fixed paths below its working directory.
+"""How to split names in statistics: istiod ends them with a semicolon, because they contain dots."""
+# The agent's sockets, secrets and settings are at fixed paths below its working directory.
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
 SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
 TOKEN = Path("var/run/secrets/tokens/istio-token")
@@ -54,15 +54,15 @@ def agent_component(
     *,
     metrics: bool = False,
 ) -> Component:
-    """What to run for a workload's sidecar; makes the agent's folder.
+    """The component of a workload's sidecar; makes the agent's folder.
 
     Args:
         workload: The workload.
         ports: Ports of the run.
         folder: Folder of the run.
-        authority: Whose root the sidecar trusts.
-        issuer: Who makes its token.
-        metrics: Whether the sidecar shows its metrics.
+        authority: Authority that the sidecar trusts.
+        issuer: Issuer of its token.
+        metrics: Whether the sidecar exposes its metrics.
 
     Raises:
         NotInstalledError: There is no agent or no Envoy program.
@@ -75,14 +75,14 @@ def agent_component(
     home.chmod(0o700)
     issuer.write(workload, home / TOKEN)
     shutil.copy(authority.root_cert, home / TRUSTED)
-    # The port of the agent's own status page, which would be open to other machines; 0 is none.
+    # The port of the agent's status page, which other machines could reach; 0 turns it off.
     (home / ANNOTATIONS).write_text('status.sidecar.istio.io/port="0"\n')
     bootstrap = _bootstrap(workload)
     if metrics:
         show_metrics(bootstrap, workload.metrics)
         bootstrap["stats_config"] = STATS_CONFIG
     (home / "bootstrap.json").write_text(json.dumps(bootstrap))
-    # The agent takes the path of a program only. Envoy must not outlive it, whoever ends it.
+    # The agent accepts only the path of a program. Envoy must not outlive the agent, even if the agent is killed.
     starter = home / "envoy"
     starter.write_text(f'#!/bin/sh\nexec {shlex.join(guarded([str(envoy())], signal.SIGKILL))} "$@"\n')
     starter.chmod(0o700)
@@ -108,7 +108,7 @@ def agent_component(
         "PILOT_CERT_PROVIDER": "istiod",
         "ECC_SIGNATURE_ALGORITHM": "ECDSA",
         "GRPC_XDS_BOOTSTRAP": "",
-        # Otherwise it asks the metadata services of clouds where it is.
+        # Otherwise it queries the metadata services of clouds for its location.
         "CLOUD_PLATFORM": "none",
         "PROXY_CONFIG": json.dumps(proxy_config),
     }
@@ -186,7 +186,7 @@ def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
 
 
 def _configured(workload: Workload) -> Check:
-    """Envoy is live, has every listener of the workload, and has refused nothing that it was sent."""
+    """Checks that Envoy is live, has every listener of the workload, and has refused no update."""
     expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
     expected |= {str(outbound.socket) for outbound in workload.outbound}
 

@@ -1,4 +1,4 @@
-"""istiod: gives the sidecars their configuration and their certificates."""
+"""istiod, which sends the sidecars their configuration and their certificates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UPSTREAM_ENVOY = {
     "PILOT_DISABLE_MX_ALPN": "true",
 }
 PROXY_HEADERS: Mapping[str, Any] = {
-    # Whatever others wrote into the header is removed; what the certificate says takes its place.
+    # Envoy removes a received header and sets it from the certificate.
     "forwardedClientCert": "SANITIZE_SET",
     "setCurrentClientCertDetails": {"uri": True, "subject": False, "dns": False},
     "server": {"disabled": True},
@@ -47,7 +47,8 @@ def istiod_component(
         folder: Folder of the run.
         authority: The run's certificate authority.
         issuer: Issues the sidecars' tokens.
-        when_lost: Whether it is started again when it dies, `restart` or `leave`: sidecars keep what they have from it.
+        when_lost: Whether it is started again when it dies, `restart` or `leave`; sidecars keep the configuration that
+            they have.
 
     Raises:
         NotInstalledError: There is no istiod program.
@@ -68,14 +69,15 @@ def istiod_component(
         argv=lambda: [str(program), *(f"-{name}={value}" for name, value in options.items())],
         env={
             **UPSTREAM_ENVOY,
-            # Any user of this machine can dial its ports. What istiod knows is for sidecars, who prove who they are.
+            # Any user of this machine can dial its ports, so istiod serves only sidecars that authenticate.
             "ENABLE_DEBUG_ON_HTTP": "false",
             "XDS_AUTH_PLAINTEXT": "true",
             "POD_NAMESPACE": ROOT_NAMESPACE,
             "ROOT_CA_DIR": str(authority.folder),
             "JWT_RULE": issuer.rule,
         },
-        # Its own readiness waits for webhooks, which only Kubernetes calls. Here it listens once all is read.
+        # Its own readiness check waits for webhooks, which only Kubernetes calls. Here it listens once it has read all
+        # resources.
         ready=tcp(ports["istiod-xds"]),
         stop_rank=4,
         when_lost=when_lost,
@@ -90,10 +92,10 @@ def _mesh_config(ports: Ports) -> dict[str, Any]:
         "enableTracing": True,
         "outboundTrafficPolicy": {"mode": "REGISTRY_ONLY"},
         "ingressControllerMode": "OFF",
-        # Istio's own statistics need a filter that upstream Envoy does not have.
+        # Istio's statistics need a filter that upstream Envoy does not have.
         "defaultProviders": {},
         "extensionProviders": [{"name": TRACES, "opentelemetry": {"service": JAEGER_HOST, "port": ports[JAEGER_PORT]}}],
-        # A call is repeated only where its route says so.
+        # A call is retried only if its route says so.
         "defaultHttpRetryPolicy": {"attempts": 0},
         "defaultConfig": {"proxyHeaders": PROXY_HEADERS},
     }

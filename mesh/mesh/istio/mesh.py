@@ -1,4 +1,4 @@
-"""A mesh that istiod configures: what to run for it, and what changes while it runs."""
+"""A mesh that istiod configures: its components, and their tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mesh.supervisor.processes import Component
 
 @dataclass(frozen=True)
 class IstioMesh:
-    """Everything that istiod and the sidecars' agents are told."""
+    """The inputs of istiod and of the sidecars' agents."""
 
     workloads: tuple[Workload, ...]
     topology: Topology
@@ -45,7 +45,7 @@ class IstioMesh:
 
         Raises:
             NotInstalledError: A program is not there.
-            TopologyError: Istio refuses the resources that the topology leads to.
+            TopologyError: Istio refuses the resources of the topology.
         """
         issuer = TokenIssuer(self.folder)
         made = self.resources
@@ -62,7 +62,7 @@ class IstioMesh:
         ]
 
     def renew_tokens(self) -> None:
-        """Renew the tokens that are no longer new, for runs that last; costs next to nothing where none is due."""
+        """Renew old tokens in long runs; cheap where no token is due."""
         tokens = {workload: token_file(workload, self.folder) for workload in self.workloads}
         due = [workload for workload, token in tokens.items() if is_due(token)]
         if due:

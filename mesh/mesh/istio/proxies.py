@@ -1,4 +1,5 @@
-"""Patches for what Istio's own resources cannot express: names of spans, the caller's remaining time, local replies."""
+"""Patches for settings that Istio's resources cannot express: names of spans, the caller's remaining time, local
+replies."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ ROUTER = "envoy.filters.http.router"
 SPAN_EXPORT = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 512}
 """Envoy's runtime: spans are exported soon after they end, so that draining them after a trial is quick."""
 SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_protocol_options", "tracing")
-"""What a sidecar has in common with those of mesh=envoy, as their configuration has it."""
+"""Settings that a sidecar shares with mesh=envoy, copied from that configuration."""
 
 
 def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resource]:
     """Tracing, and the patches of each sidecar's own configuration."""
-    # A request that brings a trace context keeps its sampling decision; one without is traced.
+    # A request with a trace context keeps its sampling decision; a request without one is traced.
     tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
     return [
         Resource("Telemetry", "tracing", "component jaeger", {"tracing": [tracing]}, TELEMETRY, ROOT_NAMESPACE),
@@ -44,13 +45,13 @@ def span_patches(workload: Workload, to: Place, naming: Naming = NATIVE) -> list
 
 
 def time_limits(naming: Naming = NATIVE) -> Resource:
-    """Has every sidecar keep to the time that the caller has left, and retry requests that no instance has seen."""
-    # The time that the caller has left comes in x-envoy-expected-rq-timeout-ms. It is the sidecar's limit too.
+    """Makes every sidecar apply the caller's remaining time, and retry requests that reached no instance."""
+    # The caller's remaining time arrives in x-envoy-expected-rq-timeout-ms. It is the sidecar's limit too.
     router = {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router", "respect_expected_rq_timeout": True}
     match = {"listener": {"filterChain": {"filter": {"name": MANAGER, "subFilter": {"name": ROUTER}}}}}
     value = {"name": ROUTER, "typed_config": router}
-    # Istio's routes have Envoy write its own limit into grpc-timeout, over a shorter one of the caller. Envoy leaves
-    # the header alone where a route limits the duration of streams; 0 is no limit.
+    # With Istio's routes, Envoy writes its own limit into grpc-timeout, even over a shorter limit of the caller. Envoy
+    # does not change the header where a route limits the duration of streams; 0 is no limit.
     routed = {"vhost": {"route": {"action": "ROUTE"}}}
     # A VirtualService cannot name the header that its `retriable-headers` looks for.
     retry = {"retriable_headers": RETRIED_UNSENT["retriable_headers"]}
@@ -81,7 +82,8 @@ def patched(workload: Workload, patches: Sequence[dict[str, Any]], naming: Namin
 
 
 def _domain_patch(outbound: Outbound) -> dict[str, Any]:
-    # For a listener on a socket, Istio gives a host only domains with a port, and has Envoy compare hosts without one.
+    # For a listener on a socket, Istio gives a host only domains with a port, and makes Envoy compare hosts without a
+    # port.
     route = {"name": f"unix://{outbound.socket}", "vhost": {"name": outbound.authority}}
     match = {"context": "SIDECAR_OUTBOUND", "routeConfiguration": route}
     patch = {"operation": "MERGE", "value": {"domains": [host(outbound.callee)]}}
@@ -92,14 +94,14 @@ def _manager_patch(context: str, workload: Workload, direction: str, to: Place, 
     (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
-    # Istio samples 1 % unless it is told otherwise; calls that bring a trace context keep its decision in any case only
-    # if all may be sampled.
+    # Istio samples 1 % by default; a call with a trace context always keeps its decision only if all calls may be
+    # sampled.
     manager["tracing"]["random_sampling"] = {"value": 100.0}
     manager["local_reply_config"] = sidecar_replies(inbound=direction == "inbound")
-    # Istio's own provider has one name for both directions. A patch replaces it whole.
+    # Istio's provider has one name for both directions. A patch replaces the whole provider.
     provider = manager["tracing"]["provider"]["typed_config"]
     name_spans(provider, workload, direction, instance)
-    # Without an authority, Envoy sends the cluster's name, which another Envoy refuses.
+    # Without an authority, Envoy sends the cluster's name, which the other Envoy refuses.
     provider["grpc_service"]["envoy_grpc"] = {"cluster_name": f"outbound|{to.port}||{to.host}", "authority": str(to)}
     match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
     patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}

@@ -1,4 +1,4 @@
-"""One of Istio's resources, and how a set of them is written for istiod."""
+"""Istio's resources, and how they are written for istiod."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SECURITY, TELEMETRY = "security.istio.io/v1", "telemetry.istio.io/v1"
 
 @dataclass(frozen=True)
 class Naming:
-    """How a mesh names what it is made of.
+    """Names within a mesh.
 
     Attributes:
         namespace: Namespace of its workloads and their resources.
         root_namespace: Namespace of the resources that apply to all of it.
-        domain: What the hosts of services end in.
+        domain: Suffix of the services' host names.
     """
 
     namespace: str = NAMESPACE
@@ -34,11 +34,11 @@ class Naming:
     domain: str = DOMAIN
 
     def host(self, service: str) -> str:
-        """The name under which the mesh knows a service."""
+        """The host name of a service in the mesh."""
         return f"{service}.{self.domain}"
 
     def principal(self, service: str) -> str:
-        """Who a service is, as permissions have it: its SPIFFE ID without the scheme."""
+        """A service's identity in permissions: its SPIFFE ID without the scheme."""
         return f"{TRUST_DOMAIN}/ns/{self.namespace}/sa/{service}"
 
     def resource(
@@ -83,7 +83,7 @@ class Resource:
 
 
 def write_resources(resources: Iterable[Resource], file: Path) -> None:
-    """Write resources into one file, all at once: istiod watches its folder and takes up what changes.
+    """Write resources into one file, atomically: istiod watches its folder and applies changes.
 
     Args:
         resources: The resources.

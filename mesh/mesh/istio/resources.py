@@ -1,4 +1,4 @@
-"""Everything that istiod is told about a mesh, made from its workloads."""
+"""All of istiod's resources for a mesh, made from its workloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources that say which services there are, and where their workloads and their sidecars' listeners are."""
+"""Resources for the services, and the places of their workloads and of their sidecars' listeners."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ JAEGER = "jaeger"
 JAEGER_HOST = host(JAEGER)
 JAEGER_PORT = "jaeger-otlp-grpc"
 SPOKEN: Mapping[Protocol, str] = {**dict.fromkeys(Protocol, "HTTP"), Protocol.GRPC: "GRPC"}
-"""Istio's name of what a protocol is sent over; what is not named is passed on as TCP."""
+"""Istio's name of the transport of each protocol; unnamed protocols are forwarded as TCP."""
 IDLE_TIMEOUT = "30s"
-"""Gateways and services keep idle connections longer, so a request never meets a connection that is being closed."""
+"""Gateways and services keep idle connections longer, so a request never gets a connection that is being closed."""
 
 
 def labels(workload: Workload) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _sidecar(workload: Workload, sockets: Path) -> Resource:
         _egress(outbound.socket, outbound.callee, SPOKEN[outbound.protocol], host(outbound.callee))
         for outbound in workload.outbound
     ]
-    # Istio gives a sidecar only the clusters of services in its egress; without this one, its spans are lost.
+    # Istio gives a sidecar only the clusters of services in its egress; without this entry, its spans are lost.
     egress.append(_egress(sockets / f"{workload.name}-to-jaeger.sock", "jaeger", "GRPC", JAEGER_HOST))
     spec = {"workloadSelector": selector(workload), **({"ingress": ingress} if ingress else {}), "egress": egress}
     return Resource("Sidecar", workload.name, f"component {workload.name}", spec)

@@ -1,4 +1,4 @@
-"""The tokens by which sidecars prove to istiod whose they are, as Kubernetes issues them to service accounts."""
+"""The tokens that authenticate sidecars to istiod, like Kubernetes' tokens of service accounts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mesh.sidecars.workloads import NAMESPACE, Workload
 ISSUER, AUDIENCE = "hopwise", "istio-ca"
 LIFETIME_S = 24 * 3600.0
 RENEWED_AFTER_S = 3600.0
-"""Long before they expire: an agent reads its token anew for each certificate."""
+"""Long before they expire: an agent reads its token again for each certificate."""
 
 
 def is_due(token: Path) -> bool:
@@ -25,7 +25,7 @@ def is_due(token: Path) -> bool:
 
 
 class TokenIssuer:
-    """Who signs the tokens of a run.
+    """Signs the tokens of a run.
 
     Args:
         folder: Folder of the run; the key is among its keys, and is kept.
@@ -46,7 +46,7 @@ class TokenIssuer:
 
     @property
     def rule(self) -> str:
-        """What istiod accepts as a token, as its setting `JWT_RULE` has it."""
+        """The tokens that istiod accepts, in the format of its setting `JWT_RULE`."""
         return json.dumps({"issuer": ISSUER, "jwks_uri": self._jwks.as_uri(), "audiences": [AUDIENCE]})
 
     def issue(self, service: str, lifetime_s: float = LIFETIME_S) -> str:
@@ -67,7 +67,7 @@ class TokenIssuer:
         return jwt.encode(claims, self._key, algorithm="RS256")
 
     def write(self, workload: Workload, file: Path) -> None:
-        """Write a new token of a workload, in place of the one that is there."""
+        """Write a new token of a workload over the old one."""
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(".new")
         new.touch(mode=0o600)

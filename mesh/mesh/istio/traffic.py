@@ -1,4 +1,4 @@
-"""Resources that say how calls are made: their time limits, repetition, the canary's share, faults, connections."""
+"""Traffic resources: time limits and retries of calls, the canary's share, faults, connections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mesh.sidecars.workloads import Inbound, Workload, callers, lasting_paths, l
 def traffic_resources(
     workloads: Sequence[Workload], topology: Topology, switches: Switches, naming: Naming = NATIVE
 ) -> list[Resource]:
-    """How each service is called."""
+    """The traffic resources of each service."""
     services = {workload.service: workload for workload in workloads if workload.inbound}
     return [
         resource
@@ -57,13 +57,13 @@ def _tls_mode(switches: Switches) -> str:
 
 
 def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, Any]:
-    # Settings of a port take the place of the service's own, rather than add to them.
+    # A port's settings replace the service's settings; they do not add to them.
     over_http1 = SPOKEN[inbound.protocol] == "HTTP"
     requests = MAX_STREAMS if lasts else 1024
     limits = {"http1MaxPendingRequests": requests, "http2MaxRequests": requests}
     return {
         "tls": {"mode": _tls_mode(switches)},
-        # In turn, as without Istio, whose own choice is the better of two at random.
+        # Round robin, as without Istio; Istio's default picks the better of two random instances.
         "loadBalancer": {"simple": "ROUND_ROBIN"},
         "connectionPool": {
             "tcp": {"maxConnections": MAX_STREAMS if lasts else 256, "connectTimeout": "1s"},
@@ -87,7 +87,7 @@ def _virtual_service(
     switches: Switches,
     naming: Naming,
 ) -> Resource:
-    # A caller speaks one protocol to a service, and one port serves one protocol: so its label names the port.
+    # A caller speaks one protocol to a service, and one port serves one protocol, so the caller's label names the port.
     calls = [
         (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
@@ -127,7 +127,7 @@ def _routes(
     unsent = {"attempts": 1, "retryOn": RETRIED_UNSENT["retry_on"]}
     once = {"name": f"{caller}-once", "match": [by_caller], **common, "retries": unsent}
     paths = [{**by_caller, "uri": {"regex": path}} for path in lasting]
-    # Istio refuses a time of 0 and takes none for no limit.
+    # Istio refuses a time of 0; a missing time is no limit.
     first = [{"name": f"{caller}-lasting", "match": paths, **unlimited, **never}] if paths else []
     repeatable = _repeatable(service, inbound.protocol)
     if not repeatable:
@@ -138,7 +138,7 @@ def _routes(
 
 
 def _repeatable(service: str, protocol: Protocol) -> list[dict[str, Any]]:
-    """Matches of the calls that change nothing. A GraphQL request does not show whether it does."""
+    """Matches of read-only calls. A GraphQL request does not show whether it is read-only."""
     if protocol is Protocol.REST:
         return [{"method": {"exact": "GET"}}]
     paths = repeatable_paths(service) if protocol is Protocol.GRPC else ()

@@ -1,4 +1,4 @@
-"""Istio's own opinion of resources, told in the words of the topology."""
+"""Istio's validation of resources, reported in terms of the topology."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mesh.paths import istio_program
 LIMIT_S = 60.0
 _INVALID = re.compile(r"\* (\w+)/([\w-]+)/([\w-]+): (.+)")
 _TO_BE_EXPECTED = {
-    "IST0133"  # an EnvoyFilter depends on Envoy's own configuration; so it does
+    "IST0133"  # an EnvoyFilter depends on Envoy's own configuration, which is intended
 }
 
 
 def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> None:
-    """Check resources one by one, as a cluster does before it takes them.
+    """Check resources one by one, as a cluster does before it accepts them.
 
     Raises:
         TopologyError: Istio refuses some; the message names the links or components that they were made for.
@@ -57,7 +57,7 @@ def require_sound(file: Path, what: str) -> None:
 
     Args:
         file: The file that they were written to.
-        what: What they are, for messages.
+        what: Description of the resources, for messages.
 
     Raises:
         TopologyError: They do not; the message names the resources.
@@ -92,7 +92,7 @@ def _origin(origin: str) -> tuple[str, str, str]:
 
 
 def _named(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
-    """A problem of a resource, by the link or component that it was made for."""
+    """Describes a problem of a resource by the link or component that it was made for."""
     made_for = next(
         (
             resource.made_for

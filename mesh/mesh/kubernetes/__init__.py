@@ -1,1 +1,1 @@
-"""The shop on a Kubernetes cluster: its manifests, and a run of them."""
+"""The shop on a Kubernetes cluster: its manifests, and runs in the cluster."""

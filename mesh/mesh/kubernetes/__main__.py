@@ -24,11 +24,11 @@ LINTER = ROOT / ".tools" / "bin" / "kube-score"
 LIMIT_S = 60.0
 IGNORED = {
     "container-image-pull-policy": "a tag of the project's names its content",
-    "deployment-has-host-podantiaffinity": "topology spread constraints do it, and do not keep a pod from starting",
-    "deployment-targeted-by-hpa-does-not-have-replicas-configured": "Kustomize takes them away",
-    "networkpolicy-targets-pod": "pods of a load and of Istio's gateway are made by others",
-    "deployment-replicas": "a bench has the replicas that it was asked for; in production, autoscalers have their own",
-    "pod-probes-identical": "readiness and liveness ask the same, with different patience",
+    "deployment-has-host-podantiaffinity": "topology spread constraints do this without keeping a pod from starting",
+    "deployment-targeted-by-hpa-does-not-have-replicas-configured": "Kustomize removes them",
+    "networkpolicy-targets-pod": "pods of a load and of Istio's gateway are created elsewhere",
+    "deployment-replicas": "a bench has the requested replicas; in production, autoscalers set the number",
+    "pod-probes-identical": "readiness and liveness use the same check, with different thresholds",
 }
 SYSTEMS = (
     Switches(runtime="kubernetes"),
@@ -38,10 +38,10 @@ SYSTEMS = (
 
 
 def lint(resources: list[Document], what: str) -> None:
-    """Have kube-score look at resources.
+    """Run kube-score on resources.
 
     Raises:
-        StartError: It finds something wrong; the message has its words.
+        StartError: It has complaints; the message lists them.
     """
     argv = [str(LINTER), "score", "--output-format=ci", f"--kubernetes-version=v{'.'.join(map(str, OLDEST))}"]
     argv += ["--enable-optional-test=container-seccomp-profile", f"--ignore-test={','.join(IGNORED)}", "-"]

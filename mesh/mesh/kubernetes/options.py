@@ -1,4 +1,4 @@
-"""How a system is run in a cluster, beyond its topology and switches."""
+"""A system's cluster options, in addition to its topology and switches."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ class ClusterOptions:
     """Where in a cluster a system runs, and with which images.
 
     Attributes:
-        tag: Tag of the project's own images; never `latest`, whose content nobody knows.
+        tag: Tag of the project's images; never `latest`, whose content is not fixed.
         namespace: Namespace of everything.
-        images: What the names of the project's own images begin with.
+        images: Prefix of the names of the project's images.
         kong_image: Image of Kong, for `edge=kong`.
         pull_policy: When a node pulls an image.
         replicas: Pods of each component; 1 of those that are not in it.
-        database_url: URL of a managed PostgreSQL server as its administrator; None for a server of the bench's own.
-        storage: Size of PostgreSQL's volume, such as `10Gi`; None for one that goes with its pod.
-        istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need not.
+        database_url: URL of a managed PostgreSQL server as its administrator; None for the bench's own server.
+        storage: Size of PostgreSQL's volume, such as `10Gi`; None for a volume that is deleted with its pod.
+        istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need no
+            privilege for it.
         run: Id of the run that the system belongs to, for the label `hopwise/run`; empty for none.
         trial: Name of the trial; every span carries it.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only the edge's plugins need it.
@@ -63,7 +64,7 @@ class ClusterOptions:
         return (urlsplit(self.database_url).port if self.database_url else None) or 5432
 
     def image(self, name: str) -> str:
-        """The full name of one of the project's own images."""
+        """The full name of one of the project's images."""
         return f"{self.images}/{name}:{self.tag}"
 
 
@@ -87,7 +88,7 @@ def cluster_options(
         replicas: Pods of each component; 1 of those that are not in it.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
         seed: Seed of the generated data.
-        storage: Size of PostgreSQL's volume; None for one that goes with its pod.
+        storage: Size of PostgreSQL's volume; None for a volume that is deleted with its pod.
         collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
         host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
         sampling: Percent of the requests that are traced in production.

@@ -1,4 +1,4 @@
-"""Where the parts of a system are in a cluster: each is a service of its own name, at the default ports."""
+"""The places of a system's parts in a cluster: each is a service with the part's name, at the default ports."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mesh.description.topology import EDGE
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - within a pod; network policies say who may call
 OTLP = {"jaeger-otlp-grpc": 4317, "jaeger-otlp-http": 4318}
-"""The ports that OpenTelemetry gives to a collector, by the names of Jaeger's."""
+"""OpenTelemetry's default ports of a collector, by the names of Jaeger's ports."""
 OWN_POD = frozenset({f"{EDGE}-admin"})
-"""Ports that nobody outside of the pod may reach."""
+"""Ports that are reachable only inside the pod."""
 
 
 @dataclass(frozen=True)
 class ClusterPlaces:
-    """The ports of the ports file at the addresses that a cluster gives.
+    """The ports of the ports file at a cluster's addresses.
 
     Attributes:
-        ports: The ports at their default base: pods have addresses of their own, so that nothing collides.
-        collector: Host of a collector that takes the spans in place of a Jaeger; None if there is a Jaeger.
+        ports: The ports at their default base: each pod has its own address, so nothing collides.
+        collector: Host of a collector that receives the spans instead of a Jaeger; None if there is a Jaeger.
     """
 
     ports: Ports
@@ -38,7 +38,7 @@ class ClusterPlaces:
         return Place(HOST if name in OWN_POD else EVERYWHERE, self.ports[name])
 
     def reached(self, name: str) -> Sequence[Place]:
-        """The service's name: with a mesh it leads to the sidecar, else to the addresses of all pods."""
+        """The service's name: with a mesh it resolves to the sidecar, else to the addresses of all pods."""
         if self.collector and name in OTLP:
             return (Place(self.collector, OTLP[name]),)
         return (Place(component_of(name), self.ports[name]),)

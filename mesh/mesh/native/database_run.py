@@ -1,4 +1,4 @@
-"""PostgreSQL alone, for looking at data that a run has kept."""
+"""PostgreSQL alone, to inspect the data that a run has kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def database_run(db: Database, ports: Ports, folder: RunFolder) -> Run:
 
 @contextmanager
 def open_database(ports: Ports, environ: Mapping[str, str] | None = None) -> Iterator[Database]:
-    """The database of a port base: the one that runs there now, else one that runs as long as the context lasts.
+    """The database of a port base: the running one, else a new one that runs for as long as the context lasts.
 
     Args:
         ports: Ports of the run.
@@ -37,7 +37,7 @@ def open_database(ports: Ports, environ: Mapping[str, str] | None = None) -> Ite
 
 
 def database_ports(db: Database) -> Sequence[str]:
-    """Names of the ports that the project's own server listens on."""
+    """Names of the ports that the project's server listens on."""
     return [POSTGRES] if db.embedded else []
 
 

@@ -1,4 +1,4 @@
-"""The page at the edge's root: what can be opened and asked in the topology that runs, and the last run's budget."""
+"""The page at the edge's root: links and sample requests for the running topology, and the last run's budget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PRODUCTS_OF_SERVICE = "{ productPageWithReviews(pageSize: 3) { products { title
 _ORDERS = "{ me { name orders(first: 3) { edges { node { status total { amountMinor } lines { quantity } } } } } }"
 _LOGS_IN = f'mutation {{ login(input: {{email: "{DEMO_EMAIL}", password: "{DEMO_PASSWORD}"}}) {{ token }} }}'
 MAX_PARTS = 12
-"""Parts of a budget that the page shows; the others are added up."""
+"""Maximum of a budget's parts on the page; the rest are summed up."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Request:
     """A command that sends a request.
 
     Attributes:
-        title: What it asks for.
-        command: The command, to be copied into a shell.
+        title: Description of the request.
+        command: The command, for a shell.
     """
 
     title: str
@@ -52,8 +52,8 @@ class Budget:
         verdict: VALID, NOISY or WRONG.
         topology: Name of its topology.
         p50: Median latency, ms.
-        parts: The largest parts, in ms, and their share of the largest one in percent.
-        total: Their sum and the others', ms.
+        parts: The largest parts, in ms, each with its percentage of the largest part.
+        total: Sum of all parts, ms.
     """
 
     run: str
@@ -105,7 +105,7 @@ def read_budgets(latest: Path, topology: str) -> list[Budget]:
         shown = {topology: of[topology]} if topology in of else of
         return [_budget(*run, name, one["journeys"]["all"]) for name, one in shown.items()]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        # No run, or one without budgets, or of another version: the shop starts all the same.
+        # No run, or a run without budgets or of another version: the shop starts anyway.
         return []
 
 
@@ -119,7 +119,7 @@ def _budget(run: str, verdict: str, topology: str, mix: Mapping[str, Any]) -> Bu
 
 
 def _protocols(topology: Topology, url: str, trusted: Path | None) -> Iterator[tuple[str, list[Request]]]:
-    """The requests by the name of what clients speak."""
+    """The requests by the name of the protocol."""
     curl = f"curl -s --cacert {shlex.quote(str(trusted))}" if trusted else "curl -s"
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if "graphql" in speaks:

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 LAST_TRACES = 20
 """How many traces Jaeger lists."""
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
-"""The page that a component has for each protocol that it serves, and its path."""
+"""The page of a component for each protocol that it serves, and its path."""
 
 
 UPDATES = {
@@ -75,7 +75,7 @@ UPDATES = {
     Protocol.REST: ["server-sent events at /v1/orders/ID/events", "and /v1/users/ID/notifications/events"],
     Protocol.GRPC: ["WatchOrder and WatchNotifications of", "shop.notification.v1.NotificationService"],
 }
-"""How customers watch their orders, in lines, by the protocol that they speak."""
+"""How customers watch their orders, in lines, by protocol."""
 
 
 class System(Run):
@@ -86,12 +86,12 @@ class System(Run):
         switches: The switches that it runs with.
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
-        data: The data that the run begins with; by default, the switches' scale and seed 1.
+        data: The data that the run starts with; by default, the switches' scale and seed 1.
         environ: `DATABASE_URL`, `CACHE_URL`, `JAEGER_BIN`, `KONG_BIN` and `VARNISH_BIN` are read from it; by default,
             the process's environment.
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
-        monitor: Whether Prometheus runs beside it; needs `metrics=on`.
+        monitor: Whether Prometheus runs too; needs `metrics=on`.
         interactive: Whether people try it out: the edge has a start page, and describes its gRPC services.
 
     Raises:
@@ -137,7 +137,7 @@ class System(Run):
         self._certificate: Certificate | None = None
 
     def with_settings(self, settings: Mapping[str, Mapping[str, str]]) -> System:
-        """The same system, not begun, with more settings of components, by their names."""
+        """The same system, not yet started, with more settings of components, by their names."""
         extra = {name: {**self._extra.get(name, {}), **settings.get(name, {})} for name in {*self._extra, *settings}}
         topology, switches, ports, trial = self.topology, self.switches, self.ports, self.trial
         return System(
@@ -160,10 +160,10 @@ class System(Run):
 
     @property
     def urls(self) -> dict[str, str]:
-        """What people open in a browser, by what it is."""
+        """The pages for a browser, by title."""
         urls = {"Start page": f"{self.url}/"} if self._interactive else {}
         for service, protocol in self.topology.exposed.items():
-            # With a mesh, nobody but its sidecar reaches a service.
+            # With a mesh, only its sidecar reaches a service.
             if protocol is Protocol.THRIFT:
                 urls[f"Thrift of {service}"] = framed_url(self.ports, service)
             if protocol in PAGES and not self.workloads and service not in self.topology.programs:
@@ -179,7 +179,7 @@ class System(Run):
         return urls
 
     def _own(self, components: Iterable[str]) -> list[str]:
-        """Those of some components that the project's program in Python runs as, which alone has pages."""
+        """The components that run as the project's Python program; only this program has pages."""
         return [component for component in components if component not in self.topology.programs]
 
     def _grpc_describer(self) -> str:
@@ -191,7 +191,7 @@ class System(Run):
 
     @property
     def metrics_urls(self) -> dict[str, str]:
-        """Where each component shows its metrics, by its name; without sidecars, and of replicas the first."""
+        """The metrics URL of each component, by its name; without sidecars, and only the first replica's."""
         if self.switches.metrics == "off":
             return {}
         jobs = jobs_of(self.topology, self.switches, self.measured, self.ports, exporters=self._running_exporters)
@@ -200,7 +200,7 @@ class System(Run):
 
     @property
     def additions(self) -> dict[str, list[str]]:
-        """What switches have added to the topology, by the switch, in lines."""
+        """Additions of switches to the topology, by the switch, in lines."""
         added: dict[str, list[str]] = {}
         if self.topology.has_updates:
             spoken = [name for name in LASTING if name in self.topology.behind_edge]
@@ -216,7 +216,7 @@ class System(Run):
 
     @property
     def commands(self) -> dict[str, str]:
-        """Commands by which the proxies tell the run's user about themselves, by what they tell."""
+        """Commands that query the proxies' admin pages, by topic."""
         sockets = {"Envoy admin": self.folder.admin_socket(EDGE)} if self.switches.edge == "envoy" else {}
         sockets |= {f"{workload.sidecar} admin": workload.admin for workload in self.workloads}
         return {
@@ -270,7 +270,7 @@ class System(Run):
 
     @property
     def _running_exporters(self) -> list[str]:
-        """Components of the exporters that run."""
+        """Names of the running exporters' components."""
         return [exporter.component for exporter, program in self._exporters.items() if program is not None]
 
     def _metrics_ports(self) -> Sequence[str]:
@@ -289,7 +289,8 @@ class System(Run):
 
     @property
     def measured(self) -> Mapping[str, Sequence[Place]]:
-        """Where each component of the shop shows its metrics with `metrics=on`, one place for each of its processes."""
+        """Where each component of the shop exposes its metrics with `metrics=on`, one place for each of its
+        processes."""
         places: dict[str, list[Place]] = {}
         for ports, name, replica in self._processes():
             places.setdefault(name, []).append(ports.listens(metrics_port(name), replica))
@@ -308,7 +309,7 @@ class System(Run):
             self.ports.require_free(own, at=workload.address)
 
     def ended(self) -> list[ComponentDiedError]:
-        # Asked again and again while a run is watched.
+        # Called repeatedly while a run is watched.
         if self._istio is not None:
             self._istio.renew_tokens()
         return super().ended()
@@ -316,8 +317,8 @@ class System(Run):
     def stop_serving(self) -> None:
         """Stops gateways and services, which send their last spans as they stop.
 
-        Edge and sidecars send theirs at intervals, and drop what is left if they are stopped: they stay with the trace
-        store until their spans have been read, as does the database, which is audited.
+        Edge and sidecars send their spans at intervals, and drop the rest when they are stopped. So they keep running
+        with the trace store until their spans have been read. The database keeps running for the audit.
         """
         self.stop_ranks((GATEWAY_RANK, SERVICE_RANK))
 
@@ -328,7 +329,7 @@ class System(Run):
             own = {"SHOP_EDGE_CACHE": str(ban), **self._extra.get(NOTIFIES_EDGE_CACHE, {})}
             self._extra[NOTIFIES_EDGE_CACHE] = own
         if self.switches.tls == "on":
-            # Certificates take a moment to import, which a run without TLS need not wait for.
+            # Imported here, because the import is slow and a run without TLS does not need it.
             from mesh.edge.certificate import edge_certificate
 
             self._certificate = edge_certificate(self.folder)
@@ -340,7 +341,7 @@ class System(Run):
             self.trial,
             self._extra,
             self.switches.store,
-            # Where there are sidecars, those of the callers delay the calls.
+            # With sidecars, the callers' sidecars delay the calls.
             {} if self.workloads else self.switches.delay_ms,
             self.switches.hold,
             {workload.name: workload for workload in self.workloads},
@@ -387,14 +388,14 @@ class System(Run):
         return prometheus_component(program, self.folder, self.ports, jobs)
 
     def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:
-        """Every process of the shop; those of the set apart find each other only."""
+        """Every process of the shop; processes of the separate set reach only each other."""
         return [
             shop_component(name, replace(around, places=ports), after, replica)
             for ports, name, replica in self._processes()
         ]
 
     def _processes(self) -> Sequence[tuple[Ports, str, int]]:
-        """Every process of the shop: the ports that it knows, its component, and which replica of that it is."""
+        """Every process of the shop: its ports, its component, and the number of its replica."""
         if self.workloads:
             return [(self.ports, one.component, one.replica) for one in self.workloads if one.inbound]
         return [
@@ -406,7 +407,7 @@ class System(Run):
 
     @property
     def _apart(self) -> Sequence[Ports]:
-        """The ports of the set of components that one kind of journey has to itself, if there is one."""
+        """The ports of the separate set of components for one kind of journey, if there is such a set."""
         return [self.ports.apart] if self.switches.apart else []
 
     def _edge(self) -> Component:
@@ -438,7 +439,7 @@ class System(Run):
     def _page(self) -> str:
         if not self._interactive:
             return ""
-        # Templates take a moment to import, which a measured run need not wait for.
+        # Imported here, because the import is slow and a measured run does not need it.
         from mesh.native.start_page import start_page
 
         metrics = {f"Metrics of {name}": url for name, url in self.metrics_urls.items()}
@@ -448,7 +449,7 @@ class System(Run):
     def _sidecars(self) -> Sequence[Component]:
         if not self.workloads:
             return []
-        # Certificates take a moment to import, which a run without a mesh need not wait for.
+        # Imported here, because the import is slow and a run without a mesh does not need it.
         from mesh.sidecars.certificates import authority, issue_all
         from mesh.sidecars.envoy import StaticMesh
 

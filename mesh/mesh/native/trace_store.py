@@ -1,4 +1,4 @@
-"""Jaeger alone, for looking at traces that a run has kept."""
+"""Jaeger alone, to inspect the traces that a run has kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mesh.supervisor.run import Run
 
 @contextmanager
 def open_trace_store(ports: Ports) -> Iterator[bool]:
-    """The Jaeger of a port base: the one that runs there now, else one that runs as long as the context lasts.
+    """The Jaeger of a port base: the running one, else a new one that runs for as long as the context lasts.
 
     Yields:
         Whether it was started here, and ends with the context.

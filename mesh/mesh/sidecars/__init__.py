@@ -1,1 +1,1 @@
-"""The mesh: a proxy beside each component, which everything that the component receives and sends passes."""
+"""The mesh: a proxy next to each component, through which all of the component's traffic passes."""

@@ -1,4 +1,5 @@
-"""Authorities and the certificates that they issue: to each workload of a mesh with its SPIFFE ID, and to the edge.
+"""Certificate authorities, and the certificates that they issue to the workloads of a mesh, with their SPIFFE IDs, and
+to the edge.
 
 An authority has the files of Istio's plug-in CA. It is made anew for every run, unless `HOPWISE_MESH_CA` names a
 folder with one for the mesh.
@@ -33,14 +34,14 @@ from mesh.sidecars.workloads import TRUST_DOMAIN, Workload
 VARIABLE = "HOPWISE_MESH_CA"
 ISTIOD_IDENTITY = f"spiffe://{TRUST_DOMAIN}/ns/istio-system/sa/citadel"
 ROOT_DAYS, WORKLOAD_DAYS = 3650, 30
-"""A workload's certificate outlives any run but a forgotten one; Istio's own agent renews its certificates."""
+"""A workload's certificate outlives every run except a forgotten one; Istio's agent renews its certificates."""
 _MARGIN = datetime.timedelta(minutes=5)
-"""Certificates begin a little earlier, for clocks that differ."""
+"""Certificates are valid from slightly earlier, to tolerate clock differences."""
 
 
 @dataclass(frozen=True)
 class Authority:
-    """Who signs certificates: a folder with the four files of Istio's plug-in CA."""
+    """An authority that signs certificates: a folder with the four files of Istio's plug-in CA."""
 
     folder: Path
 
@@ -61,13 +62,13 @@ class Authority:
 
     @property
     def cert_chain(self) -> Path:
-        """The certificates from `ca_cert` up to the root, that one left out or not."""
+        """The certificates from `ca_cert` up to the root, with or without the root."""
         return self.folder / "cert-chain.pem"
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate with its chain, its private key, and what its holder trusts: three PEM files."""
+    """A certificate with its chain, its private key, and the root that its holder trusts: three PEM files."""
 
     chain: Path
     key: Path
@@ -75,14 +76,14 @@ class Certificate:
 
 
 def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
-    """The authority of a run's mesh: a new one, or the one that the user names, checked.
+    """The authority of a run's mesh: a new one, or the user's, after a check.
 
     Args:
         folder: Folder of the run; a new authority is among its keys.
         environ: `HOPWISE_MESH_CA` is read from it.
 
     Raises:
-        CertificateError: The named one cannot be used; the message names the file and the reason.
+        CertificateError: The user's authority cannot be used; the message names the file and the reason.
     """
     named = environ.get(VARIABLE)
     if not named:
@@ -97,7 +98,7 @@ def make_authority(folder: Path, of: str = "mesh", *, identity: str = ISTIOD_IDE
 
     Args:
         folder: Folder for its files; made if it is not there.
-        of: What it is the authority of; part of its certificates' names.
+        of: Purpose of the authority; part of its certificates' names.
         identity: SPIFFE ID of the certificate that signs; empty for none.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -119,8 +120,8 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
     """Issue a certificate to one holder.
 
     Args:
-        by: Who signs it.
-        names: What the holder goes by: SPIFFE IDs, host names and IP addresses.
+        by: The authority that signs it.
+        names: Names of the holder: SPIFFE IDs, host names and IP addresses.
         into: Folder for its files; made if it is not there.
         days: How long it is valid, but no longer than the authority's own.
     """
@@ -202,7 +203,7 @@ def _load_key(file: Path) -> CertificateIssuerPrivateKeyTypes:
         key = load_pem_private_key(file.read_bytes(), None)
     except (OSError, ValueError, TypeError) as error:
         raise _unusable(file, f"is not an unencrypted private key in PEM form ({error})") from error
-    return key  # type: ignore[return-value]  # one that cannot sign fails the comparison with its certificate
+    return key  # type: ignore[return-value]  # a key that cannot sign fails the comparison with its certificate
 
 
 def _unusable(file: Path, problem: str) -> CertificateError:

@@ -39,16 +39,16 @@ from mesh.supervisor.readiness import http_ok_at
 BASE_FILE = Path(__file__).parent / "templates" / "envoy.yaml"
 """The part of the configuration that does not depend on the workload."""
 TIMEOUT = "5s"
-"""As the edge's: the time that the caller has left is shorter, and counts."""
+"""The same as the edge's; the caller's remaining time is shorter, and applies first."""
 REPEATED_WHEN = {
     Protocol.GRPC: "connect-failure,refused-stream,reset-before-request,unavailable",
     Protocol.REST: "connect-failure,refused-stream,reset-before-request,gateway-error",
 }
 FAILURES_IN_A_ROW, LOOKED_AT_EVERY, EJECTED_FOR = 5, "1s", "5s"
-"""Outlier detection counts connections that fail, and what a proxy or an unavailable service answers: 502, 503, 504."""
+"""Outlier detection counts failed connections, and the answers of a proxy or an unavailable service: 502, 503, 504."""
 MAX_EJECTED = 50
-"""Percent of a service's instances. Its only one is never ejected: that would help nobody, and a service that answers
-that another one is away would be away itself, also for those who ask nothing of that other one."""
+"""Percent of a service's instances. An only instance is never ejected. A service that reports another service as
+unavailable would otherwise become unavailable itself, even for calls that do not need the other service."""
 OUTLIER_DETECTION = {
     "consecutive_gateway_failure": FAILURES_IN_A_ROW,
     "enforcing_consecutive_gateway_failure": 100,
@@ -63,7 +63,7 @@ OUTLIER_DETECTION = {
 
 @dataclass(frozen=True)
 class StaticMesh:
-    """Everything that the sidecars' configuration is made of.
+    """The inputs of the sidecars' configuration.
 
     Attributes:
         workloads: Every workload of the mesh.
@@ -140,7 +140,8 @@ class StaticMesh:
         listener["address"] = tcp_address(workload.address, inbound.port)
         rbac, _, router = manager["http_filters"]
         manager["http_filters"] = [router]
-        # The sidecar of the caller, and whatever it reaches within the caller's time, has a limit; this one has none.
+        # The caller's sidecar applies the time limit, and further calls get the caller's remaining time, so there is no
+        # limit here.
         _routes(manager)[:] = [{"match": {"prefix": "/"}, "route": {"cluster": name, "timeout": "0s"}}]
         if workload.service in GATEWAYS:
             manager["upgrade_configs"] = _upgrades(inbound.protocol)
@@ -150,7 +151,7 @@ class StaticMesh:
             policy = {"permissions": [{"any": True}], "principals": principals}
             rbac["typed_config"]["rules"]["policies"]["callers"] = policy
             manager["http_filters"] = [rbac, router]
-            # Whatever others wrote into the header is removed; what the certificate says takes its place.
+            # Envoy removes a received header and sets it from the certificate.
             manager["forward_client_cert_details"] = "SANITIZE_SET"
             manager["set_current_client_cert_details"] = {"uri": True}
             context = {**self._tls(workload), "require_client_certificate": True}
@@ -176,7 +177,7 @@ class StaticMesh:
         action = {**where, "timeout": TIMEOUT, "retry_policy": unsent}
         when = f"{REPEATED_WHEN.get(outbound.protocol)},{RETRIED_UNSENT['retry_on']}"
         again = {**action, "retry_policy": {**unsent, "retry_on": when}}
-        # The edge ends an answer that lasts when nothing comes any more.
+        # The edge ends a long-lived answer when it falls silent.
         lasting = {**where, "timeout": "0s"}
         if callee in GATEWAYS:
             manager["upgrade_configs"] = _upgrades(outbound.protocol)
@@ -200,7 +201,7 @@ class StaticMesh:
         cluster = {
             **endpoints(_outbound_cluster(outbound, version), addresses),
             "outlier_detection": OUTLIER_DETECTION,
-            # A service whose only instance is ejected answers at once that it is away, rather than be asked further.
+            # If a service's only instance is ejected, calls fail at once instead of reaching it.
             "common_lb_config": {"healthy_panic_threshold": {"value": 0}},
         }
         if self.switches.encrypted:
@@ -234,13 +235,13 @@ class StaticMesh:
 
 
 def name_spans(provider: dict[str, Any], workload: Workload, direction: str, instance: str | None) -> None:
-    """Have a sidecar's spans name its workload's component, and which of the component's replicas it stands beside.
+    """Make a sidecar's spans name its workload's component, and the component's replica.
 
     Args:
         provider: Envoy's configuration of OpenTelemetry.
         workload: The workload.
         direction: `inbound` or `outbound`.
-        instance: Name of the replica; None if the configuration is not that of one replica alone.
+        instance: Name of the replica; None if several replicas share the configuration.
     """
     provider["service_name"] = f"{workload.component}-{direction}"
     if instance is None:
@@ -270,7 +271,7 @@ def _named(
 
 
 def _upgrades(protocol: Protocol) -> list[dict[str, Any]]:
-    """Over which protocols than HTTP clients reach a gateway: GraphQL's, for its subscriptions."""
+    """The upgrades that clients may request of a gateway: WebSockets for GraphQL's subscriptions."""
     return [{"upgrade_type": WEBSOCKET}] if protocol is Protocol.GRAPHQL else []
 
 
@@ -280,7 +281,7 @@ def _routes(manager: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _repeatable(outbound: Outbound) -> Sequence[dict[str, Any]]:
-    """Envoy's matches of the calls that change nothing. A GraphQL request does not show whether it does."""
+    """Envoy's matches of read-only calls. A GraphQL request does not show whether it is read-only."""
     if outbound.protocol is Protocol.REST:
         return [{"prefix": "/", "headers": [{"name": ":method", "string_match": {"exact": "GET"}}]}]
     paths = repeatable_paths(outbound.callee) if outbound.protocol is Protocol.GRPC else ()

@@ -1,4 +1,4 @@
-"""Which calls a sidecar tries once more: those that change nothing, as the contract has it, on another instance."""
+"""The calls that a sidecar retries on another instance: read-only methods, by the contract."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mesh.envoy_config import DESCRIPTOR
 
 @cache
 def repeatable_paths(service: str, file: Path = DESCRIPTOR) -> tuple[str, ...]:
-    """The HTTP/2 paths of a service's gRPC methods that change nothing.
+    """The HTTP/2 paths of a service's read-only gRPC methods.
 
     Args:
         service: Name of the service, such as `product`.

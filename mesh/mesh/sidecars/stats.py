@@ -1,4 +1,4 @@
-"""What the sidecars say of themselves while they run: configuration refused, TLS handshakes."""
+"""Statistics of running sidecars: refused configuration, TLS handshakes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mesh.supervisor.readiness import UnixConnection
 
 LIMIT_S = 2.0
 STATS = "stats?format=json&filter=(update_rejected|ssl.handshake)$"
-"""What Envoy's administration is asked."""
+"""The query to Envoy's admin page."""
 
 
 @dataclass(frozen=True)
 class SidecarFacts:
-    """What the sidecars of a run say together.
+    """Totals over the sidecars of a run.
 
     Attributes:
         refused: Updates of clusters, listeners, routes or certificates that a sidecar refused.
@@ -33,7 +33,7 @@ class SidecarFacts:
 
 @dataclass(frozen=True)
 class Answer:
-    """What one sidecar answered.
+    """The answer of one sidecar.
 
     Attributes:
         counters: Its counters, by name; None if it did not answer.
@@ -55,7 +55,7 @@ class Answer:
 
 
 def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
-    """What all sidecars say together."""
+    """The totals over all sidecars."""
     heard = [answer for answer in answers if answer.counters is not None]
     counters = [item for answer in heard for item in (answer.counters or {}).items()]
     unencrypted = sum(1 for answer in heard if answer.listener is not None and not answer.handshakes)

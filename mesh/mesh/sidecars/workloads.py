@@ -1,4 +1,4 @@
-"""What the mesh is made of: each component with its sidecar, what it serves, and whom it calls.
+"""The workloads of a mesh: each component with its sidecar, its protocols, and its callees.
 
 Static configuration and Istio's resources are both made from these, so that they describe the same mesh.
 """
@@ -36,9 +36,9 @@ class Inbound:
     """One protocol that a component serves through its sidecar.
 
     Attributes:
-        protocol: What callers speak.
+        protocol: Protocol of the callers.
         port: TCP port of the sidecar, at the workload's address.
-        socket: Where the component itself listens, for its sidecar alone.
+        socket: Where the component itself listens, for its sidecar only.
     """
 
     protocol: Protocol
@@ -52,9 +52,9 @@ class Outbound:
 
     Attributes:
         callee: Name of the service or gateway.
-        protocol: What it is asked in.
+        protocol: Protocol of the calls.
         port: Port of the service, which all workloads of it share.
-        socket: Where the sidecar listens, for its component alone.
+        socket: Where the sidecar listens, for its component only.
     """
 
     callee: str
@@ -64,7 +64,7 @@ class Outbound:
 
     @property
     def authority(self) -> str:
-        """What requests carry as their host: `product.mesh.local:18020`."""
+        """The host of the requests: `product.mesh.local:18020`."""
         return f"{host(self.callee)}:{self.port}"
 
 
@@ -74,14 +74,14 @@ class Workload:
 
     Attributes:
         component: Name of the component, such as `product` or `product-canary`.
-        replica: Which of the component's processes it is, from 1.
+        replica: Number of the component's process, from 1.
         service: The service that it is an instance of, such as `product` for both.
         version: `stable` or `canary`.
         address: Loopback address of the sidecar.
-        inbound: What it serves; empty for the edge, whose clients are outside of the mesh.
-        outbound: Whom it calls.
-        admin: Unix domain socket where the sidecar tells about itself.
-        metrics: Where the sidecar shows its metrics with `metrics=on`.
+        inbound: The protocols that it serves; empty for the edge, whose clients are outside of the mesh.
+        outbound: The services that it calls.
+        admin: Unix domain socket of the sidecar's admin page.
+        metrics: Where the sidecar exposes its metrics with `metrics=on`.
     """
 
     component: str
@@ -106,12 +106,12 @@ class Workload:
 
     @property
     def sidecar_component(self) -> str:
-        """What the sidecars of all replicas are called in results."""
+        """The name of all replicas' sidecars in results."""
         return f"{self.component}-sidecar"
 
     @property
     def identity(self) -> str:
-        """What its certificate says who it is; instances of one service are the same."""
+        """The identity in its certificate, the same for all instances of a service."""
         return identity(self.service)
 
     def inbound_of(self, protocol: Protocol) -> Inbound:
@@ -120,7 +120,7 @@ class Workload:
 
 
 def host(service: str) -> str:
-    """The name under which the mesh knows a service."""
+    """The host name of a service in the mesh."""
     return f"{service}.{DOMAIN}"
 
 
@@ -136,7 +136,7 @@ def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bo
         topology: Which components run, and which calls which.
         ports: Ports of the run, the sidecars' addresses, and how many replicas there are.
         folder: Folder of the run, for its sockets.
-        canary: Whether a second product service runs beside the stable one.
+        canary: Whether a second product service runs in addition to the stable one.
     """
     components = [EDGE, *topology.components, *([CANARY] if canary else [])]
     return tuple(
@@ -147,7 +147,7 @@ def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bo
 
 
 def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> list[str]:
-    """The services that may call a service over a protocol, as the topology's links have it; in a fixed order."""
+    """The services that may call a service over a protocol, by the topology's links, in a fixed order."""
     return sorted(
         {
             workload.service
@@ -159,12 +159,12 @@ def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol)
 
 
 def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dict[str, int]:
-    """Percent of a service's calls that each of its versions gets; versions without any are left out.
+    """Percent of a service's calls for each of its versions; versions without calls are left out.
 
     Args:
         all_workloads: Every workload of the mesh.
         service: The service.
-        canary: Percent for the canary of the service that has one.
+        canary: Percent for the canary, if the service has one.
     """
     versions = {workload.version for workload in all_workloads if workload.service == service}
     share = canary if CANARY_VERSION in versions else 0
@@ -172,16 +172,16 @@ def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dic
 
 
 def lasting_paths(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> Sequence[str]:
-    """The paths at which a service's answers over a protocol last, as regular expressions.
+    """The paths of a service's long-lived answers over a protocol, as regular expressions.
 
-    A mesh without notifications has none.
+    A mesh without notifications has no such paths.
     """
     has_updates = any(workload.service == NOTIFICATION for workload in all_workloads)
     return LASTING.get(service, {}).get(protocol, ()) if has_updates else ()
 
 
 def link_of(caller: str, callee: str, topology: Topology) -> str:
-    """How a topology's file calls the link between two services: `client -> product` for what enters by the edge."""
+    """The name of a link in a topology's file: `client -> product` for calls that enter by the edge."""
     if caller != EDGE:
         return f"{caller} -> {callee}"
     for outside in OUTSIDE:

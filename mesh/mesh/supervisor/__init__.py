@@ -1,1 +1,1 @@
-"""Processes: started, watched, recorded and stopped, whatever they do."""
+"""Starts, watches, records and stops processes of any kind."""

@@ -1,4 +1,4 @@
-"""Ctrl-C while a program is still importing: nothing has been started, so it may just end, without a traceback."""
+"""Ctrl-C while a program is still importing: nothing has been started, so the program ends without a traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from types import FrameType
 def end_quietly() -> None:
     """Lets Ctrl-C end the process at once, until `raise_again`; for the first line of a program."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Not SIG_DFL: a library that puts a handler of its own before the one it finds (polars does) would call nobody.
+        # Not SIG_DFL: some libraries, such as polars, install a handler that calls the previous one, and SIG_DFL cannot
+        # be called.
         signal.signal(signal.SIGINT, _end)
 
 

@@ -1,4 +1,4 @@
-"""How many files, connections among them, a process of a run may have open."""
+"""The limit of open files, connections included, of a run's processes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from mesh.description.switches import MAX_CONNECTIONS
 from mesh.errors import SwitchError
 
 OWN = 512
-"""Files that a process has open besides its clients' connections: to the database, to other components, its logs."""
+"""Open files of a process in addition to its clients' connections: its logs, and connections to the database and to
+other components."""
 
 
 def allow(connections: int) -> None:
-    """Raises this process's limit, which components inherit: many systems begin with 1,024.
+    """Raises this process's limit, which components inherit; many systems default to 1,024.
 
     Args:
         connections: Connections that clients open.
 
     Raises:
-        SwitchError: The user's own limit is too low for so many.
+        SwitchError: The user's limit is too low for this number.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # A proxy has a connection on either side for each request.
+    # A proxy has a connection on each side for each request.
     needed, wished = OWN + 2 * connections, OWN + 2 * MAX_CONNECTIONS
     most = wished if hard == resource.RLIM_INFINITY else min(wished, hard)
     if most < needed:

@@ -23,12 +23,12 @@ LEFTOVER_LIMIT_S = 5.0
 
 @dataclass(frozen=True)
 class Started:
-    """A process, told apart from a later one with the same pid by its start time.
+    """A process; its start time distinguishes it from a later process with the same pid.
 
     Args:
         component: Name of its component.
         pid: Process id.
-        created: When it started, in seconds since the epoch, as psutil says.
+        created: When it started, in seconds since the epoch, by psutil.
         stop_signal: Signal that asks it to stop.
     """
 
@@ -57,12 +57,12 @@ class Started:
 
 
 def write_record(folder: RunFolder, started: Iterable[Started]) -> None:
-    """Replaces the record, in one step, so that a crash leaves it whole."""
+    """Replaces the record atomically, so that a crash cannot damage it."""
     write_json(folder.processes, [asdict(item) for item in started])
 
 
 def write_json(path: Path, data: object) -> None:
-    """Writes JSON to a file in one step."""
+    """Writes JSON to a file atomically."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(data, indent=2) + "\n")
@@ -80,9 +80,9 @@ def read_record(folder: RunFolder) -> list[Started]:
 
 
 def sweep(folder: RunFolder) -> list[str]:
-    """Ends what a run that crashed has left behind.
+    """Ends the processes that a crashed run has left behind.
 
-    Only to be called by the holder of the folder's lock.
+    Only the holder of the folder's lock may call it.
 
     Returns:
         The components of the processes that were ended.

@@ -1,4 +1,4 @@
-"""Starts processes in parallel where they are independent, watches them, and stops every one of them."""
+"""Starts processes, in parallel where they are independent, watches them, and stops all of them."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ from mesh.supervisor.readiness import Check
 from mesh.supervisor.signals import Interrupts
 
 ORPHANS_LIMIT_S = 5.0
-"""How long what a killed component had started may take to end, in seconds."""
+"""How long the children of a killed component may take to end, in seconds."""
 POLL_S = 0.01
 TAIL_LINES = 15
 STORE_RANK = 9
-"""The stop rank of what keeps data: it stops after all that would still write to it."""
+"""The stop rank of data stores: they stop after their writers."""
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-"""Variables of the user's environment that components get. Proxies (gRPC would send 127.0.0.1 through one) and OTEL_*
-settings would change what is measured."""
+"""Variables of the user's environment that components get. Proxy settings (gRPC would call 127.0.0.1 through a proxy)
+and OTEL_* settings would change the measurement."""
 
 
 @dataclass(frozen=True)
 class Component:
-    """A process to run, or, without a check, a task that must end well.
+    """A process to run or, without a readiness check, a task that must succeed.
 
     Attributes:
         name: Name of the process, and of its log.
         argv: Gives the command line when the component is started.
-        env: Variables besides those of `PASSED_ON`.
+        env: Variables in addition to those of `PASSED_ON`.
         ready: Checks whether it answers; None for a task, which is ready once it has exited with 0.
         after: Components that must be ready before it starts.
-        imports_meanwhile: Whether it starts at once all the same, and goes on from its imports when its standard input
-            ends, which is when those components are ready.
+        imports_meanwhile: Whether it starts at once anyway, does its imports, and waits for the end of its standard
+            input, which closes when those components are ready.
         stop_rank: Components of the lowest rank are stopped first, those of one rank together.
         start_limit_s: How long it may take to get ready, in seconds.
         stop_limit_s: How long it may take to stop before it is killed, in seconds.
         stop_signal: Signal that asks it to stop.
         death_signal: Signal that it gets when its supervisor is killed.
         echo: Whether the user sees a task's progress (its standard error).
-        replica_of: The component that it is a further replica of, under whose name its resources count; empty for none.
-        when_lost: What becomes of a measured run when it has died: `end`; or the run goes on, as the others need it for
-            changes only, and it is started again (`restart`) or not (`leave`).
-        successor: Gives the command line of its next process, which takes over what the present one listens to, and has
-            that end once it has answered; None if it cannot do that.
-        renew_signal: Signal upon which it lets new children of its own take over in the same way; None if it cannot.
-        command: The command that the user gave for it, which messages then name; empty for a program of the project.
+        replica_of: The component of which it is a further replica, and to which its resources count; empty for none.
+        when_lost: What happens to a measured run when it dies. With `end`, the run ends. Otherwise the run continues,
+            because the others need it for changes only; it is started again (`restart`) or not (`leave`).
+        successor: Gives the command line of its next process. That process takes over the listeners of the present one,
+            and ends it once it answers; None if it cannot do that.
+        renew_signal: Signal on which new children take over in the same way; None if it cannot do that.
+        command: The user's command for it, for messages; empty for a program of the project.
     """
 
     name: str
@@ -85,8 +85,8 @@ class Component:
 
 
 class Supervisor:
-    """Runs components. It must be used from one thread, which outlives them: on Linux, a process gets its death signal
-    when the thread that started it ends.
+    """Runs components. Use it from one thread that outlives them: on Linux, a process gets its death signal when the
+    thread that started it ends.
     """
 
     def __init__(self, folder: RunFolder, interrupts: Interrupts) -> None:
@@ -97,10 +97,10 @@ class Supervisor:
         self._done: set[str] = set()
 
     def start(self, components: Iterable[Component]) -> None:
-        """Starts components, each as soon as the ones it comes after are ready, and waits until all are.
+        """Starts components, each as soon as the components before it are ready, and waits until all are ready.
 
         Raises:
-            StartError: One ended, or was not ready in time; the message has the end of its log.
+            StartError: A component ended, or was not ready in time; the message has the end of its log.
             Interrupted: The user asked to stop.
         """
         waiting = {component.name: component for component in components}
@@ -143,8 +143,8 @@ class Supervisor:
         left = [Started.of(name, child.pid) for child in children]
         running.signal(signal.SIGKILL)
         running.process.wait()
-        # What it had started ends once it notices, and until then may hold what the next start needs, as PostgreSQL's
-        # processes hold its memory. One that has ended holds nothing, whenever the machine's init clears it away.
+        # Its children end once they notice. Until then, they may hold resources that the next start needs: PostgreSQL's
+        # processes hold its memory. A process that has ended holds nothing, even before init reaps it.
         give_up_at = time.monotonic() + ORPHANS_LIMIT_S
         while any(process.find() for process in left) and time.monotonic() < give_up_at:
             time.sleep(POLL_S)
@@ -162,12 +162,12 @@ class Supervisor:
             self.start([self._components[name]])
 
     def hand_over(self, name: str) -> None:
-        """Starts a component's next process, or children, and waits until they are ready and those before have ended.
+        """Starts a component's next process, or children, and waits until they are ready and the old ones have ended.
 
         A component that cannot do that, or has ended, is restarted.
 
         Raises:
-            StartError: The next did not become ready, or those before did not end.
+            StartError: The new ones did not become ready, or the old ones did not end.
         """
         running, component = self._running.get(name), self._components[name]
         ready = component.ready
@@ -187,7 +187,7 @@ class Supervisor:
         before = replace(running, component=other)
         with self._interrupts.held():
             self._running[other.name] = before
-            # Until it has ended, it may answer in place of the next one.
+            # Until it has ended, it may answer instead of the next one.
             alone = before.process.poll
             self.start([replace(component, argv=successor, ready=lambda: alone() is not None and ready())])
             self._stop([before])
@@ -203,7 +203,7 @@ class Supervisor:
             time.sleep(POLL_S)
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
-        """Stops components, gracefully where that works in time.
+        """Stops components, gracefully if they end in time.
 
         Args:
             ranks: Only those of these stop ranks; None for all.
@@ -224,7 +224,7 @@ class Supervisor:
     def pids_by_component(self) -> dict[str, list[int]]:
         """The processes of each component that runs: one, or one for each of its replicas."""
         pids: dict[str, list[int]] = {}
-        for name, running in list(self._running.items()):  # asked from other threads too
+        for name, running in list(self._running.items()):  # called from other threads too
             pids.setdefault(running.component.replica_of or name, []).append(running.process.pid)
         return pids
 
@@ -318,7 +318,7 @@ class _Running:
             return False
         if self.component.ready is None:
             return self.process.poll() == 0
-        # A process that has ended is not ready, even if its port answers: that is somebody else's.
+        # A process that has ended is not ready, even if its port answers: another process has the port.
         return self.component.ready() and self.process.poll() is None
 
     def show_progress(self) -> None:
@@ -333,7 +333,7 @@ class _Running:
         sys.stderr.flush()
 
     def signal(self, which: signal.Signals) -> None:
-        # To the process alone when asking it to stop: it knows best how to end its own children.
+        # A stop signal goes to the process only: it knows how to end its own children.
         with contextlib.suppress(ProcessLookupError):
             if which is signal.SIGKILL:
                 os.killpg(self.process.pid, which)
@@ -353,15 +353,15 @@ class _Running:
 
 
 def guarded(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
-    """A command line whose process gets a signal when its parent dies, where the machine can do that.
+    """A command line whose process gets a signal when its parent dies, if the machine supports that.
 
-    Elsewhere the next start sweeps up what is left.
+    Otherwise the next start ends leftover processes.
     """
     setpriv = death_signals()
     if setpriv is None:
         return list(argv)
     flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
-    if argv[0] == setpriv:  # it changes users already; in one go, as a change of users clears the signal
+    if argv[0] == setpriv:  # it changes users already; both in one call, because a change of users clears the signal
         return [setpriv, *flag, *argv[1:]]
     return [setpriv, *flag, *argv]
 

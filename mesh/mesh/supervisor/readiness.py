@@ -1,4 +1,4 @@
-"""Checks of whether a component answers; each is quick, and returns False rather than raise."""
+"""Readiness checks of components; each is quick, and returns False instead of raising."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMEOUT_S = 0.5
 
 
 def tcp(port: int, host: str = HOST) -> Check:
-    """Something accepts connections on the port."""
+    """Checks that something accepts connections on the port."""
     return _connects(lambda: socket.create_connection((host, port), timeout=TIMEOUT_S))
 
 
@@ -32,7 +32,7 @@ def _connects(connect: Callable[[], socket.socket]) -> Check:
 
 
 def http_ok(port: int, path: str, host: str = HOST, trusted: Path | None = None) -> Check:
-    """`GET path` answers 200; over TLS, if a file of trusted certificates is given."""
+    """Checks that `GET path` answers 200; over TLS, if a file of trusted certificates is given."""
     if trusted is None:
         return _answers_ok(lambda: http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), path)
     context = ssl.create_default_context(cafile=str(trusted))
@@ -40,7 +40,7 @@ def http_ok(port: int, path: str, host: str = HOST, trusted: Path | None = None)
 
 
 def http_ok_at(listener: Path, path: str) -> Check:
-    """`GET path` on a Unix domain socket answers 200."""
+    """Checks that `GET path` on a Unix domain socket answers 200."""
     return _answers_ok(lambda: UnixConnection(listener), path)
 
 
@@ -49,7 +49,7 @@ class UnixConnection(http.client.HTTPConnection):
 
     Args:
         listener: The socket.
-        timeout_s: How long connecting, and each wait for a piece of an answer, may take, in seconds.
+        timeout_s: Time limit of the connect and of each read, in seconds.
     """
 
     def __init__(self, listener: Path, timeout_s: float = TIMEOUT_S) -> None:
@@ -87,7 +87,7 @@ def _answers_ok(connect: Callable[[], http.client.HTTPConnection], path: str) ->
 
 
 def grpc_serving(port: int, host: str = HOST) -> Check:
-    """`grpc.health.v1.Health/Check` answers SERVING for the whole server."""
+    """Checks that `grpc.health.v1.Health/Check` answers SERVING for the whole server."""
     return _serving(tcp(port, host), f"{host}:{port}")
 
 
@@ -98,7 +98,7 @@ def grpc_serving_at(listener: Path) -> Check:
 
 def _serving(listening: Check, target: str) -> Check:
     def check() -> bool:
-        # A gRPC channel that is refused once backs off for a second; so it is opened only when someone listens.
+        # A refused gRPC channel backs off for a second, so it is opened only when something listens.
         if not listening():
             return False
         import grpc
@@ -121,7 +121,7 @@ def _serving(listening: Check, target: str) -> Check:
 
 
 def postmaster_ready(data: Path, port: int) -> Check:
-    """PostgreSQL says in its pid file that it takes connections, and does."""
+    """Checks that PostgreSQL's pid file says that it accepts connections, and that it does."""
     listening = tcp(port)
 
     def check() -> bool:

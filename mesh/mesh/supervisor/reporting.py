@@ -1,4 +1,4 @@
-"""The end of a command: a message and an exit code, and no traceback for a mistake that users can make."""
+"""The end of a command: a message and an exit code, without a traceback for user errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reported() -> Iterator[None]:
 
 
 def _exit(message: str, code: int) -> None:
-    # Files may have put anything into a message, and a terminal would obey it.
+    # A message may quote a file, and a terminal would obey its control characters.
     shown = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in message)
     print(shown, file=sys.stderr, flush=True)
     raise SystemExit(code)

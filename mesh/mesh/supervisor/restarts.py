@@ -1,4 +1,4 @@
-"""Restarts components that have died, as long as that helps."""
+"""Restarts dead components, as long as that helps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Protocol
 from mesh.errors import ComponentDiedError, StartError
 
 MOST = 5
-"""How often in a row a component is restarted that does not last."""
+"""How often in a row a component that does not last is restarted."""
 LASTS_S = 60.0
 """A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
 FIRST_PAUSE_S = 0.5
-"""Pause before the second restart in a row; each further pause is twice as long. The first restart has none."""
+"""Pause before the second restart in a row; each further pause is twice as long. The first restart is immediate."""
 
 
 class Restartable(Protocol):
-    """A run, as far as it is kept alive."""
+    """A run whose components can be restarted."""
 
     def ended(self) -> Sequence[ComponentDiedError]:
         """An error for every component that should run and has ended."""
@@ -35,10 +35,10 @@ class Restarts:
     """Keeps the components of a run alive. It must be used from the thread that started them.
 
     Args:
-        run: The run, which has begun.
-        say: Receives a message on each death, and on what was done about it.
+        run: The run, already started.
+        say: Receives a message about each death and the action taken.
         clock: Gives the time in seconds.
-        every: Whether all components are restarted; if not, the death of one that the run needs ends it.
+        every: Whether all components are restarted; if not, the death of a required component ends the run.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Restarts:
             Whether a component was restarted.
 
         Raises:
-            ComponentDiedError: One that the run needs has died, too often if those are restarted.
+            ComponentDiedError: A required component has died; too often, if such components are restarted.
         """
         before = self.counts.total()
         for death in self._run.ended():

@@ -23,13 +23,13 @@ from mesh.supervisor.signals import Interrupts
 
 
 class Run:
-    """A context manager: components run inside of it, and none after it, however it is left.
+    """A context manager: components run inside of it, and none runs after any exit from it.
 
     Args:
         ports: Ports of the run.
         folder: Folder of the run.
         port_names: Names of the ports that must be free before the start.
-        components: Gives what to run, once the lock is held.
+        components: Gives the components to run, once the lock is held.
     """
 
     def __init__(
@@ -53,23 +53,23 @@ class Run:
         return self._port_names
 
     def require_free(self) -> None:
-        """Checks that nothing else listens where the run will.
+        """Checks that nothing else listens on the run's ports.
 
         Raises:
-            PortError: Something does.
+            PortError: A port is taken.
         """
         self.ports.require_free(self.port_names())
 
     def components(self) -> Sequence[Component]:
-        """What to run; called once the lock is held."""
+        """The components to run; called once the lock is held."""
         return self._components()
 
     def tidy(self) -> None:
-        """Removes what only running components need; called once all have stopped, if the run had its lock."""
+        """Removes files that only running components need; called once all have stopped, if the run had its lock."""
 
     def __enter__(self) -> Self:
         self.interrupts.install()
-        # A second way to `_close`, for an exception that comes between `__enter__` and the body of the statement.
+        # A second path to `_close`, for an exception between `__enter__` and the body of the statement.
         atexit.register(self._close)
         try:
             self._lock.acquire()
@@ -104,10 +104,11 @@ class Run:
     def check(self) -> None:
         """Checks that every component still runs and that nobody has asked to stop.
 
-        One that the run can do without is started again, unless it is to be left; what was done goes to standard error.
+        A component that is not required is started again, unless it should stay down; the action goes to standard
+        error.
 
         Raises:
-            ComponentDiedError: One of the others has ended; the message names it and has the end of its log.
+            ComponentDiedError: A required component has ended; the message names it and has the end of its log.
             Interrupted: The user has asked to stop, at a moment when Python dropped the exception.
         """
         self.interrupts.check()
@@ -122,7 +123,7 @@ class Run:
         return {name: _with_children(pids) for name, pids in self._supervisor.pids_by_component().items()}
 
     def processes(self) -> dict[str, list[int]]:
-        """What runs, each replica by its own name: its process, then the children of that."""
+        """The running processes, each replica by its own name: its process, then its children."""
         return {name: _with_children([pid]) for name, pid in self._supervisor.pids().items()}
 
     def kill(self, component: str) -> None:
@@ -138,10 +139,10 @@ class Run:
         self._supervisor.restart(component)
 
     def hand_over(self, component: str) -> None:
-        """Replaces a component's process, or its children, without an end of service between, where it can do that.
+        """Replaces a component's process, or its children, without downtime if the component supports that.
 
         Raises:
-            StartError: The new one did not become ready, or the old one did not end.
+            StartError: The new process did not become ready, or the old one did not end.
         """
         self._supervisor.hand_over(component)
 

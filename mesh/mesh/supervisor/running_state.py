@@ -1,4 +1,4 @@
-"""The state that a running system leaves for other commands, and how they stop it."""
+"""The state that a running system writes for other commands, and how they stop it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ STOP_LIMIT_S = 60.0
 
 @dataclass(frozen=True)
 class State:
-    """What `status` shows of a run that is ready.
+    """The state of a ready run, for `status`.
 
     Attributes:
         topology: Name of the topology.
         switches: Values of the switches.
         urls: URLs that people open, by the page's name.
-        commands: Commands by which the proxies tell about themselves, by what they tell.
+        commands: Commands that query the proxies' admin pages, by topic.
         edge: URL that clients reach it at.
         logs: Folder of the logs.
         since: When it was ready, in seconds since the epoch.
         ca_certificate: File of the certificate that clients must trust; empty without TLS.
         restarts: How often each component was restarted.
-        additions: What switches have added to the topology, by the switch, in lines.
+        additions: Additions of switches to the topology, by the switch, in lines.
     """
 
     topology: str
@@ -55,7 +55,7 @@ def write_state(folder: RunFolder, state: State) -> None:
 
 
 def read_state(folder: RunFolder) -> State | None:
-    """The state of the run that is ready on a base; None if there is none."""
+    """The state of the ready run on a base; None if there is none."""
     if lock_holder(folder) is None:
         return None
     try:
@@ -81,7 +81,7 @@ def component_table(folder: RunFolder) -> list[dict[str, object]]:
 
 
 def stop_run(folder: RunFolder) -> list[str]:
-    """Stops the run on a base, or ends what a crashed one has left behind.
+    """Stops the run on a base, or ends the processes that a crashed run has left behind.
 
     Returns:
         The components that were stopped; nothing if none ran.

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, at moments when nothing can be lost by them."""
+"""Ctrl-C and SIGTERM, delivered when nothing can be lost."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """Holds signals back while processes are started or stopped, and raises them at once otherwise.
+    """Holds signals while processes are started or stopped, and raises them at once otherwise.
 
-    A KeyboardInterrupt between a process's start and the note of its pid would leave the process behind. So, while
-    held, a signal is only remembered; `check` raises it at the points that can take it.
+    A KeyboardInterrupt between a process's start and the record of its pid would leave the process behind. So a held
+    signal is only remembered; `check` raises it at safe points.
 
-    What is raised at once may never arrive: Python drops an exception that comes up in a weak reference's callback, and
-    some C extensions drop one while they are imported. `check` therefore raises such a signal again.
+    A signal raised at once may get lost: Python drops an exception in a weak reference's callback, and some C
+    extensions drop exceptions during their import. `check` therefore raises such a signal again.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,8 @@ class Interrupts:
         self._raised: int | None = None
 
     def install(self) -> None:
-        """Takes the signals over, held; does nothing outside of the main thread, where Python allows no handlers."""
+        """Installs the handlers, which hold signals; does nothing outside of the main thread, where Python allows no
+        handlers."""
         if threading.current_thread() is not threading.main_thread():
             return
         for which in SIGNALS:
@@ -58,20 +59,20 @@ class Interrupts:
         self._before.clear()
 
     def hold(self) -> None:
-        """From here on, only remember signals."""
+        """From now on, only remember signals."""
         self._held = True
 
     def release(self) -> None:
-        """From here on, raise signals as they come.
+        """From now on, raise signals as they come.
 
         Raises:
-            Interrupted: One has come already.
+            Interrupted: A signal has come already.
         """
         self._held = False
         self.check()
 
     def check(self) -> None:
-        """Raises the signal that was held back, or that was raised and did not arrive.
+        """Raises the signal that was held, or that was raised but got lost.
 
         Raises:
             Interrupted: A signal has come.
@@ -83,7 +84,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds signals for as long as the context lasts, then raises the one that came meanwhile."""
+        """Holds signals for as long as the context lasts, then raises a signal that came meanwhile."""
         before, self._held = self._held, True
         try:
             yield

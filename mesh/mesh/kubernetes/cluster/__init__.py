@@ -1,1 +1,1 @@
-"""A run in a cluster, and what the cluster says about it."""
+"""A run in a cluster, and the cluster's information about it."""

@@ -1,4 +1,4 @@
-"""Why something in the cluster is not as it should be: the first cause, in the cluster's own words."""
+"""Root causes of problems in the cluster, in the cluster's own words."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ UNPULLABLE = frozenset(
 )
 NEVER_STARTS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 NEXT = "PodInitializing"
-"""Why a container waits whose turn comes after others."""
+"""The reason of a container that waits for the containers before it."""
 READY = "Ready"
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that is wrong.
+    """The cause of a problem.
 
     Attributes:
         pod: The pod that it is about; empty if it is not about one.
         container: The container that it is about; empty if it is not about one.
-        message: What is wrong, for people.
-        crashed: Whether the container's log says more.
+        message: The problem, for people.
+        crashed: Whether the container's log has more details.
     """
 
     pod: str
@@ -35,7 +35,7 @@ class Cause:
 
 
 def causes(pods: Iterable[Resource], others: Iterable[Resource] = ()) -> Iterator[Cause]:
-    """What will not mend itself by waiting.
+    """Problems that waiting does not solve.
 
     Args:
         pods: Pods, as the API gives them.
@@ -80,7 +80,7 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         yield Cause(pod, name, f"{pod}: {name} cannot start: {_told(waiting)}", crashed=ended is not None)
     elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff" or container.get("restartCount")):
         how = "it ran out of memory" if ended.get("reason") == "OOMKilled" else f"exit code {ended.get('exitCode')}"
-        # A container that could not even be started has ended too, and its message alone says why.
+        # A container that could not be started has ended too; only its message has the reason.
         more = f": {_told(ended)}" if ended.get("message") else ""
         yield Cause(pod, name, f"{pod}: {name} ended, {how}{more}", crashed=True)
 
@@ -90,7 +90,8 @@ def _told(state: Resource) -> str:
 
 
 def waiting(pod: Resource) -> list[str]:
-    """What each container of a pod waits for that does not just wait for another one, as `order: ErrImagePull: …`."""
+    """The waiting reasons of a pod's containers, except for those that wait for another container, as `order:
+    ErrImagePull: …`."""
     states = (
         (container["name"], container.get("state", {}).get("waiting", {})) for container in _containers(pod["status"])
     )
@@ -111,7 +112,7 @@ def name_of(resource: Resource) -> str:
 
 
 def is_ready(pod: Resource) -> bool:
-    """Whether a pod takes calls."""
+    """Whether a pod accepts calls."""
     return any(
         condition["type"] == READY and condition["status"] == "True"
         for condition in pod["status"].get("conditions", ())
@@ -124,7 +125,7 @@ def is_done(pod: Resource) -> bool:
 
 
 def running_container(pod: Resource) -> str | None:
-    """The container that a pod waits for: the first that runs and is not ready; None if none does."""
+    """The container that a pod waits for: the first one running but not ready; None if there is no such container."""
     waiting = (
         container["name"]
         for container in _containers(pod["status"])
@@ -136,8 +137,7 @@ def running_container(pod: Resource) -> str | None:
 def last_warning(events: Iterable[Resource], pod: str) -> str:
     """The newest warning about a pod, as `Unhealthy: Readiness probe failed: …`; empty if there is none.
 
-    Those that only repeat what a container waits for are left out: that it is not started again at once, and
-    `Error: ErrImagePull`.
+    Warnings that only repeat a container's waiting reason are left out: restart back-off, and `Error: ErrImagePull`.
     """
     about = [
         event
@@ -152,7 +152,7 @@ def last_warning(events: Iterable[Resource], pod: str) -> str:
 
 
 def restarted(pods: Iterable[Resource]) -> Iterator[Cause]:
-    """Containers that have ended since their pod started, which a run must not overlook though they are back."""
+    """Containers that were restarted since their pod started; a run must report them even if they run again."""
     for pod in pods:
         for container in _containers(pod["status"]):
             if container.get("restartCount", 0):

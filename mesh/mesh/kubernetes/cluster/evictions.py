@@ -1,4 +1,4 @@
-"""Pods that are taken away from a running system, as its cluster does that: one is evicted, or a node is drained."""
+"""Removes pods from a running system as a cluster does: evicts a pod, or drains a node."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mesh.kubernetes.cluster.causes import name_of
 from mesh.kubernetes.cluster.system import ClusterSystem
 
 GONE_LIMIT_S = 180.0
-"""Pods have 90 s to end; those of a component with several go one after the other."""
+"""A pod has 90 s to end; pods of one component end one after another."""
 ANSWER_S = 10.0
 
 
 def evict(system: ClusterSystem, component: str) -> None:
-    """Evicts a pod of a component, and waits until it is gone and the component has all its pods again.
+    """Evicts a pod of a component, and waits until the pod is gone and the component has all its pods again.
 
     Raises:
         ClusterError: The cluster refused, or the pod did not end.
@@ -30,13 +30,13 @@ def evict(system: ClusterSystem, component: str) -> None:
 
 
 def drain(system: ClusterSystem, components: Sequence[str]) -> None:
-    """Drains the node that most pods of these components are on, as before work on it.
+    """Drains the node that most pods of these components run on, as for maintenance.
 
-    No other pod has to leave. The node takes pods again once they are gone; a cluster with another node has made new
-    ones there by then, and one without has none meanwhile.
+    Only these pods leave. The node accepts pods again once they are gone. By then, a cluster with another node has new
+    pods there; a cluster of one node has no pods of these components meanwhile.
 
     Raises:
-        ClusterError: The node takes no pods already, the cluster refused, or a pod did not end.
+        ClusterError: The node was cordoned already, the cluster refused, or a pod did not end.
         StartError: Pods did not become ready again.
     """
     kubectl = system.kubectl

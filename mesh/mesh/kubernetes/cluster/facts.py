@@ -1,4 +1,4 @@
-"""What a cluster is made of, for the record of a run."""
+"""Facts about a cluster, for the record of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIB_PER_MIB = 1024
 
 
 def cluster_facts(kubectl: Kubectl) -> dict[str, Any]:
-    """Versions and nodes of a cluster; what the user may not read is left out."""
+    """Versions and nodes of a cluster, without facts that the user may not read."""
     facts: dict[str, Any] = {"kubernetes": kubectl.version()}
     try:
         nodes = kubectl.get("nodes")["items"]

@@ -1,4 +1,4 @@
-"""The cluster's API, through the user's own kubectl: it knows the context, its credentials, and how to renew them."""
+"""The cluster's API, through the user's kubectl, which has the context, its credentials, and the way to renew them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mesh.errors import ClusterError, NotInstalledError
 LIMIT_S = 30.0
 MAX_LINES = 2
 REQUEST_LIMIT = "--request-timeout=20s"
-# A cluster may be on this very machine, where looking at it must not delay what is measured.
+# A cluster may run on this machine, where kubectl must not disturb the measurement.
 _YIELDING = ["nice", "-n", "19"] if shutil.which("nice") else []
 
 
@@ -26,8 +26,8 @@ class Kubectl:
 
     Attributes:
         program: The program.
-        context: Name of the context, fixed for the whole run, whatever the user makes the current one meanwhile.
-        namespace: Namespace of every call; None for what has none.
+        context: Name of the context, fixed for the whole run, even if the user switches the current context meanwhile.
+        namespace: Namespace of every call; None for cluster-wide resources.
     """
 
     program: str
@@ -36,7 +36,7 @@ class Kubectl:
 
     @classmethod
     def current(cls, environ: Mapping[str, str]) -> Kubectl:
-        """kubectl with the context that is current now.
+        """kubectl with the current context.
 
         Args:
             environ: `KUBECTL_BIN` is read from it; by default, `kubectl` on the PATH.
@@ -76,7 +76,7 @@ class Kubectl:
     def ask(
         self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> subprocess.CompletedProcess[str]:
-        """Run a call, and give back how it ended.
+        """Run a call and return its result.
 
         Args:
             arguments: Arguments of kubectl.
@@ -89,7 +89,7 @@ class Kubectl:
         return _run(self.command(*arguments), stdin, limit_s)
 
     def run(self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S) -> str:
-        """Run a call that must succeed, and give back its output.
+        """Run a call that must succeed and return its output.
 
         Raises:
             ClusterError: It failed; the message has what the cluster said.
@@ -134,7 +134,8 @@ class Kubectl:
         Raises:
             ClusterError: The cluster refused one.
         """
-        # In JSON, a text stays a text: kubectl reads an unquoted 57e81234 in YAML as a number, which PyYAML does not.
+        # In JSON, a string stays a string: kubectl reads an unquoted 57e81234 in YAML as a number, but PyYAML does not
+        # quote it.
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(documents)})
         self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=limit_s)
 
@@ -151,7 +152,7 @@ class Kubectl:
     def execute(
         self, pod: str, container: str, *command: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> str:
-        """Run a command in a container, and give back its output.
+        """Run a command in a container and return its output.
 
         Raises:
             ClusterError: It failed.
@@ -175,7 +176,7 @@ class Kubectl:
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
-    """What kubectl said went wrong, in one line: the first of it, where it has much to say."""
+    """kubectl's error message in one line; only the first lines if it is long."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
     first = [line.removeprefix("error: ").removeprefix("Error from server ") for line in told or lines[-1:]]

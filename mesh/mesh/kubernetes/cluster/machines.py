@@ -1,4 +1,4 @@
-"""How busy the nodes of a run are, as a pod sees it: `/proc/stat` is the whole machine's in every container."""
+"""How busy the nodes of a run are, read in pods: in every container, `/proc/stat` is the whole machine's."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class MachineTimes:
 
     Attributes:
         at_ns: When, in nanoseconds of the Unix epoch by the node's clock.
-        total_s: All, of all processors.
-        busy_s: At work.
-        steal_s: Taken away by the host.
+        total_s: All time, of all processors.
+        busy_s: Busy time.
+        steal_s: Time taken by the host.
     """
 
     at_ns: int
@@ -52,7 +52,7 @@ def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
 def times_of(text: str) -> MachineTimes:
     """Reads the time and the first line of `/proc/stat` (proc_stat(5))."""
     at_ns, line = text.splitlines()[:2]
-    # cpu  user nice system idle iowait irq softirq steal; what follows is in user and nice already.
+    # cpu  user nice system idle iowait irq softirq steal; the rest is included in user and nice.
     user, nice, system, idle, iowait, irq, softirq, steal = (int(ticks) / TICKS for ticks in line.split()[1:9])
     busy_s = user + nice + system + irq + softirq
     return MachineTimes(int(at_ns), busy_s + idle + iowait + steal, busy_s, steal)

@@ -1,4 +1,4 @@
-"""Whether a cluster can run the shop at all, asked before anything is made in it."""
+"""Checks that a cluster can run the shop, before anything is created in it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import REQUEST_LIMIT, Kubectl
 
 OLDEST = (1, 30)
-"""Kubernetes from this version on has what the manifests use: sleep as a preStop action, and native sidecars."""
+"""The first version of Kubernetes with the features that the manifests use: sleep as a preStop action, and native
+sidecars."""
 ISTIO_KINDS = "networking.istio.io"
 INJECTOR = "istio-sidecar-injector"
 CNI = "k8s-app=istio-cni-node"
 NEEDED = tuple((verb, "namespaces") for verb in ("create", "patch", "get", "list", "watch", "delete"))
-"""What a run does with its namespace: server-side apply patches it, and its end is watched."""
+"""Rights on the run's namespace: server-side apply patches it, and the run watches its deletion."""
 USAGE = (("nodes", "--subresource=proxy"), ("pods.metrics.k8s.io",))
-"""What says how much CPU containers use; one of the two is enough."""
+"""Sources of the containers' CPU usage; one of the two is enough."""
 
 
 def require_usable(kubectl: Kubectl, switches: Switches) -> None:
-    """Check that the current context's cluster answers, lets this user make namespaces, and has what the switches need.
+    """Check that the current context's cluster answers, lets this user create namespaces, and supports the switches.
 
     Raises:
         ClusterError: It cannot; the message has the reason and what to do.
@@ -37,13 +38,13 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
 
 
 def require_usage(kubectl: Kubectl) -> None:
-    """Check that this user may read what the containers of a namespace use.
+    """Check that this user may read the resource usage of a namespace's containers.
 
     Args:
-        kubectl: Calls the namespace, which is there: making it may give the user rights in it.
+        kubectl: Calls the namespace, which must exist: creating it may give the user rights in it.
 
     Raises:
-        ClusterError: Nothing may be read; the message has what would do.
+        ClusterError: The user may not read it; the message has the missing rights.
     """
     if not any(kubectl.may("get", *resource) for resource in USAGE):
         raise ClusterError(
@@ -78,7 +79,7 @@ def _require_istio(kubectl: Kubectl) -> None:
     kinds = kubectl.run("api-resources", f"--api-group={ISTIO_KINDS}", "--output=name", REQUEST_LIMIT)
     injector = kubectl.ask("get", "mutatingwebhookconfigurations", "--output=name", REQUEST_LIMIT)
     lacks = [] if "envoyfilters" in kinds else [f"resources of {ISTIO_KINDS}"]
-    # Whoever may not list webhooks learns from the pods whether they have sidecars.
+    # If the user may not list webhooks, the pods show later whether they have sidecars.
     if injector.returncode == 0 and INJECTOR not in injector.stdout:
         lacks.append("webhook that injects sidecars")
     if lacks:

@@ -1,4 +1,4 @@
-"""Waits for what was applied, and says at once why it will not come."""
+"""Waits for applied resources, and reports at once why they cannot become ready."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ POLL_S = 0.5
 LOG_LINES = 15
 WATCHED = "pods,deployments,statefulsets,replicasets,jobs"
 PATIENCE = 3
-"""Looks in a row at which something must be wrong: a first pull, or a pod that is being replaced, may look so once."""
+"""Number of looks in a row that must show a problem: a first pull, or a pod that is being replaced, may look wrong
+once."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Rollout:
             limit_s: How long it may take, in seconds.
 
         Raises:
-            StartError: They will not be, or were not in time; the message has the first cause.
+            StartError: They cannot become ready, or did not in time; the message has the first cause.
         """
         self._until(lambda state: _all_ready(state, names), f"{', '.join(names)} not ready", limit_s)
 
@@ -84,12 +85,12 @@ class Rollout:
             time.sleep(POLL_S)
 
     def causes(self, state: Sequence[Resource]) -> Iterator[Cause]:
-        """What will not mend itself by waiting."""
+        """Problems that waiting does not solve."""
         pods = [item for item in state if item["kind"] == "Pod"]
         return causes(pods, (item for item in state if item["kind"] != "Pod"))
 
     def explained(self, cause: Cause) -> str:
-        """A cause, with what the cluster warned of, and the end of the container's log where that says more."""
+        """A cause, with the cluster's warning, and the end of the container's log if it has more details."""
         warning = self.warning(cause.pod) if cause.container else ""
         told = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"
         if not cause.crashed:
@@ -97,7 +98,7 @@ class Rollout:
         return told + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
 
     def _end_of_log(self, pod: str, container: str) -> str:
-        """The last lines of a container, of before its restart if there was one; empty if it wrote none."""
+        """The last lines of a container's log, from before its restart if there was one; empty without a log."""
         for which in ("--previous=true", "--previous=false"):
             log = self.kubectl.ask("logs", pod, f"--container={container}", f"--tail={LOG_LINES}", which)
             lines = log.stdout.splitlines()
@@ -106,7 +107,7 @@ class Rollout:
         return ""
 
     def _why_not(self, state: Sequence[Resource]) -> str:
-        """What is known of the first pod that is not ready."""
+        """Everything known about the first pod that is not ready."""
         unready = [item for item in state if item["kind"] == "Pod" and not is_ready(item) and not is_done(item)]
         if not unready:
             return "No pod was made for it."
@@ -116,7 +117,7 @@ class Rollout:
         return why if running is None else f"{why}; {running} runs" + self._end_of_log(pod, running)
 
     def warning(self, pod: str) -> str:
-        """The newest warning about a pod; empty if there is none, or nobody may read them."""
+        """The newest warning about a pod; empty if there is none, or if the user may not read warnings."""
         try:
             events = self.kubectl.get("events", f"--field-selector=involvedObject.name={pod}")["items"]
         except ClusterError:

@@ -1,4 +1,4 @@
-"""What the injected sidecars of a namespace say of themselves."""
+"""State of a namespace's injected sidecars, by their own statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mesh.kubernetes.manifests.ingress import PROXY
 from mesh.sidecars.stats import STATS, Answer, SidecarFacts, counters_of, facts_of
 
 INBOUND = "0.0.0.0_15006"
-"""Where Istio's iptables lead whatever comes to a pod."""
+"""The listener to which Istio's iptables redirect all of a pod's incoming traffic."""
 
 
 def read_facts(kubectl: Kubectl, *, encrypted: bool) -> SidecarFacts:

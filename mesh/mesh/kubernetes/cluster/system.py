@@ -1,4 +1,4 @@
-"""A topology that runs in a Kubernetes cluster, in a namespace of its own that is gone afterwards."""
+"""A topology that runs in a Kubernetes cluster, in a separate namespace that is deleted afterwards."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ READY_LIMIT_S = 180.0
 ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
 LOOK_EVERY_S = 60.0
-"""Each look is a call of kubectl, whose CPU a cluster of one node must spare while it is measured."""
+"""Each look is a call of kubectl, whose CPU time disturbs the measurement in a cluster of one node."""
 UNREADY = "no longer ready"
 FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
@@ -61,15 +61,15 @@ FLUSH_S = 1.5
 class ClusterSystem(Run):
     """Everything of one trial in the cluster of the current kubectl context. Use it in a `with` statement.
 
-    Its database, trace store and edge are forwarded to the ports where they are natively, so that whoever looks at a
-    system from outside need not know where it runs.
+    Its database, trace store and edge are forwarded to the same ports as natively, so that callers from outside need
+    not know where it runs.
 
     Args:
         topology: Which components run, and which calls which.
         switches: The switches that it runs with.
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
-        data: The data that the run begins with; by default, the switches' scale and seed 1.
+        data: The data that the run starts with; by default, the switches' scale and seed 1.
         environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX` and `IMAGE_TAG` are read from it; by default, the
             process's environment.
         folder: Folder of the run; by default, `.run/<base>`.
@@ -118,7 +118,7 @@ class ClusterSystem(Run):
 
     @property
     def kubectl(self) -> Kubectl:
-        """Calls the namespace of the run, which has begun."""
+        """Calls the namespace of the run; the run must have started."""
         if self._kubectl is None:
             raise ClusterError("the run has no namespace yet")
         return self._kubectl
@@ -139,15 +139,15 @@ class ClusterSystem(Run):
         return span_counts(self.ports)
 
     def span_accounts(self) -> dict[str, SpanAccount]:
-        """None: the accounts of pods stay in the pods."""
+        """Empty: the pods' accounts stay in the pods."""
         return {}
 
     def edge_cache_counts(self) -> dict[str, int]:
-        """None: a cluster has no cache in front of its edge."""
+        """Empty: a cluster has no cache in front of its edge."""
         return {}
 
     def cache_counts(self, began_s: float, ended_s: float) -> dict[str, CacheCounts]:  # noqa: ARG002
-        """None: a cluster has no cache."""
+        """Empty: a cluster has no cache."""
         return {}
 
     def port_names(self) -> Sequence[str]:
@@ -172,7 +172,7 @@ class ClusterSystem(Run):
 
     @contextlib.contextmanager
     def watching(self, pods: Iterable[str]) -> Iterator[None]:
-        """Looks after further pods, which are ready, for as long as the context lasts.
+        """Watches further pods, which are ready, for as long as the context lasts.
 
         Raises:
             ComponentDiedError: A call of the cluster failed, because a pod was lost; the message has the pod's reason.
@@ -191,12 +191,12 @@ class ClusterSystem(Run):
 
     @contextlib.contextmanager
     def replacing(self, components: Collection[str]) -> Iterator[Sequence[Resource]]:
-        """Lets pods of these components be taken away inside the context, and waits at its end for others.
+        """Allows the removal of these components' pods inside the context, and waits at its end for new pods.
 
-        Gives the pods that they have.
+        Yields the components' pods.
 
         Raises:
-            StartError: Others did not become ready.
+            StartError: The new pods did not become ready.
         """
         pods = self._pods_of(components)
         ways = [f"{name}-forward" for to, names in self._forwarded().items() if to in components for name in names]
@@ -211,9 +211,9 @@ class ClusterSystem(Run):
 
     @contextlib.contextmanager
     def cordoned(self, node: str) -> Iterator[None]:
-        """Keeps in mind that a node takes no pods inside the context, and lets it at its end.
+        """Cordons a node inside the context, and uncordons it at the end.
 
-        If the run is killed meanwhile, the next one does that.
+        If the run is killed meanwhile, the next run uncordons the node.
 
         Raises:
             ClusterError: The cluster refused.
@@ -234,7 +234,7 @@ class ClusterSystem(Run):
         return dead
 
     def check_now(self) -> None:
-        """The same as `check`, however short ago the last look at the cluster was."""
+        """The same as `check`, but always looks at the cluster again."""
         self._looked = -LOOK_EVERY_S
         self.check()
 
@@ -244,14 +244,14 @@ class ClusterSystem(Run):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Whoever interrupts a run waits for nothing but the cluster's deletion.
+        # An interrupted run waits only until the cluster has deleted its resources.
         if kind is None or issubclass(kind, Exception):
             self.interrupts.hold()
             self._keep_logs()
         super().__exit__(kind, error, trace)
 
     def stop_serving(self) -> None:
-        """Does nothing: the pods end with their namespace, and what runs here are the ways to them."""
+        """Does nothing: the pods end with their namespace, and only port forwards run on this machine."""
 
     def tidy(self) -> None:
         super().tidy()
@@ -263,7 +263,7 @@ class ClusterSystem(Run):
         return nodes.pop() if len(nodes) == 1 else ""
 
     def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
-        """Make everything, the data before what reads it."""
+        """Create everything, the data before their readers."""
         rollout = Rollout(kubectl, self.interrupts.check)
         every = documents(manifests(self.topology, self.switches, self.options))
         shop = [one for one in every if one["kind"] == "Deployment" and name_of(one) != JAEGER]
@@ -273,7 +273,7 @@ class ClusterSystem(Run):
         kubectl.apply([namespace, *told, *(one for one in around if one is not namespace)])
         require_usage(kubectl)
         rollout.until_done(JOB, database_limit_s(self.switches))
-        # The edge looks up the others when it starts; a name that leads to no pod yet stays unknown for a while.
+        # The edge looks up the other components when it starts; a name without a pod stays unknown for a while.
         edge = [one for one in shop if name_of(one) == EDGE]
         for stage in ([one for one in shop if one not in edge], edge):
             if stage:
@@ -283,17 +283,17 @@ class ClusterSystem(Run):
         self._look_after(pod for pod in kubectl.get("pods")["items"] if is_ready(pod))
 
     def _await_routes(self, kubectl: Kubectl) -> None:
-        """Wait until callers reach whom they call: nodes and name servers hear of a pod a moment after it is ready.
+        """Wait until callers reach their callees: nodes and name servers learn of a pod a moment after it is ready.
 
         Raises:
-            StartError: One does not in time.
+            StartError: A caller does not reach its callee in time.
         """
         for caller, called in links(self.topology, self.switches).items():
-            if caller == LOAD:  # its pods are yet to come
+            if caller == LOAD:  # its pods are created later
                 continue
             places = [place for names in called.values() for name in names for place in self.places.reached(name)]
             until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
-            # Network policies let nobody else ask.
+            # Network policies block all other components.
             command = ("timeout", f"{ROUTES_LIMIT_S:g}", "bash", "-c", "; ".join(until))
             try:
                 kubectl.execute(f"deployment/{caller}", caller, *command, limit_s=ROUTES_LIMIT_S + 10)
@@ -323,14 +323,14 @@ class ClusterSystem(Run):
 
     @property
     def target_in_cluster(self) -> dict[str, Any]:
-        """What the load generators in the cluster are told of the system."""
+        """The target document for the load generators in the cluster."""
         return self._target(KEYS_FOLDER / PRIVATE_KEY, self.places)
 
     def _target(self, private_key: Path, places: Places) -> dict[str, Any]:
         return target_document(self.topology, self.switches, self.trial, places, private_key, ca_certificate=None)
 
     def _forwarded(self) -> dict[str, list[str]]:
-        """The ports that this machine needs of the cluster, by the service that has them."""
+        """The cluster's ports that this machine needs, by service."""
         entrances = [EDGE] if self.switches.has_edge else [*self.topology.gateways]
         return {
             **({POSTGRES: [POSTGRES]} if self.database.embedded else {}),
@@ -339,18 +339,18 @@ class ClusterSystem(Run):
         }
 
     def _forward(self, service: str, name: str) -> Component:
-        # A process for each port: of several, kubectl would go on with those that it can have.
+        # A process for each port: with several ports, kubectl would continue even if some are taken.
         port = f"{self.ports[name]}:{self.places.listens(name).port}"
         command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", port)
-        # Where its context and credentials are is in variables that only it knows.
+        # kubectl reads the place of its context and credentials from variables that only it knows.
         return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
 
     def _write_note(self, **more: str) -> None:
-        """Notes what a run must undo that comes after this one, should this one not be able to."""
+        """Notes what the next run must undo if this run cannot."""
         write_json(self._note, {"context": self.kubectl.context, "namespace": self.namespace, **more})
 
     def _pods_of(self, components: Collection[str]) -> list[Resource]:
-        """The ready pods of some components that nobody has asked to leave."""
+        """The ready pods of some components, without terminating pods."""
         return [
             pod
             for pod in self.kubectl.get("pods")["items"]
@@ -358,13 +358,13 @@ class ClusterSystem(Run):
         ]
 
     def _look_after(self, pods: Iterable[Resource]) -> None:
-        """From now on, the run ends if one of these pods does."""
+        """Watches these pods: from now on, the run ends if one of them ends."""
         for pod in pods:
             self._ready.add(name_of(pod))
             self._nodes.add((_component_of(pod), pod["spec"]["nodeName"]))
 
     def _lost(self) -> list[ComponentDiedError]:
-        """The pods that have ended, are being ended, or no longer take calls, since the run began."""
+        """The pods that have ended, are terminating, or no longer accept calls since the run began."""
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self.interrupts.check)
         known = [*causes(pods), *restarted(pods)]
@@ -382,7 +382,7 @@ class ClusterSystem(Run):
         return dead
 
     def _keep_logs(self) -> None:
-        """Fetch the logs of all pods, and the edge's access log once it is whole."""
+        """Fetch the logs of all pods, and the edge's access log once it is complete."""
         with contextlib.suppress(MeshError):
             for pod in self.kubectl.get("pods")["items"]:
                 name = pod["metadata"]["name"]
@@ -393,7 +393,7 @@ class ClusterSystem(Run):
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
     def _remove_leftover(self) -> None:
-        """Remove the namespace of an earlier run that could not do it itself."""
+        """Remove the namespace that an earlier run could not remove."""
         try:
             left = json.loads(self._note.read_text())
         except (OSError, ValueError):
@@ -408,7 +408,7 @@ class ClusterSystem(Run):
         kubectl = Kubectl.current(self._environ).for_context(context)
         try:
             kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
-            # No client is left for whom a pod would have to end slowly.
+            # No clients are left, so the pods need no grace period.
             kubectl.within(namespace).run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
             limit = f"--timeout={DELETE_LIMIT_S:g}s"
             kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
@@ -427,7 +427,7 @@ def _component_of(pod: Resource) -> str:
 
 
 def _why_left(kubectl: Kubectl, namespace: str) -> str:
-    """What keeps a namespace that is being deleted; empty if the cluster does not say."""
+    """Why a namespace is not deleted yet; empty if the cluster does not say."""
     try:
         conditions = kubectl.get("namespace", namespace)["status"].get("conditions", [])
     except ClusterError:

@@ -1,8 +1,8 @@
-"""What the containers of a run use of their nodes.
+"""CPU and memory usage of a run's containers.
 
-The kubelets count the CPU seconds of each container, and say when they looked, to the millisecond. Reading that needs
-the right to `nodes/proxy`, which many users do not have. The metrics API (metrics-server) is open to more of them: it
-knows the mean over a window of 10 to 30 s, every 15 s or so.
+The kubelets count the CPU seconds of each container, with timestamps to the millisecond. Reading them needs the right
+to `nodes/proxy`, which many users do not have. More users may read the metrics API (metrics-server): it gives the mean
+over a window of 10 to 30 s, about every 15 s.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a container used between two moments.
+    """The usage of a container between two moments.
 
     Attributes:
         component: Name of the component; that of a sidecar ends in `-sidecar`.
-        container: Tells the container from all others.
+        container: Unique identifier of the container.
         began_ns: Begin, in nanoseconds of the Unix epoch by the node's clock.
         ended_ns: End, likewise.
         cpu_s: CPU seconds used in between.
@@ -74,7 +74,8 @@ class Kubelets:
     _usage: dict[str, Usage] = field(default_factory=dict)
 
     def look(self) -> Sequence[Usage]:
-        """Returns the newest figures, which may be those of the last look; whoever asks often enough misses nothing.
+        """Returns the newest figures, which may be unchanged since the last look; a caller that looks often enough gets
+        all figures.
 
         Raises:
             ClusterError: The cluster does not give them.
@@ -95,7 +96,7 @@ class Kubelets:
             last = self._last.get(key)
             if last is None or counter.at_ns > last.at_ns:
                 self._last[key] = counter
-                # A container that was started again counts from 0.
+                # A restarted container counts from 0.
                 before = 0.0 if last is None or counter.cpu_s < last.cpu_s else last.cpu_s
                 self._usage[key] = Usage(
                     component=components[counter.pod, counter.container],
@@ -111,7 +112,7 @@ class Kubelets:
 
 @dataclass
 class MetricsApi:
-    """metrics-server, or whatever else stands behind the metrics API."""
+    """The metrics API, served by metrics-server or another program."""
 
     kubectl: Kubectl
     name: str = METRICS_API
@@ -185,7 +186,7 @@ def usage_of(pods: Mapping[str, Any]) -> Iterator[Usage]:
 
 
 def components_of(containers: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """The component of each container, by pod and container; a sidecar is named after the container beside it."""
+    """The component of each container, by pod and container; a sidecar is named after its pod's other container."""
     pods: dict[str, list[str]] = defaultdict(list)
     for pod, container in containers:
         pods[pod].append(container)

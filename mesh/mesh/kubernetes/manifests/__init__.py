@@ -1,1 +1,1 @@
-"""What a cluster is told of the shop."""
+"""The shop's Kubernetes manifests."""

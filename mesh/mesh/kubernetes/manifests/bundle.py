@@ -1,4 +1,4 @@
-"""Everything that a cluster is told of a system, made from its topology, the ports and the switches."""
+"""All manifests of a system, made from its topology, the ports and the switches."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> 
     """The resources of one overlay and the base, in the order in which they may be applied.
 
     Args:
-        files: What `manifests` gave.
-        overlay: Folder of the overlay; what it patches in the base, as `production` does, stays as the base has it.
+        files: The result of `manifests`.
+        overlay: Folder of the overlay; its patches of the base, as in `production`, are not applied.
     """
     return [
         resource
@@ -152,7 +152,7 @@ def _traces(options: ClusterOptions) -> list[str]:
 
 
 def _guards_traces(switches: Switches, options: ClusterOptions) -> bool:
-    """Whether production's Jaeger is in the mesh. A bench's is not: load generators have no sidecar."""
+    """Whether production's Jaeger is in the mesh. A bench's Jaeger is not: load generators have no sidecar."""
     return switches.encrypted and bool(_traces(options))
 
 
@@ -168,7 +168,7 @@ def _namespace(switches: Switches, options: ClusterOptions) -> Document:
     standards = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
     injected = {"istio-injection": "enabled"} if switches.meshed else {}
     if switches.meshed and not options.istio_cni:
-        # The init container that Istio injects redirects the pod's traffic, which needs NET_ADMIN and root.
+        # Istio's injected init container redirects the pod's traffic, which needs NET_ADMIN and root.
         standards["pod-security.kubernetes.io/enforce"] = "privileged"
     own = {**labels("hopwise", options), **standards, **injected}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": own}}
@@ -192,7 +192,7 @@ def _kustomizations(
 
 
 def _generated(options: ClusterOptions) -> Document:
-    """The bench's secrets, whose values lie beside it."""
+    """The bench's secrets; their values are in files of the same overlay."""
     named = {KEYS: (PRIVATE_KEY, PUBLIC_KEY), DATABASE: DATABASE_KEYS}
     return {
         "generatorOptions": {"disableNameSuffixHash": True, "labels": labels("hopwise", options)},
@@ -202,7 +202,7 @@ def _generated(options: ClusterOptions) -> Document:
     }
 
 
-# Autoscalers say how many pods there are, and how busy they are is counted against what they are promised.
+# Autoscalers set the number of pods, and compare the pods' CPU usage with their requests.
 _AUTOSCALED: Document = {
     "target": {"kind": "Deployment", "labelSelector": SCALED},
     "patch": """\

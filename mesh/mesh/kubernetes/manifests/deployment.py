@@ -1,4 +1,4 @@
-"""What all pods have in common: who they run as, what they may do, how they are watched and how they end."""
+"""The common settings of all pods: user, privileges, probes and graceful termination."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Document = dict[str, Any]
 
 USER = 65532
 LEAVES_S = 5
-"""How long a pod that is to end goes on as before, until every node has heard that no new connection may go to it."""
+"""How long a terminating pod keeps accepting calls, until every node knows that it gets no new connections."""
 FORGOTTEN_S = 40
-"""The same where callers look up the pods: a name server may keep their addresses for 30 s, and callers for 5 s."""
+"""The same if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
 DRAIN_S = 10
-"""How long clients then have to leave it; each answer tells them to."""
+"""How long clients then have to close their connections, as each answer requests."""
 GRACE_S = 90
 STAYS_S = 5
-"""How long a new pod must have been ready before an update goes on: callers look for it every 5 s."""
+"""How long a new pod must be ready before an update continues: callers look for new pods every 5 s."""
 HUNG_GRACE_S = 10
-"""What a process has left that does not answer its probe any more: no client waits for it to drain."""
+"""Grace period of a process that no longer answers its probe: no client waits for it to drain."""
 SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
-"""Labels that pick the pods of a service, of one version of it, or of one component: those of a native mesh."""
+"""Labels that select the pods of a service, of one of its versions, or of one component, as in a native mesh."""
 CPU_LIMIT = "2"
 APP_PROTOCOL: Mapping[str, Document] = {"tcp": {}, "h2c": {"appProtocol": "kubernetes.io/h2c"}}
-"""Where Kubernetes calls what is spoken at a port otherwise."""
+"""Kubernetes' names of a port's protocol, where they differ."""
 PARTS: Mapping[str, str] = {
     **dict.fromkeys((*SERVICES, CANARY), "service"),
     **dict.fromkeys(GATEWAYS, "gateway"),
@@ -41,20 +41,20 @@ PARTS: Mapping[str, str] = {
     "database": "job",
     "load": "job",
 }
-"""What each component is in the whole."""
+"""Role of each component in the system."""
 SCALED = "app.kubernetes.io/component in (service, gateway, proxy)"
-"""Selects what autoscalers scale."""
+"""Selects the deployments that autoscalers scale."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a container is promised, and what it may not go beyond.
+    """Resource requests and limits of a container.
 
     Attributes:
-        cpu: CPU that it is promised.
-        memory: Memory that it is promised.
-        most_memory: Memory above which it is ended.
-        most_storage: Files that it may write, those of its pod's volumes among them.
+        cpu: Requested CPU.
+        memory: Requested memory.
+        most_memory: Memory above which it is killed.
+        most_storage: Maximum size of its files, including those in its pod's volumes.
     """
 
     cpu: str = "50m"
@@ -72,14 +72,14 @@ class Size:
 
 @dataclass(frozen=True)
 class Workload:
-    """What runs in the pods of one component.
+    """The pods of one component.
 
     Attributes:
         name: Name of the component.
         service: The service that it is an instance of: `product` for `product-canary` too.
         containers: Its containers.
         volumes: Their volumes, beyond `/tmp`.
-        before: Containers that run to their end before.
+        before: Init containers, which run to completion first.
         version: `stable` or `canary`.
         annotations: Annotations of the pods.
         sidecar: Whether it has a sidecar where there is a mesh.
@@ -96,7 +96,7 @@ class Workload:
 
 
 def labels(name: str, options: ClusterOptions) -> dict[str, str]:
-    """The recommended labels of a resource."""
+    """Kubernetes' recommended labels of a resource."""
     part = PARTS.get(name)
     run = {"hopwise/run": options.run} if options.run else {}
     return {
@@ -120,8 +120,8 @@ def document(
         version: API group and version of the kind.
         name: Its name.
         options: For namespace and labels.
-        of: The component that it is for, if its name is another.
-        content: Everything beyond its metadata.
+        of: The component that it is for, if its name differs.
+        content: Everything except its metadata.
     """
     metadata = {"name": name, "namespace": options.namespace, "labels": labels(of or name, options)}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **content}
@@ -172,11 +172,11 @@ def container(
 
 
 def probes(probe: Document, *, startup: Document | None = None) -> Document:
-    """Startup, readiness and liveness probe of a container, which may take a minute to start.
+    """Startup, readiness and liveness probes of a container, which may take a minute to start.
 
     Args:
-        probe: The question, such as `{"grpc": {"port": 18020}}`.
-        startup: The question while it starts; by default, the same.
+        probe: The check, such as `{"grpc": {"port": 18020}}`.
+        startup: The check while it starts; by default, the same.
     """
     ends = {"terminationGracePeriodSeconds": HUNG_GRACE_S}
     return {
@@ -188,7 +188,7 @@ def probes(probe: Document, *, startup: Document | None = None) -> Document:
             "failureThreshold": 60,
         },
         "readinessProbe": {**probe, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3},
-        # A busy process may answer late, and a restart would not make it faster.
+        # A busy process may answer late, and a restart would not help.
         "livenessProbe": {**probe, **ends, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": 6},
     }
 
@@ -227,12 +227,12 @@ def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Do
 
 
 def deployment(workload: Workload, options: ClusterOptions) -> Document:
-    """A deployment that is updated pod by pod, and never with fewer than it should have."""
+    """A deployment that is updated pod by pod, and never has fewer pods than requested."""
     spread = {
         "maxSkew": 1,
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": selected(workload.name),
-        # Else the pods that an update replaces count, and the new ones gather where those were few.
+        # Otherwise the old pods of an update count, and the new pods crowd onto nodes that had few old ones.
         "matchLabelKeys": ["pod-template-hash"],
     }
     keys = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
@@ -255,7 +255,7 @@ def deployment(workload: Workload, options: ClusterOptions) -> Document:
 
 
 def account(name: str, options: ClusterOptions) -> Document:
-    """A component's own service account, without a token in its pods: nobody calls the cluster's API."""
+    """A component's service account, without a token in its pods: no component calls the cluster's API."""
     return document("ServiceAccount", "v1", name, options, automountServiceAccountToken=False)
 
 
@@ -264,7 +264,7 @@ def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec
 
     Args:
         name: Its name.
-        ports: What is spoken at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`.
+        ports: The protocol at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`.
         options: For namespace and labels.
         spec: More of the service's specification.
     """

@@ -35,7 +35,7 @@ ACCESS_LOG = LOGS / "edge.access.jsonl"
 CONFIG = Path("/etc/hopwise/edge")
 ENVOY_FILE, KONG_FILE = "envoy.yaml", "kong.yaml"
 KONG_PREFIX = Path("/var/lib/kong")
-"""Folder that Kong writes its own files to."""
+"""Folder of the files that Kong writes."""
 
 
 def plan_of(
@@ -48,7 +48,7 @@ def plan_of(
         switches: The switches that it runs with.
         places: Where everything listens and is reached.
         options: For names, and the share of requests that is traced in production.
-        measured: Whether the instrument reads the access log and the traces; else the log goes where all logs go.
+        measured: Whether the instrument reads the access log and the traces; otherwise the log goes to standard output.
     """
     public_key = options.jwt_public_key
     plan = edge_plan(
@@ -64,7 +64,7 @@ def plan_of(
         plan = replace(plan, sampling=options.sampling)
     if not switches.meshed:
         return plan
-    # A sidecar finds out from a request's host where it is to go.
+    # A sidecar routes a request by its host.
     named = {name: replace(to, authority=str(to.places[0])) for name, to in plan.upstreams.items()}
     return replace(plan, upstreams=named)
 
@@ -87,7 +87,7 @@ def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Docume
 
 
 def envoy_text(plan: EdgePlan) -> str:
-    """Envoy's configuration in a container, which has its files in the folder `CONFIG`."""
+    """Envoy's configuration in a container, with its files in the folder `CONFIG`."""
     config = envoy.render(plan)
     if plan.metrics is not None:
         show_metrics(config, plan.metrics)
@@ -100,7 +100,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     Args:
         program: `envoy` or `kong`.
         plan: What the edge must do.
-        config: Its configuration; a change of it makes new pods.
+        config: Its configuration; a change of it creates new pods.
         options: For images and names.
     """
     digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
@@ -130,7 +130,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             env=[{"name": name, "value": value} for name, value in own.items()],
             ports=ports,
             **asked,
-            # Its image has it told to end gracefully: requests under way are answered.
+            # Its image's stop signal ends it gracefully: requests under way are answered.
             lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
         )
         volumes.append({"name": "prefix", "emptyDir": {"sizeLimit": "512Mi"}})
@@ -141,7 +141,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             options,
             Size(),
             mounts=mounts,
-            # The access log is read while it is written.
+            # The instrument reads the access log while Kong writes it.
             args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
             ports=ports,
             **asked,
@@ -156,12 +156,12 @@ def edge_service(places: ClusterPlaces, options: ClusterOptions) -> Document:
 
 
 def edge_ports(places: ClusterPlaces) -> dict[int, str]:
-    """The port that clients reach, and what is spoken there: HTTP/1.1 and HTTP/2."""
+    """The port for clients, and its protocols: HTTP/1.1 and HTTP/2."""
     return {places.listens(EDGE).port: "h2c"}
 
 
 def _leave(plan: EdgePlan) -> str:
-    # Envoy ends at once when it is told to. Before, each answer over a connection must be its last.
+    # Envoy exits at once on SIGTERM. So its health check fails first, which makes each answer close its connection.
     admin = plan.admin
     request = f"POST /healthcheck/fail HTTP/1.1\\r\\nhost: {admin.host}\\r\\ncontent-length: 0\\r\\n\\r\\n"
     return f"exec 3<>/dev/tcp/{admin.host}/{admin.port} && printf '{request}' >&3; sleep {LEAVES_S + DRAIN_S}"

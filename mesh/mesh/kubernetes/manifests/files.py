@@ -22,13 +22,13 @@ HEADER = "# Made by `make manifests`: change the topology, the switches or an ov
 
 
 class _Plain(yaml.CSafeDumper):
-    """Repeats what occurs twice: people and Kustomize read no aliases."""
+    """Writes repeated values in full: people and Kustomize do not read aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
 
 
-# What kubectl reads as a number, where PyYAML reads a text: the text then needs its quotes.
+# Strings that kubectl reads as numbers, but PyYAML does not: they need quotes.
 _Plain.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$|0o[0-7]+$"),
@@ -37,12 +37,12 @@ _Plain.add_implicit_resolver(
 
 
 def as_yaml(documents: Sequence[Document]) -> str:
-    """Documents as YAML: the same bytes for the same documents."""
+    """Documents as YAML; the same documents give the same bytes."""
     return yaml.dump_all(documents, Dumper=_Plain, sort_keys=False, width=120)
 
 
 def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
-    """Write manifests, in place of those that an earlier call has written."""
+    """Write manifests over those of an earlier call."""
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
             old.unlink()
@@ -52,7 +52,7 @@ def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
 
 
 def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
-    """Make the values of the bench's secrets, or keep those that an earlier call has made; gives back the key pair."""
+    """Make the values of the bench's secrets unless an earlier call has made them; returns the key pair."""
     folder = out / BENCH / SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)

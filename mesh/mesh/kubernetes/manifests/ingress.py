@@ -1,4 +1,4 @@
-"""How clients outside of the cluster reach the edge: by the Gateway API of a mesh, or by an Ingress."""
+"""Access to the edge from outside of the cluster: by the Gateway API of a mesh, or by an Ingress."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ GATEWAY_POD = f"{GATEWAY}-istio"
 PROXY = "istio-proxy"
 """The name that Istio gives to the container of its proxy, in a gateway's pod as in a sidecar's."""
 PORT, TLS_PORT = 80, 443
-"""Where the gateway listens, without TLS and with it."""
+"""The gateway's ports, without and with TLS."""
 CERTIFICATE = "shop-tls"
-"""The secret of the host's certificate, which others make."""
+"""The secret of the host's certificate; the project does not create it."""
 
 
 def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
-    """A gateway of Istio's, and the routes from it to the edge for what clients of the topology send; or an Ingress.
+    """Istio's gateway with routes to the edge for the topology's clients; or an Ingress.
 
     Raises:
-        SwitchError: All clients speak gRPC, and there is no mesh: an Ingress knows no gRPC.
+        SwitchError: All clients speak gRPC, and there is no mesh: an Ingress does not support gRPC.
     """
     port = places.ports[EDGE]
     if not switches.meshed:
@@ -37,7 +37,7 @@ def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, optio
     kinds = {"GRPCRoute" if topology.speaks_grpc(channel) else "HTTPRoute" for channel in topology.entry}
     hosts = {"hostnames": [options.host]} if options.host else {}
     route = {"parentRefs": [{"name": GATEWAY}], **hosts, "rules": [{"backendRefs": [{"name": EDGE, "port": port}]}]}
-    # The edge's port is no part of the mesh: its clients have no certificates.
+    # The edge's port is not part of the mesh: its clients have no certificates.
     plain = {"host": EDGE, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
     made_by = {"parametersRef": {"group": "", "kind": "ConfigMap", "name": GATEWAY_POD}}
     spec = {"gatewayClassName": "istio", "infrastructure": made_by, "listeners": [_listener(options)]}
@@ -74,7 +74,8 @@ def _ingress(topology: Topology, port: int, options: ClusterOptions) -> Document
     return document("Ingress", "networking.k8s.io/v1", EDGE, options, spec=spec)
 
 
-# The namespace refuses whom no link permits, at the gateway's pods too; and the gateway's clients have no certificates.
+# The namespace refuses callers without a link, at the gateway's pods too, and the gateway's clients have no
+# certificates.
 _ANYBODY: Document = {
     "targetRefs": [{"group": GATEWAY_API.partition("/")[0], "kind": "Gateway", "name": GATEWAY}],
     "action": "ALLOW",
@@ -83,7 +84,8 @@ _ANYBODY: Document = {
 
 
 def _pods(options: ClusterOptions) -> dict[str, str]:
-    """What Istio adds to the resources that it makes of the Gateway: the namespace's standard, and a second pod."""
+    """Settings for the resources that Istio makes from the Gateway: the namespace's pod security standard, and a second
+    pod."""
     scaled = autoscaler(GATEWAY_POD, options, PROXY)["spec"]
     standard = {"template": {"spec": {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}}}
     specs = {"deployment": standard, "horizontalPodAutoscaler": scaled, "podDisruptionBudget": {"maxUnavailable": 1}}

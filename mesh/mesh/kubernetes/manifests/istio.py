@@ -1,4 +1,4 @@
-"""What a cluster's own Istio is told of a system: the resources of a native mesh, for pods with injected sidecars."""
+"""A system's resources for a cluster's Istio: those of a native mesh, for pods with injected sidecars."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ SPAN_PORTS = (JAEGER_PORT, "jaeger-otlp-http")
 
 
 def naming(options: ClusterOptions) -> Naming:
-    """How a mesh in a namespace names things; it leaves the rest of the cluster alone."""
+    """Names of a mesh in a namespace; it does not touch the rest of the cluster."""
     return Naming(options.namespace, options.namespace, f"{options.namespace}.svc.{TRUST_DOMAIN}")
 
 
 def mesh_resources(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[Document]:
-    """Istio's resources: who may call whom, how calls are made, and what spans they leave."""
-    # Their sockets and addresses are for a native mesh; the rest is the same here.
+    """Istio's resources: authorization, traffic and tracing."""
+    # Their sockets and addresses are for a native mesh; the rest also applies here.
     members = workloads(topology, places.ports, RunFolder(Path()), canary=switches.canary > 0)
     names = naming(options)
     spans = Place(options.collector or names.host(JAEGER), places.reached(JAEGER_PORT)[0].port)
@@ -60,10 +60,10 @@ def mesh_resources(
 def pod_annotations(
     component: str, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> Mapping[str, str]:
-    """What Istio is told of the sidecar of a component's pods."""
-    # What is outside of the mesh: pods call it directly.
+    """Istio's annotations for the sidecar of a component's pods."""
+    # Ports outside of the mesh, which pods call directly.
     outside = [*(places.reached(name)[0].port for name in (POSTGRES, *SPAN_PORTS)), options.managed_port]
-    # Clients are outside of the mesh: the edge's sidecar is for its calls only. So is whoever asks for metrics.
+    # Clients are outside of the mesh: the edge's sidecar is for its outbound calls only. Prometheus is outside, too.
     open_to_all = [
         *([EDGE] if component == EDGE else []),
         *([metrics_port(component)] if switches.metrics == "on" else []),
@@ -73,7 +73,7 @@ def pod_annotations(
 
 
 def guarded_traces(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
-    """Resources that let the components' identities send spans to Jaeger, and nobody else talk to it."""
+    """Resources that let only the components' identities send spans to Jaeger."""
     names, ports = naming(options), [places.ports[name] for name in SPAN_PORTS]
     senders = [names.principal(member.service) for member in workloads(topology, places.ports, RunFolder(Path()))]
     rule = {
@@ -81,7 +81,7 @@ def guarded_traces(topology: Topology, places: ClusterPlaces, options: ClusterOp
         "to": [{"operation": {"ports": list(map(str, ports))}}],
     }
     allowed = {"selector": {"matchLabels": {"app": JAEGER}}, "action": "ALLOW", "rules": [rule]}
-    # A sidecar that passes an export on would add a trace of it. A share that is there and empty is 0 %.
+    # A sidecar that forwards an export would add a trace of it. An empty share is 0 %.
     never = {"operation": "MERGE", "value": {"tracing": {"overall_sampling": {}}}}
     exports = [
         {
@@ -101,7 +101,7 @@ def guarded_traces(topology: Topology, places: ClusterPlaces, options: ClusterOp
 
 
 def guarded_traces_patches(options: ClusterOptions) -> list[Document]:
-    """Patches that give Jaeger a sidecar, and send spans by way of the components' sidecars."""
+    """Patches that give Jaeger a sidecar, and send spans through the components' sidecars."""
     metadata, outside = "/spec/template/metadata", str(options.managed_port)
     injected = [
         {"op": "replace", "path": f"{metadata}/labels/{_escape(INJECTED)}", "value": "true"},
@@ -124,7 +124,7 @@ _PROXY: Mapping[str, Any] = {
     "concurrency": 1,
     "holdApplicationUntilProxyStarts": True,
     "proxyHeaders": PROXY_HEADERS,
-    # What gates look at; by itself, a sidecar keeps few counters.
+    # Statistics for the gates; by default, a sidecar keeps few counters.
     "proxyStatsMatcher": {"inclusionRegexps": [r".*\.update_rejected$", r"listener\..*\.ssl\.handshake$"]},
     "runtimeValues": {name: str(value) for name, value in SPAN_EXPORT.items()},
 }

@@ -13,16 +13,17 @@ from mesh.kubernetes.options import ClusterOptions
 
 FOLDER = "/var/lib/hopwise"
 TAPE, TARGET, OUT = f"{FOLDER}/tape.jsonl", f"{FOLDER}/target.json", f"{FOLDER}/out"
-"""Where a generator waits for what it needs, and leaves what it measured."""
+"""Files that a generator waits for, and the folder of its results."""
 CPU_M, MIN_CPU_M = 500, 100
-"""Thousandths of a processor that all generators together claim, and that each claims at least."""
+"""CPU requests in thousandths of a processor: of all generators together, and the minimum of each."""
 EXTRA_S = 600
-"""How long a generator may live beyond its load, in seconds: starting, waiting for the others, being read."""
+"""How long a generator may live in addition to its load, in seconds: for its start, the wait for the others, and the
+collection of its results."""
 
 
 @dataclass(frozen=True)
 class LoadJob:
-    """What the generators are to do.
+    """The job of the load generators.
 
     Attributes:
         name: Name of the job.
@@ -38,12 +39,12 @@ class LoadJob:
 
 
 def load_document(job: LoadJob, options: ClusterOptions) -> Document:
-    """The job, whose pods wait for their tape and target."""
+    """The job; its pods wait for their tape and target."""
     generator = container(
         LOAD,
         options.image("shopload"),
         options,
-        # A larger claim than any component's: a generator that waits for a processor measures itself.
+        # A larger request than any component's: a generator that waits for a processor measures itself.
         Size(cpu=f"{max(MIN_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
         mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
         args=list(job.arguments),
@@ -54,7 +55,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         volumes=[keys_volume(PRIVATE_KEY), {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
         sidecar=False,
     )
-    # Generators keep away from each other where there are nodes enough.
+    # Generators run on different nodes where there are enough.
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",

@@ -1,4 +1,4 @@
-"""How Prometheus finds the pods of a system, and that it may ask them (`metrics=on`)."""
+"""Prometheus' discovery of a system's pods, and its access to them (`metrics=on`)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 
 METRICS, OF_ENVOY = "metrics", "envoy-metrics"
-"""Names of the ports with metrics; Envoy has them at another path than all others."""
+"""Names of the ports with metrics; Envoy's path differs from the others'."""
 PATHS = {METRICS: "/metrics", OF_ENVOY: METRICS_PATH}
 
 
 def metrics_exposed(component: str, places: ClusterPlaces, name: str = METRICS) -> Document:
-    """The port of a container that shows its metrics."""
+    """The port of a container's metrics."""
     return {"name": name, "containerPort": places.ports[metrics_port(component)], "protocol": "TCP"}
 
 
 def monitoring_policy(names: Iterable[str], places: ClusterPlaces, options: ClusterOptions) -> Document:
-    """Prometheus may ask the pods, whatever namespace it is in."""
+    """Lets Prometheus scrape the pods from any namespace."""
     prometheus = {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
     ports = [{"protocol": "TCP", "port": places.ports[metrics_port(name)]} for name in sorted(names)]
     spec = {
@@ -34,7 +34,7 @@ def monitoring_policy(names: Iterable[str], places: ClusterPlaces, options: Clus
 
 
 def pod_monitor(topology: Topology, options: ClusterOptions) -> Document:
-    """What the Prometheus operator has asked, with the labels that the rules and dashboards look for."""
+    """The Prometheus operator's scrape configuration, with the labels that the rules and dashboards use."""
     entered = {
         "sourceLabels": [f"__meta_kubernetes_pod_label_{SERVICE}"],
         "regex": "|".join(sorted(topology.behind_edge)),

@@ -1,4 +1,4 @@
-"""Who may talk to whom, and how many pods there are: network policies, disruption budgets, autoscalers."""
+"""Network policies, disruption budgets and autoscalers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ LOAD = "load"
 """The load generator's pods."""
 ISTIOD_PORT = 15012
 BUSY = "700m"
-"""CPU of a pod above which another one is added: one Python process is never busier than one core."""
+"""CPU usage per pod above which a pod is added: a Python process uses at most one core."""
 MAX_PODS = 8
 
 
 def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str]]]:
-    """Whom each component calls, with the names of the ports, from the topology's links and what stands around them."""
+    """The callees of each component, with the names of the ports, from the topology's links and the supporting
+    components."""
     called: dict[str, dict[str, set[str]]] = {}
 
     def add(caller: str, callee: str, port: str) -> None:
@@ -47,7 +48,7 @@ def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str
 def network_policies(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[Document]:
-    """Nobody may talk to anybody, but for what the topology's links and their surroundings need."""
+    """Denies all traffic except for the topology's links and the supporting components."""
     called = links(topology, switches)
     traced: list[Document] = []
     if options.collector:
@@ -72,7 +73,7 @@ def _to_collector(options: ClusterOptions) -> Document:
 
 
 def database_policies(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
-    """The services and the job may talk to the database of the bench, which may talk to nobody."""
+    """Lets the services and the job connect to the bench's database, which may open no connections."""
     callers = [*topology.services, JOB]
     ports = [POSTGRES]
     spec = {
@@ -87,7 +88,7 @@ def database_policies(topology: Topology, places: ClusterPlaces, options: Cluste
 
 
 def managed_database_policies(topology: Topology, port: int, options: ClusterOptions) -> list[Document]:
-    """The services and the job may talk to a database outside of the cluster, wherever it is."""
+    """Lets the services and the job connect to a database outside of the cluster, at any address."""
     anywhere: Document = {"ports": [{"protocol": "TCP", "port": port}]}
     return [_to_database(caller, anywhere, options) for caller in [*topology.services, JOB]]
 
@@ -106,11 +107,11 @@ NAME_SERVERS = (
     ({"ipBlock": {"cidr": "169.254.20.10/32"}}, 53),
     (_namespace("openshift-dns"), 5353),
 )
-"""Where clusters answer for names: CoreDNS, NodeLocal DNSCache at its usual address, and OpenShift's DNS."""
+"""A cluster's name servers: CoreDNS, NodeLocal DNSCache at its usual address, and OpenShift's DNS."""
 
 
 def _names(switches: Switches) -> Document:
-    """Everybody may look up names, and a sidecar may ask istiod."""
+    """Lets every pod look up names, and sidecars call istiod."""
     egress: list[Document] = [
         {"to": [place], "ports": [{"protocol": protocol, "port": port} for protocol in ("UDP", "TCP")]}
         for place, port in NAME_SERVERS
@@ -126,12 +127,12 @@ def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], places
         _rule("from", caller, callees[name], places) for caller, callees in sorted(called.items()) if name in callees
     ]
     if name == EDGE:
-        # The door for everybody; whoever wants it narrower adds a policy in front of it.
+        # Open to all clients; operators can restrict access in front of it.
         ingress = [{"ports": _ports([EDGE], places)}]
     return {
         "podSelector": {"matchLabels": {SERVICE: name}},
         "policyTypes": ["Ingress", "Egress"],
-        # A cluster keeps no empty list, and would take one for a change at each `kubectl apply`.
+        # A cluster drops empty lists, so each `kubectl apply` would see one as a change.
         **({"ingress": ingress} if ingress else {}),
         **({"egress": egress} if egress else {}),
     }
@@ -146,21 +147,21 @@ def _ports(names: Iterable[str], places: ClusterPlaces) -> list[Document]:
 
 
 def disruption_budget(name: str, options: ClusterOptions) -> Document:
-    """At most one pod of a component at a time may be taken away on purpose."""
+    """Allows voluntary disruption of at most one pod of a component at a time."""
     spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selected(name)}
     return document("PodDisruptionBudget", "policy/v1", name, options, spec=spec)
 
 
 def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Document:
-    """Adds pods of a component that is busy; at least two are there, on different nodes if there are several.
+    """Adds pods to a busy component. There are at least two pods, on different nodes if possible.
 
     Args:
         name: Name of the Deployment.
-        options: Where the resource goes.
+        options: For namespace and labels.
         container: The container whose CPU counts; by default, it has the Deployment's name.
     """
     target = {"type": "AverageValue", "averageValue": BUSY}
-    # Of one container: the CPU time of a sidecar would add pods before the component needs any.
+    # Of one container: a sidecar's CPU time would add pods before the component needs them.
     measured = {"name": "cpu", "container": container or name, "target": target}
     spec = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},

@@ -1,4 +1,4 @@
-"""What pods may not be told in the open: the secrets that manifests refer to, and what must be in them."""
+"""The secrets that manifests refer to, and their required content."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from mesh.kubernetes.options import ClusterOptions
 KEYS, DATABASE = "keys", "database"
 KEYS_FOLDER = Path("/etc/hopwise/keys")
 KEYS_MOUNT: Document = {"name": KEYS, "mountPath": str(KEYS_FOLDER), "readOnly": True}
-"""Where a container has the keys of the tokens, with `keys_volume` in its pod."""
+"""Mount of the tokens' keys in a container, with `keys_volume` in its pod."""
 DATABASE_FOLDER = Path("/etc/hopwise/database")
 DATABASE_MOUNT: Document = {"name": DATABASE, "mountPath": str(DATABASE_FOLDER), "readOnly": True}
-"""Where a container has its part of the secret `database`, with `database_volume` in its pod."""
+"""Mount of the container's part of the secret `database`, with `database_volume` in its pod."""
 ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS = "admin-url", "admin-password", "role-passwords"
 
 
 def url_of(service: str) -> str:
-    """The key of the URL by which a service reaches its database."""
+    """The key of a service's database URL."""
     return f"{service}-url"
 
 
@@ -34,12 +34,12 @@ DATABASE_KEYS = (ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS, *map(url_of, SERVICE
 
 
 def in_file(variable: str, key: str) -> Document:
-    """Tells a process in which file of `DATABASE_MOUNT` it finds what a variable would hold."""
+    """The variable that names the file of `DATABASE_MOUNT` with a setting's value."""
     return {"name": f"{variable}_FILE", "value": str(DATABASE_FOLDER / key)}
 
 
 def keys_volume(*names: str) -> Document:
-    """The volume of some of the keys, which nobody but its pod's own user may read."""
+    """The volume of some of the keys, which only its pod's user may read."""
     return _volume(KEYS, names)
 
 
@@ -58,7 +58,7 @@ def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[
 
     Args:
         keys: Key pair of the tokens.
-        database: The database server, as pods reach it.
+        database: The database server at the pods' address.
         options: For namespace and labels.
     """
     pair = {PRIVATE_KEY: keys.private.read_text(), PUBLIC_KEY: keys.public.read_text()}

@@ -37,10 +37,10 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 
 CONNECTION_AGE_S = 300
-"""After how long gRPC callers that choose among pods themselves look for those that have been added."""
+"""How often gRPC callers that balance over pods themselves look for new pods."""
 SPOKEN = {**dict.fromkeys(Protocol, "http"), Protocol.GRPC: "grpc"}
 DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
-# Stands where a process is told its password; it is told the file of the secret instead.
+# A placeholder without the password; a process gets the file of the secret instead.
 _ELSEWHERE = Database("postgresql://nobody:nothing@postgres/postgres", embedded=False)
 
 
@@ -50,7 +50,7 @@ def identity(component: str, options: ClusterOptions) -> str:
 
 
 def ports_of(component: str, topology: Topology, places: ClusterPlaces) -> dict[int, str]:
-    """The ports of a service or gateway, each with what is spoken there."""
+    """The ports of a service or gateway, each with its protocol."""
     protocols = topology.protocols_of(component)
     return {places.listens(port_name(component, protocol)).port: SPOKEN[protocol] for protocol in protocols}
 
@@ -66,7 +66,7 @@ def shop_workloads(
 def production_patches(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[dict[str, Any]]:
-    """The patches that take from the project's own programs what only an experiment needs."""
+    """The patches that remove the experiment's additions from the project's programs."""
     around = _surroundings(topology, switches, places, options)
     patches = []
     for name in _names(topology, switches):
@@ -96,7 +96,8 @@ def shop_service(
     component: str, topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> Document:
     """The service of a service or gateway."""
-    # kube-proxy shares out connections, and a gRPC client has one: without sidecars, callers choose among the pods.
+    # kube-proxy balances connections, and a gRPC client has one connection, so without sidecars the callers balance
+    # over the pods.
     headless = {} if switches.meshed else {"clusterIP": "None"}
     return service(component, ports_of(component, topology, places), options, **headless)
 
@@ -113,7 +114,7 @@ def _surroundings(
         options.trial,
         dict.fromkeys(topology.components, known),
         switches.store,
-        # Where there are sidecars, those of the callers delay the calls.
+        # With sidecars, the callers' sidecars delay the calls.
         {} if switches.meshed else switches.delay_ms,
         switches.hold,
         encrypted=switches.encrypted,
@@ -127,7 +128,7 @@ def _surroundings(
 def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshed: bool) -> Workload:
     component = CANARY_OF if name == CANARY else name
     settings = environment(component, around) | {"SHOP_COMPONENT": name, "OTEL_SERVICE_NAME": name}
-    settings.pop(GRAPHIQL, None)  # a page for people who try things out on their own machine
+    settings.pop(GRAPHIQL, None)  # a page for people who try the shop on their own machine
     needed = [key for key in (PUBLIC_KEY, PRIVATE_KEY) if str(KEYS_FOLDER / key) in settings.values()]
     variables: list[Document] = [
         in_file(DATABASE_URL, url_of(component)) if key == DATABASE_URL else {"name": key, "value": value}
@@ -169,7 +170,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
 
 
 def _await_schema(component: str, options: ClusterOptions) -> Document:
-    """Waits until the job `database` has let the service in and brought its schema to this version."""
+    """Waits until the job `database` has granted the service access and migrated its schema to this version."""
     return container(
         "await-schema",
         options.image(IMAGE),

@@ -1,4 +1,4 @@
-"""What the bench brings along: PostgreSQL, the job that gives it its data, and Jaeger."""
+"""The bench's stores: PostgreSQL, the job that loads its data, and Jaeger."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from mesh.kubernetes.places import EVERYWHERE, ClusterPlaces
 
 JOB = "database"
 DATA = "/var/lib/postgresql"
-"""Folder of the volume; the data are in a folder in it."""
+"""Folder of the volume; the data are in a subfolder."""
 KEPT_S = 86_400
-"""How long a migration that has ended can be looked at, in seconds."""
+"""How long a finished migration stays visible, in seconds."""
 PUBLIC_PART = r"s#(//[^/:@]*):[^/@]*@#\1@#; s#([?&]password=)[^&]*#\1-#"
-"""What sed does to a URL so that no password is left in it. The user stays: libpq would else look for the name of the
-container's, who has none."""
+"""The sed script that removes the password from a URL. The user stays: otherwise libpq looks for the name of the
+container's user, who has no name."""
 HBA = Path("/etc/postgresql/pg_hba.conf")
 # TYPE DATABASE USER ADDRESS METHOD
 HBA_RULES = "host all all all scram-sha-256\n"
 
 
 def initdb(password: str) -> str:
-    """The shell command that makes the data if they are not there.
+    """The shell command that creates the data if they are missing.
 
     Args:
         password: File with the superuser's password.
     """
     made = f"{DATA}/data"
-    # In place only when whole: an interrupted start is done again.
+    # In place only when complete: an interrupted start is repeated.
     return (
         f"[ -d {made} ] || {{ rm -rf {made}.new && "
         f"initdb -D {made}.new --pwfile={password} {' '.join(INITDB)} && mv {made}.new {made}; }}"
@@ -64,13 +64,13 @@ def initdb(password: str) -> str:
 
 
 def server_options(port: int) -> list[str]:
-    """The server's options: those of a native run, but that others reach it."""
+    """The server's options: those of a native run, but reachable for other pods."""
     settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": str(HBA)}
     return ["-D", f"{DATA}/data", *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))]
 
 
 def is_ready(host: str, port: int) -> list[str]:
-    """The command that asks whether the server takes connections."""
+    """The command that checks whether the server accepts connections."""
     return ["pg_isready", "--quiet", f"--host={host}", f"--port={port}"]
 
 
@@ -87,7 +87,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         mounts=[data, {"name": "config", "mountPath": str(HBA.parent), "readOnly": True}],
         args=server_options(port),
         ports=exposed({port: "tcp"}),
-        # Starting a program in the container every few seconds would disturb what is measured on a small node.
+        # Starting a program in the container every few seconds would disturb the measurement on a small node.
         **probes({"tcpSocket": {"port": port}}, startup={"exec": {"command": is_ready(HOST, port)}}),
     )
     first = container(
@@ -133,22 +133,23 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
 
 
 def database_limit_s(switches: Switches) -> int:
-    """How long the job may take, in seconds: its image may have to be pulled, and more data take longer to make."""
+    """How long the job may take, in seconds: its image may have to be pulled, and more data take longer to create."""
     return 180 + 70 * switches.scale
 
 
 def database_job(switches: Switches, options: ClusterOptions) -> Document:
-    """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
+    """The job that makes the seeded template if it is missing, then a fresh copy for a trial."""
     command = ["python", "-m", "dataset", "prepare", "--trial", TRIAL_DATABASE]
     command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
-    # Whoever waits for the job gives up first, and says why.
+    # The caller that waits for the job gives up first, and reports the reason.
     return _job(JOB, _database_spec(command, database_limit_s(switches) + 120, options), options)
 
 
 def migration_job(options: ClusterOptions) -> Document:
-    """The job that brings a managed database to the newest schema, and keeps its rows.
+    """The job that migrates a managed database to the newest schema, and keeps its rows.
 
-    A job cannot be changed. Its name therefore says what is in it, and each version of the shop has a job of its own.
+    A job is immutable. Its name therefore contains a digest of its content, and each version of the shop has a separate
+    job.
     """
     spec = _database_spec(["python", "-m", "shop.database", "migrate"], 600, options)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:10]
@@ -158,7 +159,7 @@ def migration_job(options: ClusterOptions) -> Document:
 def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
     """A command as the administrator, once the server answers.
 
-    Whether it answers is asked without the password: the node's other users see a command's arguments.
+    The check for its answer runs without the password: the node's other users see a command's arguments.
     """
     address = f"sed -E '{PUBLIC_PART}' {DATABASE_FOLDER / ADMIN_URL}"
     asked = f'until pg_isready --dbname="$({address})"; do sleep 0.5; done'
@@ -193,7 +194,7 @@ def _job(name: str, spec: Document, options: ClusterOptions) -> Document:
 
 
 def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:
-    """Jaeger, which keeps the traces in its memory."""
+    """Jaeger, which keeps the traces in memory."""
     ports, settings = jaeger_service_ports(places), jaeger_environment(places, places.ports.offsets)
     main = container(
         JAEGER,
