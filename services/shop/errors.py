@@ -1,24 +1,24 @@
-"""What can go wrong in the shop, in every protocol alike.
+"""Errors of the shop, the same in every protocol.
 
     ShopError
-    ├── InvalidArgument        the caller sent something out of range
-    │   └── InvalidPageToken   a page token that no list call handed out
+    ├── InvalidArgument        the caller sent a value out of range
+    │   └── InvalidPageToken   a page token that no listing returned
     ├── Unauthenticated        no token, a bad token, or wrong credentials
-    ├── PermissionDenied       a good token that does not allow this
-    ├── NotFound               the thing named is not there
-    ├── AlreadyExists          the thing to add is there already
+    ├── PermissionDenied       a valid token that does not allow this
+    ├── NotFound               the thing does not exist
+    ├── AlreadyExists          the new thing exists already
     ├── FailedPrecondition     the thing is in a state that forbids this
     │   ├── OutOfStock         too few pieces of a product
-    │   ├── PaymentDeclined    the bank said no
-    │   └── IdempotencyKeyReused   the key came before, with another body
-    ├── Conflict               another call is at it; try again later
+    │   ├── PaymentDeclined    the bank declined the payment
+    │   └── IdempotencyKeyReused   the key was used with another body
+    ├── Conflict               another call is changing the same thing; try again later
     ├── PreconditionFailed     the thing has changed since the caller read it
-    ├── PreconditionRequired   a change that needs to say what the caller read
-    ├── PositionGone           what comes behind a position of a stream is not kept any more
-    ├── ResourceExhausted      a limit of the server (depth, cost, size) is passed
+    ├── PreconditionRequired   a change that must say what the caller read
+    ├── PositionGone           notifications after a position of a stream are no longer kept
+    ├── ResourceExhausted      a limit of the server (depth, cost, size) is exceeded
     │   └── TooManyRequests    the same was tried too often; try again later
-    ├── DeadlineExceeded       the caller's time is over
-    ├── Unavailable            a part that is needed does not answer; try again
+    ├── DeadlineExceeded       the caller's time is up
+    ├── Unavailable            a required component does not answer; try again
     └── Internal               everything else; its cause stays in the log
 
 The table that maps them to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
@@ -59,13 +59,13 @@ class ShopError(Exception):
 
     Args:
         message: One sentence for the client that says what to change; never an internal detail.
-        field: The argument that is at fault, in the contract's spelling ("lines[2].quantity"); empty if none is.
-        retry_after_s: When the same request may work, where it differs from the class's own; 0 where it does not.
+        field: The argument at fault, in the contract's spelling ("lines[2].quantity"); empty for none.
+        retry_after_s: When a retry may succeed, if that differs from the class's default; 0 for the default.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
     retry_after_s: int = 0
-    """After how many seconds the same request may work; 0 where time alone changes nothing, or nobody knows."""
+    """After how many seconds a retry may succeed; 0 if waiting does not help, or the time is unknown."""
 
     def __init_subclass__(cls, code: ErrorCode | None = None) -> None:
         cls.code = code or cls.code
@@ -79,11 +79,11 @@ class ShopError(Exception):
 
 
 class InvalidArgument(ShopError, code=ErrorCode.INVALID_ARGUMENT):
-    """The caller sent something out of range."""
+    """The caller sent a value out of range."""
 
 
 class InvalidPageToken(InvalidArgument, code=ErrorCode.INVALID_PAGE_TOKEN):
-    """The page token was not handed out by the call that it came to."""
+    """The page token does not come from the call to which it was sent."""
 
 
 class Unauthenticated(ShopError, code=ErrorCode.UNAUTHENTICATED):
@@ -95,7 +95,7 @@ class PermissionDenied(ShopError, code=ErrorCode.PERMISSION_DENIED):
 
 
 class NotFound(ShopError, code=ErrorCode.NOT_FOUND):
-    """The thing named is not there."""
+    """The thing does not exist."""
 
 
 def no_such(kind: str, number: int, field: str = "id") -> NotFound:
@@ -104,7 +104,7 @@ def no_such(kind: str, number: int, field: str = "id") -> NotFound:
 
 
 class AlreadyExists(ShopError, code=ErrorCode.ALREADY_EXISTS):
-    """The thing to add is there already."""
+    """The new thing exists already."""
 
 
 class FailedPrecondition(ShopError, code=ErrorCode.FAILED_PRECONDITION):
@@ -112,19 +112,19 @@ class FailedPrecondition(ShopError, code=ErrorCode.FAILED_PRECONDITION):
 
 
 class OutOfStock(FailedPrecondition, code=ErrorCode.OUT_OF_STOCK):
-    """A product has fewer pieces than asked for."""
+    """A product has fewer pieces than requested."""
 
 
 class PaymentDeclined(FailedPrecondition, code=ErrorCode.PAYMENT_DECLINED):
-    """The bank said no."""
+    """The bank declined the payment."""
 
 
 class IdempotencyKeyReused(FailedPrecondition, code=ErrorCode.IDEMPOTENCY_KEY_REUSED):
-    """The idempotency key came before, with another body."""
+    """The idempotency key was used with another body."""
 
 
 class Conflict(ShopError, code=ErrorCode.CONFLICT):
-    """Another call is changing the same thing; the same request may work a moment later."""
+    """Another call is changing the same thing; a retry a moment later may succeed."""
 
 
 class PreconditionFailed(ShopError, code=ErrorCode.PRECONDITION_FAILED):
@@ -132,7 +132,7 @@ class PreconditionFailed(ShopError, code=ErrorCode.PRECONDITION_FAILED):
 
 
 def changed_since(kind: str, number: int) -> PreconditionFailed:
-    """Returns the error for a change of something that is not as the caller read it."""
+    """Returns the error for a change of something that is no longer as the caller read it."""
     return PreconditionFailed(f"{kind} {number} has changed since it was read; read it again", field="expected")
 
 
@@ -141,25 +141,25 @@ class PreconditionRequired(ShopError, code=ErrorCode.PRECONDITION_REQUIRED):
 
 
 class PositionGone(ShopError, code=ErrorCode.POSITION_GONE):
-    """What comes behind a position of a stream is not kept any more."""
+    """Notifications after a position of a stream are no longer kept."""
 
 
 class ResourceExhausted(ShopError, code=ErrorCode.RESOURCE_EXHAUSTED):
-    """The request passes a limit of the server: depth, cost or size."""
+    """The request exceeds a limit of the server: depth, cost or size."""
 
 
 class TooManyRequests(ResourceExhausted, code=ErrorCode.TOO_MANY_REQUESTS):
-    """The same was tried too often of late."""
+    """The same was tried too often recently."""
 
     retry_after_s = 300
 
 
 class DeadlineExceeded(ShopError, code=ErrorCode.DEADLINE_EXCEEDED):
-    """The time that the caller allowed is over."""
+    """The caller's time is up."""
 
 
 class Unavailable(ShopError, code=ErrorCode.UNAVAILABLE):
-    """A part that is needed does not answer."""
+    """A required component does not answer."""
 
     retry_after_s = 1
 

@@ -1,6 +1,6 @@
 """What the fields of value types mean: for people, and for the schemas that APIs publish of these types.
 
-The notes are documentation only: nothing is checked against them when a value is made, encoded or decoded.
+These notes are only documentation: values are not checked against them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MAX_ID = 2**63 - 1
 
 
 def documented(description: str | None = None, **keywords: int | str) -> Meta:
-    """Returns a note on a field, to be put into `Annotated`.
+    """Returns a note on a field, to put into `Annotated`.
 
     Args:
         description: One sentence for the readers of the schema; None if the field's name says it all.

@@ -18,7 +18,7 @@ _CODES = (
     "UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG",
 )
 CURRENCIES = frozenset(" ".join(_CODES).split())
-"""The codes of ISO 4217 for money that people pay with: no funds, metals, bond units or test codes."""
+"""The ISO 4217 codes of money that people pay with: no funds, metals, bond units or test codes."""
 Currency = Annotated[str, documented("ISO 4217 code.", pattern=r"^[A-Z]{3}$")]
 
 

@@ -1,13 +1,14 @@
-"""Makes the secrets of an installation, each in the folder of those who may have it. What is there already stays.
+"""Creates the secrets of an installation, each in the folder of the programs that may have it; keeps existing ones.
 
 python -m shop.secrets FOLDER
 
-admin    `password` of the database's administrator, as `pgpass` too; `role-passwords` as SHOP_ROLE_PASSWORDS has them
-public   `jwt-public.pem` checks the shop's tokens
+admin    `password` of the database's administrator, also as `pgpass`; `role-passwords` in the form of
+         SHOP_ROLE_PASSWORDS
+public   `jwt-public.pem` verifies the shop's tokens
 user     `jwt-private.pem` signs them
 
-The folder of each service has its own password, as the `pgpass` that PGPASSFILE names; so has `postgres-exporter`, for
-the role that reads the database server's own counts.
+The folder of each service has the service's password, as the `pgpass` file that PGPASSFILE names. So does the folder
+`postgres-exporter`, for the role that reads the database server's own counts.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from shop.database.schemas import MONITOR, SCHEMAS
 
 ADMIN = "postgres"
 OWNERS = {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "postgres-exporter"}
-"""Whose each role is."""
+"""The owner of each role."""
 
 
 def make_secrets(folder: Path) -> None:
-    """Makes what is missing; whatever follows from something else is written anew.
+    """Creates missing secrets, and rewrites the files that are derived from others.
 
     Raises:
         OSError: A file cannot be read or written.
@@ -78,12 +79,12 @@ def _write(path: Path, text: str) -> None:
     new.unlink(missing_ok=True)
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "w") as file:
         file.write(text)
-    # Nobody ever reads half of it, and an interrupted start is done again.
+    # No reader ever sees half of it, and an interrupted start is repeated.
     new.rename(path)
 
 
 def main() -> int:
-    """Makes the secrets in the folder that the command line names; returns the exit code."""
+    """Creates the secrets in the folder that the command line names; returns the exit code."""
     if len(sys.argv) != 2:
         print("usage: python -m shop.secrets FOLDER", file=sys.stderr)
         return 2

@@ -25,7 +25,7 @@ _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 def _not_connected(service: Service[P], component: str) -> P:
-    """Returns a client of a service whose address is missing; calling it names the variable."""
+    """Returns a client of a service without an address; a call raises an error that names the variable."""
 
     def make(call: Call[..., object]) -> Callable[..., NoReturn]:
         def refuse(*_: object, **__: object) -> NoReturn:
@@ -49,13 +49,13 @@ async def connect(
     A channel connects with its first call, so that processes may start in any order.
 
     Args:
-        peers: Address of each service, by name: "grpc://127.0.0.1:18020", or of its replicas:
+        peers: Address of each service, by name: "grpc://127.0.0.1:18020", or its replicas' addresses:
             "grpc://127.0.0.1:18020,127.0.1.1:18020". Services that are not called may be absent.
         component: The process that calls, for messages.
-        sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
+        sockets: Path of the Unix domain socket to connect to instead of a service's address, by name.
 
     Yields:
-        The clients; that of an absent service raises `ConfigError` when it is called.
+        The clients; a call of an absent service raises `ConfigError`.
 
     Raises:
         ConfigError: An address has an unknown protocol.
@@ -69,7 +69,7 @@ async def connect(
             if address is None:
                 return _not_connected(service, component)
             parts = urlsplit(address)
-            # Imported here, so that a process loads nothing for protocols over which it calls nobody.
+            # Imported here, so that a process loads only the protocols over which it calls.
             if parts.scheme == "grpc":
                 from shop.clients.grpc import grpc_client
 
@@ -108,6 +108,6 @@ async def connect(
 
 
 def import_clients(config: ServiceConfig) -> None:
-    """Imports what `connect` would otherwise import when it opens the clients of a process."""
+    """Imports the modules that `connect` would otherwise import when it opens the clients of a process."""
     for scheme in {urlsplit(address).scheme for address in config.peers.values()}:
         importlib.import_module(f"shop.clients.{_MODULES[scheme]}")

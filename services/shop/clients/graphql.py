@@ -52,7 +52,7 @@ class _Answer(msgspec.Struct, Generic[T]):
 
 
 class _CallFormat(Generic[Q, R]):
-    """A call as GraphQL carries it."""
+    """A call in the form of a GraphQL request."""
 
     def __init__(self, method: PortMethod[Q, R]) -> None:
         self.method = method
@@ -66,7 +66,7 @@ class _CallFormat(Generic[Q, R]):
         ]
 
     def variables(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
-        """Returns the variables for arguments, without those of None."""
+        """Returns the variables for arguments, without those that are None."""
         variables: dict[str, object] = {}
         resources: dict[str, dict[str, object]] = {}
         for name, (*outer, place), encode in self._places:
@@ -79,7 +79,7 @@ class _CallFormat(Generic[Q, R]):
         return {**variables, **resources}
 
     def decode(self, body: bytes) -> _Answer[object] | None:
-        """Returns an answer; None if it is none. One with an error may have parts of its data."""
+        """Returns an answer; None if the body is not one. An answer with an error may have parts of its data."""
         try:
             return self._decode(body)
         except UNREADABLE:
@@ -114,8 +114,8 @@ class _GraphQLCaller:
         """Makes a call.
 
         Raises:
-            ShopError: What the service raised, `Unavailable` if it does not answer, or `InvalidArgument` for a value
-                that cannot be sent.
+            ShopError: The service's error, `Unavailable` if it does not answer, or `InvalidArgument` for a value that
+                cannot be sent.
         """
         return await self._answer(call, call.method.bind(*given, **named))
 
@@ -129,14 +129,14 @@ class _GraphQLCaller:
         return pages(call.method, arguments, page, ROWS_A_PAGE)
 
     async def follow(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncGenerator[R]:
-        """Yields the events of a subscription; errors as those of a call."""
+        """Yields the events of a subscription; raises the errors of a call."""
         arguments = call.method.bind(*given, **named)
         document = call.document
         body = _encode(call, arguments, query=document.text)
         request = HttpRequest("POST", STREAM_PATH, document.name, document.attributes, body, _STREAM_HEADERS)
         async with aclosing(self._channel.lines(request)) as lines:
             async for line in lines:
-                # Nothing is in two lines; the event behind the last one has no data.
+                # Every event has one line of data, except the event after the last one, which has no data.
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
                     yield self._value(call.decode(data), call, arguments)
 
@@ -167,12 +167,12 @@ class _GraphQLCaller:
 
 
 def _error(error: _Error, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> ShopError:
-    """Returns the error that the service raised; an answer of which a part is missing is no answer."""
+    """Returns the service's error; an answer with a missing part is not an answer."""
     extensions = error.extensions
     field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
     raised = error_for_code(extensions.code, error.message, field, extensions.retry_after)
     if type(raised) is InvalidArgument and not field:
-        # GraphQL's own check of a variable does not name its place as the contract does.
+        # GraphQL's own check of a variable does not use the contract's name for it.
         return call.method.find_misfit(arguments) or raised
     return raised
 
@@ -185,7 +185,7 @@ def _encode(call: _CallFormat[Q, R], arguments: Mapping[str, object], **body: ob
 
 
 def _encoder(name: str, kind: Kind) -> Callable[[object], object] | None:
-    """Returns what makes JSON of an argument; None if the argument is sent as it is."""
+    """Returns a function that makes JSON from an argument; None if the argument is sent as it is."""
     if name == EXPECTED:
         return _without_id
     [item] = get_args(kind) if get_origin(kind) is Sequence else [bare(kind)]
@@ -199,7 +199,7 @@ def _camel(value: object) -> object:
 
 
 def _without_id(value: object) -> object:
-    # The call has it as an argument.
+    # The id is a separate argument of the call.
     return _fields(value, "id")
 
 

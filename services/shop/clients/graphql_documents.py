@@ -1,7 +1,7 @@
-"""The documents of the calls, written from the types of the ports.
+"""The documents of the calls, generated from the types of the ports.
 
 The field of a call has the call's name, without the verb of a read; arguments have the names of the request's fields.
-Aliases give the fields of an answer their names in Python, so that it decodes into value types as it comes.
+Aliases give the fields of an answer their Python names, so that it decodes directly into value types.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CallDocument:
     """The operation that a client sends for a call.
 
     Attributes:
-        persisted: Its hash, which is sent in its place.
+        persisted: The document's hash, which is sent instead of the document.
     """
 
     __slots__ = ("attributes", "name", "persisted", "text")
@@ -62,7 +62,7 @@ def _input(kind: type) -> str:
 
 
 def _selection(kind: type, items: str = "items") -> str:
-    """Returns the fields of an answer of a type; nothing for a scalar."""
+    """Returns the selection for an answer's type; empty for a scalar."""
     form = bare(kind)
     if get_origin(form) in (list, tuple):
         return _selection(get_args(form)[0])

@@ -1,4 +1,4 @@
-"""Clients of services that are called over gRPC, with a method for each call of the table."""
+"""Clients of services over gRPC, with a method for each call of the table."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket
     """Returns a client of a service.
 
     Args:
-        address: "host:port", or those of its replicas with commas between.
-        socket: Path of the Unix domain socket to connect instead of the address; None to connect the address.
+        address: "host:port", or the addresses of its replicas, separated by commas.
+        socket: Path of the Unix domain socket to connect to instead of the address; None to connect to the address.
     """
     channel = grpc_channel(address, service.full_name, service.reads, socket)
     stack.push_async_callback(channel.close, CLOSE_LIMIT_S)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
-"""Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on one that is
-about to be closed."""
+"""Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on a connection that
+the server is about to close."""
 SILENT_S = 45.0
-"""Seconds without a line after which an answer that lasts is given up: three times as long as a stream is silent."""
+"""Seconds without a line after which a long-lived answer is given up: three times as long as a stream is silent."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class HttpAnswer:
 
     @property
     def retry_after_s(self) -> int:
-        """When the same request may work, in seconds; 0 if the answer does not say."""
+        """When a retry may succeed, in seconds; 0 if the answer does not say."""
         seconds = self.headers.get("retry-after", "")
         return int(seconds) if seconds.isdecimal() else 0
 
@@ -61,7 +61,7 @@ class HttpRequest(NamedTuple):
     Attributes:
         name: Name of its span, one of a small number of names.
         attributes: Further attributes of the span; never personal or payment data.
-        headers: More headers; of a request whose answer lasts, `accept` is what the answer must be.
+        headers: More headers; for a long-lived answer, `accept` is the type that the answer must have.
     """
 
     method: str
@@ -73,7 +73,7 @@ class HttpRequest(NamedTuple):
 
 
 class _HttpCall(OutgoingCall):
-    """A request, with the place that it goes to for its span."""
+    """A request, with its destination for the span."""
 
     __slots__ = ("_peer", "_request", "_status")
 
@@ -87,7 +87,7 @@ class _HttpCall(OutgoingCall):
             self.span.set_attributes({**place, "http.request.method": request.method, "url.path": path})
 
     def answered(self, status: int) -> None:
-        """Notes that the answer has been read, and its status."""
+        """Records that the answer has been read, and its status."""
         self.read()
         self._status = status
 
@@ -106,7 +106,7 @@ class _HttpCall(OutgoingCall):
 
 
 def _is_left(error: BaseException | None) -> bool:
-    """Whether nothing failed: an answer that lasts ends as well when its reader leaves."""
+    """Whether nothing failed: a long-lived answer also ends when its reader leaves."""
     return error is None or isinstance(error, GeneratorExit)
 
 
@@ -114,8 +114,8 @@ class HttpChannel:
     """One service as its callers see it over HTTP.
 
     Args:
-        addresses: "host:port" of each of its replicas, which get the requests in turn; or one whose host is a name.
-        follow: Whether such a name is looked up; it is not where a sidecar at the session's socket knows the way.
+        addresses: "host:port" of each of its replicas, which get the requests in turn; or a single address with a name.
+        follow: Whether to look such a name up; false if a sidecar at the session's socket knows the way.
     """
 
     def __init__(
@@ -136,23 +136,23 @@ class HttpChannel:
         for address in addresses:
             host, port = split_address(address)
             self._attributes[address] = {"server.address": host, "server.port": port}
-        # Whatever address a request goes to, a sidecar finds out the callee from its host.
+        # A sidecar identifies the callee by this header, regardless of the address of a request.
         self._host = {"Host": self._replicas.name} if self._replicas.name else {}
 
     async def send(self, request: HttpRequest, *, again: bool = False) -> HttpAnswer:
-        """Sends a request and reads the answer, whatever its status.
+        """Sends a request and reads the answer, with any status.
 
         Args:
-            again: Whether it may be sent again if there is no answer, since it changes nothing.
+            again: Whether to retry if there is no answer, since the request changes nothing.
 
         Raises:
-            DeadlineExceeded: The caller's time is over.
+            DeadlineExceeded: The caller's time is up.
             Unavailable: There is no answer.
         """
         return await self._retries.tried(lambda: self._once(request), again=again)
 
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
-        """Sends a POST whose answer lasts, and yields its lines as they come; its span ends with the answer.
+        """Sends a POST with a long-lived answer, and yields its lines as they come; its span ends with the answer.
 
         Raises:
             Unavailable: There is no such answer, or it breaks off.
@@ -176,7 +176,7 @@ class HttpChannel:
                 raise away(self.peer) from error
 
     def unreadable(self, received: HttpAnswer, call: str, what: str) -> ShopError:
-        """Returns the error of an answer that is not of the service's own making: the one that fits its status."""
+        """Returns the error for an answer that the service itself did not write: the error for its status."""
         if received.status == 504:
             return late(self.peer)
         if received.status in (429, 502, 503):
@@ -185,11 +185,11 @@ class HttpChannel:
         return Internal("internal error")
 
     async def close(self) -> None:
-        """Ends the health checks that are under way."""
+        """Ends the health checks under way."""
         await self._replicas.close()
 
     async def _once(self, request: HttpRequest) -> HttpAnswer:
-        # What could not be sent to one replica is sent to the next, whatever it changes.
+        # A request that could not be sent to one replica goes to the next, even if it is a change.
         for _ in range(self._replicas.size - 1):
             with contextlib.suppress(_NotSent):
                 return await self._to(self._replicas.next(), request)
@@ -232,9 +232,9 @@ async def http_session(
     """Keeps a pool of connections for as long as the context lasts; each connects with its first request.
 
     Args:
-        socket: Path of the Unix domain socket to connect in place of the addresses of the requests; None to connect
-            these.
-        connections: How many there may be; 0 for as many as there are requests.
+        socket: Path of the Unix domain socket to connect to instead of the requests' addresses; None to connect to
+            the addresses.
+        connections: Maximum number of connections; 0 for as many as there are requests.
     """
     connector: aiohttp.BaseConnector
     if socket is None:
@@ -256,10 +256,10 @@ async def http_session(
 
 
 class HttpChannels:
-    """Opens the channels of a process, those to the same socket over one pool of connections.
+    """Opens the channels of a process; channels to the same socket share a pool of connections.
 
     Args:
-        sockets: Path of the Unix domain socket to connect instead of a service's address, by name.
+        sockets: Path of the Unix domain socket to connect to instead of a service's address, by name.
     """
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
@@ -272,8 +272,8 @@ class HttpChannels:
         """Opens a channel.
 
         Args:
-            address: "host:port", or those of its replicas with commas between.
-            lasts: Whether it has answers that last, each of which keeps a connection.
+            address: "host:port", or the addresses of its replicas, separated by commas.
+            lasts: Whether it has long-lived answers, each of which occupies a connection.
         """
         socket = self._sockets.get(peer)
         if (socket, lasts) not in self._sessions:

@@ -23,9 +23,9 @@ async def pages(
     """Yields rows.
 
     Args:
-        arguments: Its arguments: the id to begin behind, and how many rows to read in all.
-        page: Gives the rows behind an id, at most so many. A service may give fewer; only an empty page is the end.
-        largest: The most rows to ask for at once.
+        arguments: The method's arguments: the id after which to begin, and how many rows to read in total.
+        page: Reads rows after an id, up to a number. A service may return fewer; only an empty page is the end.
+        largest: Maximum number of rows per request.
     """
     name, id_of = method.position
     after = cast(int, arguments[name])

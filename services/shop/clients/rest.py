@@ -28,7 +28,7 @@ KEY, KEY_HEADER = "idempotency_key", "Idempotency-Key"
 MAX_PAGE = 10_000
 
 _KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
-"""A key that arrives as it was sent: HTTP takes spaces at the ends of a header's value away."""
+"""A key that arrives as it was sent: HTTP strips spaces at the ends of a header's value."""
 _KEY_FORM = "1 to 64 printable ASCII characters, without a space at either end"
 _LOG = logging.getLogger(__name__)
 
@@ -46,14 +46,14 @@ class _Problem(msgspec.Struct):
 
 
 class _RestCall(Generic[Q, R]):
-    """A call as REST carries it.
+    """A call in the form of a REST request.
 
     Attributes:
         name: HTTP method and path: "GET /v1/products/{product_id}".
-        query: The part of the query that the route itself has: "include=reviews".
-        others: Parameters in the query of a GET, and in the body of other requests.
-        fields: The contract's names of parameters and fields of the body, by REST's. "" is the whole body; a name with
-            a dot at its end stands for all names that start with it.
+        query: The part of the query that belongs to the route: "include=reviews".
+        others: Parameters in the query of a GET, or in the body of other requests.
+        fields: The contract's names of parameters and body fields, by REST's names. "" is the whole body; a name that
+            ends with a dot stands for all names that start with it.
     """
 
     def __init__(self, method: PortMethod[Q, R]) -> None:
@@ -73,7 +73,7 @@ class _RestCall(Generic[Q, R]):
         self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
 
     def target(self, arguments: Mapping[str, object]) -> str:
-        """Returns path and query; parameters that have the contract's default are left out.
+        """Returns path and query, without parameters that have the contract's default.
 
         Raises:
             InvalidArgument: A parameter in the path is empty.
@@ -96,13 +96,13 @@ class _RestCall(Generic[Q, R]):
         return "?".join(filter(None, (path, "&".join(filter(None, (self.query, query))))))
 
     def body(self, arguments: Mapping[str, object]) -> bytes | None:
-        """Returns the body of a change, without what is None; None if the call has no body."""
+        """Returns the body of a change, without values that are None; None if the call has no body."""
         if self.verb == "GET" or not self.others:
             return None
         return _encode({name: arguments[name] for name in self.others if arguments[name] is not None})
 
     def answer(self, body: bytes) -> R:
-        """Returns what the method returns, or the rows of a page. Raises `UNREADABLE` if the answer is none."""
+        """Returns the method's result, or the rows of a page. Raises `UNREADABLE` if the body is not an answer."""
         decoded = self._decode(body)
         if self.method.field:
             items = getattr(decoded, self.method.field)
@@ -111,7 +111,7 @@ class _RestCall(Generic[Q, R]):
 
 
 def rest_client(service: Service[P], channel: HttpChannel) -> P:
-    """Returns a client of a service over REST, without what streams for ever."""
+    """Returns a client of a service over REST, without its endless streams."""
     calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
     caller = _RestCaller(channel, {call.name: call for call in calls.values()})
 
@@ -130,10 +130,10 @@ class _RestCaller:
         self._by_name = by_name
 
     async def run(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
-        """Makes a call, and repeats a read if there is no answer.
+        """Makes a call, and retries a read without an answer.
 
         Raises:
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
+            ShopError: The service's error, or `Unavailable` if it does not answer.
         """
         arguments = call.method.bind(*given, **named)
         headers = {}
@@ -144,7 +144,7 @@ class _RestCaller:
         return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
 
     async def _entity_tag(self, call: _RestCall[Q, R], arguments: Mapping[str, object]) -> str:
-        """Reads a resource again and returns its entity tag, so that a change is made only to what is expected.
+        """Reads a resource again and returns its entity tag, so that only the expected version is changed.
 
         Raises:
             PreconditionFailed: The resource has changed.
@@ -157,7 +157,7 @@ class _RestCaller:
         return received.headers["etag"]
 
     def rows(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
-        """Yields rows page by page, where other protocols stream; raises what a call raises."""
+        """Yields rows page by page, where other protocols stream; raises the errors of a call."""
         after, _ = call.method.position
 
         async def page(after_id: int, size: int) -> Sequence[object]:
@@ -190,7 +190,7 @@ class _RestCaller:
             raise Internal("internal error") from error
 
     def _error(self, received: HttpAnswer, call: _RestCall[..., object]) -> ShopError:
-        """Returns the error that the service raised, or an error for the status if a proxy answered."""
+        """Returns the service's error, or an error for the status if a proxy answered."""
         if received.headers.get("content-type", "").startswith(PROBLEM):
             try:
                 problem = msgspec.json.decode(received.body, type=_Problem)
@@ -214,7 +214,7 @@ def _type_of_body(method: PortMethod[..., object]) -> object:
 def _restore(problem: _Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
     message, field = problem.detail, problem.field
     if problem.errors:
-        # What FastAPI found: the contract's names instead of REST's, all of it.
+        # FastAPI's findings, all of them, with the contract's names instead of REST's.
         named = [(_name(one.field, fields), one.message) for one in problem.errors]
         message = "; ".join(f"{name}: {text}" if name else text for name, text in named)
         field = named[0][0]
@@ -239,5 +239,5 @@ def _encode(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):
-        # More than 64 bits, or half a character: the service says which field it is.
+        # A number of more than 64 bits, or a lone surrogate: the service says which field it is.
         return json.dumps(msgspec.to_builtins(body)).encode()

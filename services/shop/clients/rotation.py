@@ -1,6 +1,6 @@
-"""The replicas of a service as its callers see them over HTTP: asked in turn, and left out while they do not answer.
+"""The replicas of a service as its callers see them over HTTP: called in turn, and left out while they do not answer.
 
-gRPC's channels do the same by themselves; aiohttp has no such thing, and keeps to the connections that it has.
+gRPC's channels do the same by themselves. aiohttp has no such feature, and keeps using its open connections.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from shop.platform.config import is_ipv4, split_address
 from shop.platform.http import health
 
 CHECK_LIMIT_S, CHECK_PAUSE_S = 1.0, 0.25
-"""Seconds that one check may take, and the pause between two."""
+"""Seconds that one check may take, and the pause between two checks."""
 LOOKUP_PAUSE_S = 5.0
-"""Seconds between two look-ups of a name, as many as in Envoy."""
+"""Seconds between two look-ups of a name; the same as in Envoy."""
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """Returns "address:port" of each IPv4 address that a name has. Raises `OSError` if the name is not known."""
+    """Returns "address:port" of each IPv4 address of a name. Raises `OSError` if the name is unknown."""
     answers = await asyncio.get_running_loop().getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
     return sorted({f"{place[0]}:{port}" for *_, place in answers})
 
@@ -31,13 +31,13 @@ async def look_up(host: str, port: int) -> list[str]:
 class Rotation:
     """The addresses of one service, in turn.
 
-    An address that fails is left out at once, and asked for its health until it answers. Where there is only one, it is
-    never left out.
+    An address that fails is left out at once, and its health is checked until it answers. A single address is never
+    left out.
 
     Args:
-        addresses: "host:port" of each replica. If the host of a single one is a name, as that of a cluster's headless
-            service is, the replicas are at the addresses that the name has, which are looked up again and again.
-        lookup_pause_s: Seconds between two lookups.
+        addresses: "host:port" of each replica. The host of a single address may be a name, as for a cluster's headless
+            service. The replicas are then at the addresses of that name, which is looked up repeatedly.
+        lookup_pause_s: Seconds between two look-ups.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Rotation:
         return len(self._addresses)
 
     def next(self) -> str:
-        """Returns the address whose turn it is; if all are left out, one of them all the same.
+        """Returns the next address; if all are left out, one of them nevertheless.
 
-        Until a name has been looked up, it stands for its addresses itself.
+        Until a name has been looked up, the name itself serves as the address.
         """
         if self.name and self._lookups is None:
             self._lookups = asyncio.create_task(self._follow(*split_address(self.name)))
@@ -76,12 +76,12 @@ class Rotation:
         return next(self._turns)
 
     def leave_out(self, address: str) -> None:
-        """Passes an address over until its health check succeeds."""
+        """Skips an address until its health check succeeds."""
         if self.size > 1 and address in self._addresses and address not in self._left_out:
             self._left_out[address] = asyncio.create_task(self._until_healthy(address))
 
     async def close(self) -> None:
-        """Ends the checks and lookups that are under way."""
+        """Ends the checks and look-ups under way."""
         tasks = [*self._left_out.values(), *([self._lookups] if self._lookups else [])]
         for task in tasks:
             task.cancel()
@@ -89,7 +89,7 @@ class Rotation:
 
     async def _follow(self, host: str, port: int) -> None:
         while True:
-            # A name that is not known for a moment keeps its addresses.
+            # A name that is briefly unknown keeps its addresses.
             with contextlib.suppress(OSError):
                 addresses = await self._look_up(host, port)
                 if addresses != self._addresses:
@@ -99,7 +99,7 @@ class Rotation:
             await asyncio.sleep(self._lookup_pause_s)
 
     async def _until_healthy(self, address: str) -> None:
-        while not await self._is_healthy(address):  # noqa: ASYNC110 - what is waited for is outside of this process
+        while not await self._is_healthy(address):  # noqa: ASYNC110 - the event happens outside this process
             await asyncio.sleep(CHECK_PAUSE_S)
         del self._left_out[address]
 

@@ -1,4 +1,4 @@
-"""Clients of services that are called over Thrift, framed or as TJSON over HTTP."""
+"""Clients of services over Thrift, framed or as TJSON over HTTP."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def framed_client(stack: AsyncExitStack, service: Service[P], address: str, sock
     """Returns a client of a service over framed Thrift.
 
     Args:
-        address: "host:port", or those of its replicas with commas between.
-        socket: Path of the Unix domain socket to connect instead of the address.
+        address: "host:port", or the addresses of its replicas, separated by commas.
+        socket: Path of the Unix domain socket to connect to instead of the address.
     """
     peer = FramedPeer(service, address.split(","), socket, runtime)
     stack.push_async_callback(peer.close)
@@ -134,22 +134,22 @@ class ThriftPeer(ABC, Generic[P]):
 
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
-        """Calls a method; repeats a read that is not answered.
+        """Calls a method; retries a read without an answer.
 
         Raises:
-            ShopError: What the service raised, or `Unavailable` if it does not answer.
+            ShopError: The service's error, or `Unavailable` if it does not answer.
         """
 
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
-        """Returns a call as bytes."""
+        """Encodes a call as bytes."""
         arguments = getattr(self._stubs, f"{method}_args")(headers, request)
         return encoded(encoding, method, CALL, next(self._sequence), arguments)
 
     def answer(self, encoding: object, method: str, message: bytes) -> object:
-        """Returns what a method answered.
+        """Returns a method's result.
 
         Raises:
-            ShopError: What the service raised.
+            ShopError: The service's error.
         """
         result = getattr(self._stubs, f"{method}_result")()
         try:
@@ -165,7 +165,7 @@ class ThriftPeer(ABC, Generic[P]):
         return getattr(result, "success", None)
 
     def trace(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
-        """Returns what the spans of a method's calls have in common."""
+        """Returns the common attributes of the spans of a method's calls."""
         return TracedMethod.of({**attributes_of(self._name, method), **address})
 
 
@@ -204,7 +204,7 @@ class _Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether the service still waits for calls on it."""
+        """Whether the service still accepts calls on it."""
         return not self._reader.at_eof() and time.monotonic() - self._used < KEEP_ALIVE_S
 
     async def exchange(self, message: bytes) -> bytes:
@@ -221,11 +221,11 @@ class _Connection:
 
 
 class FramedPeer(ThriftPeer[P]):
-    """A service over framed Thrift, whose connections carry one call at a time each.
+    """A service over framed Thrift; each connection carries one call at a time.
 
     Args:
-        addresses: "host:port" of each of its replicas, which get the calls in turn, unless they refuse them.
-        socket: Path of the Unix domain socket to connect instead of the addresses.
+        addresses: "host:port" of each of its replicas, which get the calls in turn unless they refuse connections.
+        socket: Path of the Unix domain socket to connect to instead of the addresses.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class FramedPeer(ThriftPeer[P]):
         return await self._retries.tried(lambda: self._once(method, request), again=method in self.service.reads)
 
     async def close(self) -> None:
-        """Closes the connections that carry no call."""
+        """Closes the idle connections."""
         for connections in self._idle.values():
             for connection in connections:
                 connection.close()
@@ -273,7 +273,7 @@ class FramedPeer(ThriftPeer[P]):
         try:
             answer = await connection.exchange(message)
         except BaseException:
-            # What comes later would be taken for the answer to another call.
+            # An answer that comes later would be read as the answer to another call.
             connection.close()
             raise
         self._idle[address].append(connection)

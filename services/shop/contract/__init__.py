@@ -1,1 +1,1 @@
-"""The contract as programs use it: the table of its calls, and the messages that they carry."""
+"""The contract in the form that programs use: the table of its calls, and their messages."""

@@ -1,7 +1,7 @@
-"""The table of calls: one row for each, read from the methods and their options in `proto/shop`.
+"""The table of calls: one row per call, read from the methods and their options in `proto/shop`.
 
 A row says who may make the call, whom it concerns, whether it only reads, and where REST has it. Servers, clients and
-gateways of every protocol take these from here.
+gateways of every protocol use it.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ class Access(StrEnum):
 
     EVERYBODY = "everybody"
     CALLER = "caller"
-    """Everybody with a token; customers see only what is their own."""
+    """Everybody with a token; customers see only their own data."""
     PARTNER = "partner"
     INTERNAL = "internal"
-    """Other services and gateways, and nobody from outside."""
+    """Other services and gateways, but no callers from outside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[Q, R]):
-    """A call of the contract: `Q` are the arguments of the port's method, and `R` is what it returns.
+    """A call of the contract: `Q` are the arguments of the port's method, and `R` is its result.
 
     Attributes:
         service: Short name of its service: "product".
         name: Name in the contract: "GetProduct".
-        port: Name of the method of the port and of the use case: "get_product".
+        port: Name of the port's method and of the use case: "get_product".
         access: The callers that it admits.
-        owner: Path to the user whom it concerns, as `CallRule.owner`; empty if it concerns none.
-        rest: Method and path of REST: "GET /v1/products/{product_id}", with the query that chooses the call if a path
-            has several; empty if REST does not have the call.
-        reads: Whether it changes nothing, so that a client may repeat it.
-        streams: Whether it answers with a stream.
-        lasts: Whether its stream has no end, but lasts until either side ends it.
+        owner: Path to the id of the user concerned, as in `CallRule.owner`; empty if it concerns no user.
+        rest: Method and path of REST: "GET /v1/products/{product_id}", with a query if a path has several calls; empty
+            if REST does not have the call.
+        reads: Whether it changes nothing, so that a client may retry it.
+        streams: Whether the answer is a stream.
+        lasts: Whether its stream has no end, and lasts until either side ends it.
     """
 
     service: str
@@ -80,11 +80,11 @@ class Service(Generic[P]):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Names of the calls that change nothing, so that a client may repeat them."""
+        """Names of the calls that change nothing, so that a client may retry them."""
         return tuple(call.name for call in self.calls if call.reads)
 
     def implement(self, make: Callable[[Call[..., object]], Callable[..., object] | None]) -> P:
-        """Returns the port, whose methods `make` returns for the calls; None for a call that cannot be made."""
+        """Returns the port with the methods that `make` returns for its calls; None for a call without a method."""
         methods = {call.port: method for call in self.calls if (method := make(call)) is not None}
         return cast(P, SimpleNamespace(**methods))
 
@@ -114,7 +114,7 @@ def _call(service: str, method: MethodDescriptor) -> Call[..., object]:
         rest=rule.rest,
         reads=options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
         streams=method.server_streaming,
-        # A stream that ends has chunks of rows; of the others, each message tells one thing.
+        # A stream that ends has chunks of rows; in the others, each message is one event.
         lasts=method.server_streaming and not any(field.is_repeated for field in method.output_type.fields),
     )
 

@@ -1,4 +1,4 @@
-"""The calls of a service over HTTP: parameters and types of the port, names of the contract."""
+"""The calls of a service over HTTP: parameters and types of the port, and names of the contract."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 """Errors of decoding JSON by type."""
 
 Kind: TypeAlias = type
-"""The type of an argument or answer, as its annotation has it: `int | None`, `Sequence[int]`."""
+"""The type of an argument or answer, as its annotation gives it: `int | None`, `Sequence[int]`."""
 
 _REVIEWS: Kind = list[ProductReviews]
 
@@ -41,9 +41,9 @@ class Parameter(NamedTuple):
     """A parameter of a method.
 
     Attributes:
-        field: Its place in the request's message: "id", "product.title".
-        default: Value of an argument that is left out; `inspect.Parameter.empty` if it must not be.
-        is_named: Whether callers must name it.
+        field: Its path in the request's message: "id", "product.title".
+        default: Value of an argument that is left out; `inspect.Parameter.empty` if it is required.
+        is_named: Whether callers must pass it by name.
     """
 
     field: str
@@ -53,14 +53,14 @@ class Parameter(NamedTuple):
 
 
 class PortMethod(Generic[Q, R]):
-    """A method of a port, and its call in the contract: `Q` are its arguments, `R` is what it returns.
+    """A method of a port, and its call in the contract: `Q` are its arguments, `R` is its result.
 
     Attributes:
         summary: What it does, in a sentence.
         parameters: Its parameters, by name.
         masked: Whether a request names the fields that it changes.
         lists: Whether the method yields the rows of a listing.
-        watches: Whether it yields what happens from now on.
+        watches: Whether it yields events from now on.
         pages: Whether it returns one page of a listing.
         answer: Type of an answer; of an event, if it watches.
         field: Field of the response's message that holds the answer; empty if the message itself is the answer.
@@ -109,7 +109,7 @@ class PortMethod(Generic[Q, R]):
         return arguments
 
     def value(self, answer: object) -> R:
-        """Returns what the method returns for a decoded answer."""
+        """Returns the method's result for a decoded answer."""
         if self.answer is type(None):
             answer = None
         elif self.answer is _REVIEWS:
@@ -117,7 +117,7 @@ class PortMethod(Generic[Q, R]):
         return cast(R, answer)
 
     def answer_of(self, value: object) -> object:
-        """Returns the answer to encode for what the method returns: the opposite of `value`."""
+        """Returns the answer to encode for the method's result: the inverse of `value`."""
         if self.answer is _REVIEWS:
             reviews_of = cast("Mapping[int, Sequence[Review]]", value)
             return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in reviews_of.items()]
@@ -133,7 +133,7 @@ class PortMethod(Generic[Q, R]):
 
     @property
     def position(self) -> tuple[str, Callable[[object], int]]:
-        """The parameter of a listing that names the row to begin behind, and what returns this id of a row."""
+        """A listing's parameter with the id after which to begin, and a function that returns that id of a row."""
         after, *_ = self._names
         [row] = get_args(self.answer)
         name = after.removeprefix("after_")
@@ -143,13 +143,13 @@ class PortMethod(Generic[Q, R]):
 def methods_of(service: Service[object]) -> Iterator[PortMethod[..., object]]:
     """Yields the methods of a service's port."""
     for call in service.calls:
-        # Not every call is a method: a document is streamed in sections over gRPC alone.
+        # Not every call is a method: only gRPC streams a document in sections.
         if function := getattr(service.port, call.port, None):
             yield PortMethod(function, call)
 
 
 def bare(kind: Kind) -> Kind:
-    """Returns a type without notes on it, and without None."""
+    """Returns a type without annotations and without None."""
     if hasattr(kind, "__metadata__"):
         return bare(get_args(kind)[0])
     options = [option for option in get_args(kind) if option is not type(None)]
@@ -167,7 +167,7 @@ def is_optional(kind: object) -> bool:
 
 
 def is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
-    """Whether a type is of a message."""
+    """Whether a type is a message."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 

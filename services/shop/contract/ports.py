@@ -1,8 +1,8 @@
-"""The services as their callers see them, whatever the protocol underneath.
+"""The services as their callers see them, over any protocol.
 
-Every method raises the errors of `shop.errors` that the contract names for it, `InvalidArgument` for an argument
-out of range, `DeadlineExceeded` when the caller's deadline (`shop.platform.deadline`) passes, and `Unavailable`
-when the service does not answer. Limits and defaults are those of the contract in `proto/`.
+Every method raises the errors of `shop.errors` that the contract names for it, `InvalidArgument` for an argument out
+of range, `DeadlineExceeded` when the caller's deadline (`shop.platform.deadline`) passes, and `Unavailable` when the
+service does not answer. Limits and defaults are those of the contract in `proto/`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ProductClient(Catalogue, Protocol):
 
 
 class StreamedDocuments(Protocol):
-    """What only gRPC has of the catalogue."""
+    """The part of the catalogue that only gRPC has."""
 
     def stream_document(self, document_id: int) -> AsyncIterator[DocumentSection]:
         """Yields the sections of one technical document in their order."""
@@ -176,7 +176,7 @@ class PaymentClient(Protocol):
 
 
 class Notifications(Protocol):
-    """What customers are told of their orders, and those who wait for it."""
+    """Customers' notifications of their orders, and their watchers."""
 
     async def list_notifications(self, user_id: int) -> list[Notification]:
         """Returns what is kept of a customer's notifications, newest first."""
@@ -192,7 +192,7 @@ class Notifications(Protocol):
 
 
 class NotificationClient(Notifications, Protocol):
-    """The same, and who tells them."""
+    """The same, and the call that stores notifications."""
 
     async def notify(self, events: Sequence[Event]) -> None:
         """Stores what happened to orders, once by id; those of one order must come in turn."""

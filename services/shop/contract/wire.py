@@ -1,7 +1,7 @@
-"""Converts between messages and what ports take and return: the one module without types, as each call has others.
+"""Converts between messages and the arguments and results of ports; it is untyped, as every call has other types.
 
-The functions that convert are generated from the contract and the ports (`make stubs`); to walk the fields while the
-shop runs takes half as long again.
+The converting functions are generated from the contract and the ports (`make stubs`). Walking the fields while the shop
+runs would take half as long again.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ R = TypeVar("R")
 
 
 class Codec(NamedTuple, Generic[Q, R]):
-    """How a call's messages are made and read: `Q` are its arguments, `R` is what it returns.
+    """How a call's messages are made and read: `Q` are its arguments, `R` is its result.
 
     Attributes:
         request_class: Class of the request; None for Thrift.
         answer_class: Class of the answer, or of a part of a stream; None for Thrift.
-        request: Makes a request of the arguments of the port's method.
-        call: Calls the use case, its first argument, with what a request says.
-        answer: Makes an answer of a value; None where Thrift answers nothing.
+        request: Makes a request from the arguments of the port's method.
+        call: Calls the use case, its first argument, with the arguments in a request.
+        answer: Makes an answer from a value; None where Thrift returns nothing.
         value: Returns the value of an answer; an iterator of rows for a part of a stream of rows.
-        moved: Paths of the fields that are not called like the arguments that they carry.
+        moved: Paths of the fields whose names differ from those of their arguments.
     """
 
     request_class: Any
@@ -45,17 +45,17 @@ class Codec(NamedTuple, Generic[Q, R]):
 
     @property
     def rows(self) -> Callable[[Any], Iterable[R]]:
-        """As `value`, for a part of a stream of rows."""
+        """Like `value`, for a part of a stream of rows."""
         return cast(Any, self.value)  # type: ignore[no-any-return]
 
 
 def protobuf_codec(call: Call[Q, R]) -> Codec[Q, R]:
-    """Returns how a call's messages are made and read."""
+    """Returns the codec of a call's messages."""
     return Codec(*_rows("protobuf", call)[call.name])
 
 
 def thrift_codec(call: Call[Q, R]) -> Codec[Q, R] | None:
-    """Returns how a call's Thrift structs are made and read; None if Thrift does not have the call."""
+    """Returns the codec of a call's Thrift structs; None if Thrift does not have the call."""
     row = _rows("thrift", call).get(call.name)
     return None if row is None else Codec(*row)
 
@@ -70,10 +70,10 @@ def _rows(protocol: str, call: Call[Q, R]) -> Any:
 
 
 def requests(codec: Codec[Q, R]) -> Callable[Q, Any]:
-    """Returns what makes protobuf requests of the arguments of a port's method.
+    """Returns a function that makes protobuf requests from the arguments of a port's method.
 
-    It raises `InvalidArgument` with the name of the first field whose number has too many bits, or that has a lone
-    surrogate.
+    It raises `InvalidArgument` with the name of the first field whose number has too many bits, or whose text has a
+    lone surrogate.
     """
     make = codec.request
 

@@ -1,4 +1,4 @@
-"""What commands of the database read from the environment, as other users can see the command line of a process."""
+"""Variables that commands of the database read; other users of the machine can see a process's command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def passwords_of(env: Mapping[str, str]) -> dict[str, str]:
     """Returns the passwords of `SHOP_ROLE_PASSWORDS`, by role.
 
     Raises:
-        ValueError: There are none, or one is missing.
+        ValueError: There are no passwords, or one is missing.
     """
     example = json.dumps({schema.name: "…" for schema in SCHEMAS})
     text = variable(env, "SHOP_ROLE_PASSWORDS", example)
@@ -27,10 +27,10 @@ def passwords_of(env: Mapping[str, str]) -> dict[str, str]:
         roles = [*(schema.name for schema in SCHEMAS), *([MONITOR] if MONITOR in given else [])]
         return {role: str(given[role]) for role in roles}
     except (ValueError, TypeError, KeyError):
-        # The text holds passwords, so it is not repeated.
+        # The text contains passwords, so the message does not repeat it.
         raise ValueError(f"SHOP_ROLE_PASSWORDS is not valid; valid: {example}") from None
 
 
 def variable(env: Mapping[str, str], name: str, example: str) -> str:
-    """Returns the value of a variable, or of the file that `NAME_FILE` names; raises `ConfigError` if there is none."""
+    """Returns the value of a variable, or of the file that `NAME_FILE` names; raises `ConfigError` if it is absent."""
     return required(value_of(env, name), name, example)

@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema: one schema and one least-privilege role per service."""
+"""Migrates a database to the newest schema: one schema and one least-privilege role per service."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from yoyo.migrations import default_migration_table  # type: ignore[import-untyp
 from shop.database.schemas import SCHEMAS, ServiceSchema
 
 ROLE_LIMITS = {"statement_timeout": "15s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "15s"}
-"""Limits by which a wait inside the database ends by itself, whatever happens to the process that waits."""
+"""Limits that end a wait inside the database, even if the waiting process has gone."""
 AUDIT_SCHEMA = "shop_audit"
 
 
 def migrate(admin_url: str) -> list[str]:
-    """Creates the roles and schemas and applies the migrations that are missing.
+    """Creates the roles and schemas, and applies the missing migrations.
 
     Returns:
         The migrations applied now, `service/name`, in order; empty if the database was up to date.
@@ -32,7 +32,7 @@ def migrate(admin_url: str) -> list[str]:
         connection.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
         for schema in SCHEMAS:
             _create(connection, schema)
-        # Read by the audit, which runs as the administrator: no service's role may look inside.
+        # The audit reads it as the administrator: no service's role may look inside.
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(AUDIT_SCHEMA)))
     applied = [f"{schema.service}/{name}" for schema in SCHEMAS for name in _apply(admin_url, schema)]
     with psycopg.connect(admin_url, autocommit=True) as connection:
@@ -45,9 +45,9 @@ def _create(connection: psycopg.Connection, schema: ServiceSchema) -> None:
     role = sql.Identifier(schema.name)
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [schema.name]).fetchone()
     if known is None:
-        # Without a password nobody gets in; `set_passwords` gives it one.
+        # Without a password, no client can log in; `set_passwords` sets one.
         connection.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT").format(role))
-    # On the role, not the database: settings of a database are not copied with it.
+    # On the role, not the database: a copy of a database does not include its settings.
     for setting, value in {"search_path": schema.name, **ROLE_LIMITS}.items():
         statement = sql.SQL("ALTER ROLE {} SET {} = {}")
         connection.execute(statement.format(role, sql.Identifier(setting), sql.Literal(value)))
@@ -83,7 +83,7 @@ def _grant(connection: psycopg.Connection, schema: ServiceSchema) -> None:
     for (table,) in tables:
         statement = sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}")
         connection.execute(statement.format(sql.Identifier(schema.name, table), role))
-    # By it a service knows whether the schema is as new as it needs.
+    # From this table, a service sees whether the schema is as new as it needs.
     newest = sql.SQL("GRANT SELECT (migration_id) ON {}._yoyo_migration TO {}")
     connection.execute(newest.format(role, role))
     connection.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA {0} TO {0}").format(role))

@@ -1,4 +1,4 @@
-"""Who may enter the shop's databases: the services' roles, each with its password."""
+"""Access to the shop's databases: the services' roles, each with its password."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shop.database.schemas import MONITOR, SCHEMAS
 
 
 def let_services_connect(connection: psycopg.Connection, database: str) -> None:
-    """Lets the services' roles, and nobody else, connect to a database; copies of a template need it anew."""
+    """Lets only the services' roles connect to a database; a copy of a template needs it again."""
     name = sql.Identifier(database)
     connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
     roles = sql.SQL(", ").join(sql.Identifier(schema.name) for schema in SCHEMAS)
@@ -19,9 +19,9 @@ def let_services_connect(connection: psycopg.Connection, database: str) -> None:
 
 
 def set_passwords(connection: psycopg.Connection, passwords: Mapping[str, str]) -> None:
-    """Gives the services' roles their passwords, and the monitor's, which is made if it is among them.
+    """Sets the passwords of the services' roles, and of the monitor's role, which is created if it has a password.
 
-    The server is told a hash only, so that no password gets into its log.
+    The server gets only a hash, so that its log contains no password.
     """
     if MONITOR in passwords:
         _let_monitor(connection)

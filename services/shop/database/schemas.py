@@ -1,4 +1,4 @@
-"""The services' schemas and roles, and the folders that hold their migrations."""
+"""The services' schemas and roles, and the folders of their migrations."""
 
 from __future__ import annotations
 

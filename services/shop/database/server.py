@@ -1,4 +1,4 @@
-"""Waits for a schema that is still being made."""
+"""Waits for a schema that is still being migrated."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from shop.database.schemas import ServiceSchema
 PAUSE_S = 0.5
 CONNECT_LIMIT_S = 2
 UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, TimeoutError)
-"""What a database says to a service before it is migrated: no such role or database, no tables, or old ones."""
+"""Errors of a database that is not migrated yet: no such role or database, no tables, or outdated ones."""
 
 
 def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> None:
-    """Waits until a schema has every migration of this version; what is missing is said on standard error.
+    """Waits until a schema has every migration of this version; reports what is missing on standard error.
 
     Args:
         limit_s: How long to wait, in seconds.
         url: The database, as the role of the schema.
 
     Raises:
-        TimeoutError: Migrations were missing to the end; names them.
-        psycopg.Error: The database did not let the role in to the end.
+        TimeoutError: Migrations are still missing at the end; it names them.
+        psycopg.Error: The database still refuses the role at the end.
     """
     said: list[str] = []
 

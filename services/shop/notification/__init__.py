@@ -1,1 +1,1 @@
-"""The notification service: tells customers what happens to their orders."""
+"""The notification service: informs customers about changes of their orders."""

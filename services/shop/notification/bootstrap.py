@@ -33,7 +33,7 @@ class NotificationParts:
 
 @asynccontextmanager
 async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[NotificationParts]:
-    """Opens what notifications need. Errors are as of `opened_database`."""
+    """Opens what notifications need. Raises the errors of `opened_database`."""
     async with opened_database(config, runtime) as database:
         traces = EventTraces(runtime.spans)
         store = PostgresNotifications(database, traces)
@@ -60,12 +60,12 @@ def offer(service: NotificationService) -> Offer:
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
-    """Serves notifications until the process is told to stop."""
+    """Serves notifications until the process is stopped."""
     async with (
         stop_signal() as stop,
         bootstrap(config, runtime) as parts,
         servers(config, offer(parts.service), runtime),
     ):
         await stop.wait()
-        # Before the servers wait for calls under way: these would not end.
+        # Before the servers wait for calls under way: streams would not end by themselves.
         parts.streams.close()

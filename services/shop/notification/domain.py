@@ -1,4 +1,4 @@
-"""Notifications: their rules, without any input or output."""
+"""Notifications: their rules, without any I/O."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from shop.values.notification import KEPT
 
 
 def begin_behind(asked: int | None, last: int) -> int:
-    """Returns the position behind which a stream begins.
+    """Returns the position after which a stream begins.
 
     Args:
-        asked: Where the caller wants it to begin, at least 0; None for what happens from now on.
+        asked: The position that the caller asks for, at least 0; None to begin with new updates.
         last: Position of the customer's newest notification; 0 if there was none.
 
     Raises:
         InvalidArgument: There is no such position yet.
-        PositionGone: What comes behind it is not kept any more.
+        PositionGone: Notifications after it are no longer kept.
     """
     if asked is None:
         return last

@@ -1,4 +1,4 @@
-"""What the notification service needs: a store of what customers are told."""
+"""What the notification service needs: a store of customers' notifications."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class NotificationStore(Protocol):
     """Each customer's last notifications, by their positions; every method is one statement."""
 
     async def add(self, events: Sequence[Event]) -> None:
-        """Adds what is not there yet, all or nothing, and drops what each customer has too many of.
+        """Adds the new events, all or nothing, and drops each customer's oldest notifications above the limit.
 
         Raises:
-            Conflict: Another call adds one of the events just now.
+            Conflict: Another call is adding one of the events.
         """
 
     async def newest(self, user_id: int) -> list[Notification]:
-        """Returns all that is kept of a customer's, newest first; none if the account is gone."""
+        """Returns all of a customer's notifications, newest first; none if the account is gone."""
 
     async def mark_read(self, user_id: int, up_to: int) -> int:
-        """Marks a customer's notifications up to a position; returns how many are kept and not read."""
+        """Marks a customer's notifications up to a position as read; returns how many unread ones remain."""
 
     async def last_position(self, user_id: int) -> int | None:
         """Returns the position of a customer's newest notification; None without one, or if the account is gone."""
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
-        """Returns a customer's notifications behind a position, oldest first.
+        """Returns a customer's notifications after a position, oldest first.
 
         Raises:
             NotFound: The account is gone.

@@ -1,6 +1,6 @@
 """Notifications in PostgreSQL."""
 
-# ruff: noqa: S608 - nothing but constants is put into the statements
+# ruff: noqa: S608 - only constants are put into the statements
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_notification"
-"""Tells by NOTIFY which customer has news; the user service tells here which account is gone."""
+"""NOTIFY says here which customer has news; the user service says here which account is gone."""
 COLUMNS = "position, order_id, status, happened_at, read, traceparent, added_at"
 QUEUE = "shop_notification.notification"
 THERE = "user_id = $1 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)"
@@ -46,7 +46,7 @@ ADD = Statement(
 """,
 )
 NEWEST = Statement("SELECT notification", f"SELECT {COLUMNS} FROM notification WHERE {THERE} ORDER BY position DESC")
-# At least one row, which says whether the account is gone.
+# Always returns a row, which says whether the account is gone.
 BEHIND = Statement(
     "SELECT notification",
     f"""

@@ -1,4 +1,4 @@
-"""Notifications over REST: decodes, calls, encodes. What a gateway serves too is in `shop.resources.notifications`."""
+"""Notifications over REST: decodes, calls, encodes. `shop.resources.notifications` has what gateways serve, too."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
     """Returns the application."""
     api = service_api("notification", "What customers are told of their orders", TAGS, incoming)
 
-    # The service itself looks whose an order is, and ends its streams.
+    # The service itself checks whose order it is, and ends its streams.
     async def checked_by_the_service(_order_id: int) -> None: ...
 
     add_notifications(api, service, checked_by_the_service, lambda updates: updates)

@@ -1,4 +1,4 @@
-"""What the notification service does, over its store and the order and user services."""
+"""The use cases of the notification service, over its store and the order and user services."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NotificationService:
     """The use cases of notifications; the methods and errors of `shop.contract.ports.NotificationClient`.
 
     Args:
-        orders: The orders, each only for callers who may see it.
+        orders: The orders, each visible only to callers who may see it.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Those who wait for a customer's news: each holds a position only, and reads what is behind it once there is any.
+"""Watchers of a customer's news: each holds only a position, and reads the notifications after it when there are any.
 
-What is not read yet waits in the database, so that a slow reader costs no memory, and it makes no difference whether a
-stream goes on here or at another replica.
+Unread notifications wait in the database, so a slow reader costs no memory. A stream can continue here or at another
+replica, which makes no difference.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import Update
 
 SILENCE_S = 15.0
-"""After so long without news a stream says that it is still open: proxies end those that are silent for longer."""
+"""How long a stream may be silent before it says that it is still open: proxies end streams that are silent longer."""
 AT_ONCE = 100
-"""Notifications that are read at once."""
+"""Notifications per read."""
 
 
 class Watchers:
-    """All who wait at this process.
+    """All watchers of this process.
 
     Args:
-        silence_s: After how long without news a stream says that it is still open, in seconds.
+        silence_s: How long a stream may be silent before it says that it is still open, in seconds.
     """
 
     def __init__(
@@ -40,30 +40,30 @@ class Watchers:
 
     @property
     def count(self) -> int:
-        """How many streams are open."""
+        """Number of open streams."""
         return sum(map(len, self._waiting.values()))
 
     def wake(self, user_id: int | None = None) -> None:
-        """Has those look who wait for a customer's news, or all if nobody knows whose there are."""
+        """Wakes a customer's watchers, or all watchers if it is unknown who has news."""
         for_whom = self._waiting if user_id is None else (user_id,)
         for one in for_whom:
             for news in self._waiting.get(one, ()):
                 news.set()
 
     async def watch(self, user_id: int, after: int | None, order_id: int | None = None) -> AsyncGenerator[Update]:
-        """Tells what happens to a customer's orders, or to one of them, until it is closed.
+        """Yields updates of a customer's orders, or of one order, until it is closed.
 
         Args:
-            after: Position behind which to begin, at least 0; None for what happens from now on.
+            after: Position after which to begin, at least 0; None to begin with new updates.
             order_id: The order; None for all.
 
         Raises:
             InvalidArgument: There is no such position.
             NotFound: The customer's account is gone.
-            PositionGone: What comes behind the position is not kept any more.
+            PositionGone: Notifications after the position are no longer kept.
             Unavailable: The database does not answer.
         """
-        # Before the first look, so that nothing comes in between.
+        # Registered before the first read, so that no update is missed.
         with self._waits(user_id) as news:
             position = begin_behind(after, await self._store.last_position(user_id) or 0)
             yield Update(None, position)

@@ -1,4 +1,4 @@
-"""Work that goes on when its caller has gone."""
+"""Work that continues after its caller has gone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Background:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def shield(self, work: Coroutine[Any, Any, T]) -> T:
-        """Runs work that goes on even if the caller is cancelled meanwhile."""
+        """Runs work that continues even if the caller is cancelled meanwhile."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return await asyncio.shield(task)
 
     async def drain(self, seconds: float) -> None:
-        """Waits for all work to end; what has not ended in time is cancelled, and left to recovery."""
+        """Waits for all work to end; cancels the rest when the time is up, and leaves it to recovery."""
         if not self._tasks:
             return
         _, late = await asyncio.wait(self._tasks, timeout=seconds)
@@ -35,5 +35,5 @@ class Background:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Looked at here, since nobody else may be left to: asyncio would complain that it was lost.
+            # Retrieved here, since no one else may be left to do it: asyncio would report it as never retrieved.
             task.exception()

@@ -1,4 +1,4 @@
-"""What waits in the order service's tables, for metrics: sagas that have not ended, events that are not delivered."""
+"""The backlog in the order service's tables, for metrics: unfinished sagas, and events that are not delivered."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOOK_S = 5.0
-"""Pause between two looks, in seconds."""
+"""Pause between two reads of the tables, in seconds."""
 LIMIT_S = 2.0
-"""How long a look may take, in seconds."""
+"""Time limit of a read, in seconds."""
 SAGAS = (("checkout", "RUNNING"), ("checkout", "UNDOING"), ("cancellation", "RUNNING"))
 OUTBOX = ("outbox", "")
-# The age of a saga counts from its last step; retries leave that time as it is.
+# The age of a saga counts from its last step; retries do not change that time.
 WAITING = Statement(
     "SELECT checkout",
     """
@@ -36,7 +36,7 @@ WAITING = Statement(
 
 
 class Backlog:
-    """Shows what waits, as the tables say every few seconds: the same at each replica."""
+    """Shows the backlog from the tables, read every few seconds: the same at each replica."""
 
     def __init__(self, database: Database, meters: Meters) -> None:
         self._database = database
@@ -63,7 +63,7 @@ class Backlog:
         self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}
 
     async def run(self) -> None:
-        """Looks until it is cancelled; no failure of the database ends it."""
+        """Reads repeatedly until it is cancelled; no failure of the database ends it."""
         while True:
             try:
                 await self.look()

@@ -33,15 +33,15 @@ from shop.platform.serve import Offer, listening, servers
 from shop.platform.telemetry.events import EventTraces
 
 DRAIN_S = 1.5
-"""Seconds for work under way at the end; with the server's own grace below the five that a stop may take."""
+"""Seconds for work under way at the end; with the server's own grace, less than the five that a stop may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderParts:
-    """The parts of the order service: its use cases, and what runs beside them.
+    """The parts of the order service: its use cases, and its background work.
 
     Attributes:
-        relay: Delivers what is told of orders; None where nobody is told.
+        relay: Delivers the events of orders; None where the topology has no notifications.
     """
 
     service: OrderService
@@ -51,8 +51,8 @@ class OrderParts:
 
 @asynccontextmanager
 async def in_postgres(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[OrderStores]:
-    """Opens the stores in the service's database; errors as of `opened_database`."""
-    # A process without a name is told from others by the first address that only it can hold.
+    """Opens the stores in the service's database; raises the errors of `opened_database`."""
+    # An unnamed process is identified by the first address that it listens on, which no other process can have.
     instance = config.instance or next(iter(listening(config).values()))
     driver = Driver(f"{socket.gethostname()}/{instance}", str(uuid.uuid4()))
     tells = NOTIFICATION in config.peers
@@ -72,7 +72,7 @@ async def bootstrap(
 ) -> AsyncIterator[OrderParts]:
     """Opens what orders need; at the end, sagas under way get a moment to finish.
 
-    Errors are as of `opened_database`.
+    Raises the errors of `opened_database`.
     """
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(config, runtime))
@@ -90,9 +90,9 @@ async def bootstrap(
 
 
 async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stack: AsyncExitStack) -> Relay:
-    """Opens what the relay needs, connections of its own among it: a delivery keeps no request waiting for one."""
+    """Opens what the relay needs, including separate connections: a delivery must not keep requests waiting for one."""
     url = database_url(config)
-    # Deletions that a crash of the database takes back are deliveries made again, which do no harm.
+    # If a crash of the database undoes deletions, those events are delivered again, which does no harm.
     database = await connect_database(
         url, 1, settings={"synchronous_commit": "off"}, name="relay", meters=runtime.meters
     )
@@ -103,17 +103,17 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 
 
 def offer(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
-    """Returns what the process serves."""
+    """Returns the service as the process offers it."""
     return Offer(ORDER, service, (page_token_key,))
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[OrderStores] = in_postgres) -> None:
-    """Serves orders until the process is told to stop."""
+    """Serves orders until the process is stopped."""
     async with (
         stop_signal() as stop,
         bootstrap(config, runtime, open_stores) as parts,
         servers(config, offer(parts.service, config.page_token_key), runtime),
-        # Last: only the process that holds the address may take over what the one before it left there.
+        # Last: only the process that holds the address may take over what its predecessor left there.
         beside(parts.recovery.run()),
         nullcontext() if parts.relay is None else beside(parts.relay.run()),
     ):

@@ -1,19 +1,19 @@
-"""The checkout saga as a state machine, without any input or output.
+"""The checkout saga as a state machine, without any I/O.
 
     RUNNING ──────────────────────────────────────────────► COMPLETED
       RESERVE ──► AUTHORIZE ──► [order stored] ──► SETTLE       the order's id is the answer
          │            │              pivot           │
-         └─────┬──────┘                              └─ confirm the stock and take the money: repeated until done
+         └─────┬──────┘                              └─ confirm the stock and capture the money: repeated until done
                ▼
             UNDOING ──────────────────────────────────────► FAILED
       void the payment, release the stock: repeated until done  the error is the answer
 
-`step` is the furthest step that may have begun: it is stored before the step's call is sent. So a process that takes
-the saga up again after a crash knows everything that may have happened. A call that may or may not have got through is
-undone as well: releasing or voiding something unknown makes the other service refuse it when it comes late.
+`step` is the furthest step that may have begun: it is stored before the step's call is sent. So a process that resumes
+the saga after a crash knows everything that may have happened. A call with an unknown outcome is undone as well. The
+other service remembers the release or void of an unknown id, and refuses the call if it arrives late.
 
-The pivot is the statement that stores the order. Before it, an interrupted saga is undone; from it on, the saga only
-goes forward, since the stock is held and the amount is set aside, and no rule may refuse what is left to do.
+The pivot is the statement that stores the order. Before it, an interrupted saga is undone. From then on, the saga only
+goes forward: the stock and the money are reserved, and no rule may refuse the remaining steps.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class SagaState(StrEnum):
 
 
 class Compensation(StrEnum):
-    """A call that takes a step back."""
+    """A call that undoes a step."""
 
     VOID_PAYMENT = "VOID_PAYMENT"
     RELEASE_STOCK = "RELEASE_STOCK"
 
 
 class Direction(StrEnum):
-    """The way in which an interrupted saga is finished."""
+    """How to finish an interrupted saga."""
 
     UNDO = "UNDO"
     SETTLE = "SETTLE"
@@ -70,11 +70,11 @@ UNCERTAIN = frozenset(
         ErrorCode.INTERNAL,
     }
 )
-"""Errors that say nothing about whether the call was carried out. All others are answers: it was not."""
+"""Errors that leave open whether the call was carried out. After any other error, it was not."""
 
 
 class Refusal(Struct, frozen=True, gc=False):
-    """The answer to a failed checkout, kept for repetitions of the call."""
+    """The answer to a failed checkout, kept for retries of the call."""
 
     code: ErrorCode
     message: str
@@ -82,24 +82,24 @@ class Refusal(Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, error: ShopError) -> Refusal:
-        """Returns the refusal that an error stands for."""
+        """Returns the refusal for an error."""
         return cls(error.code, error.message, error.field)
 
     @property
     def final(self) -> bool:
-        """Whether a repetition gets the same answer; if not, it starts anew."""
+        """Whether a retry gets the same answer; if not, it starts anew."""
         return self.code not in UNCERTAIN
 
 
 class Checkout(Struct, frozen=True, gc=False):
-    """One checkout as it is stored.
+    """A checkout as it is stored.
 
     Attributes:
         id: A UUID; also names the stock reservation and the payment.
         step: The furthest step that may have begun.
         order_id: The order; None before the pivot.
-        refusal: What the caller is told; None unless the saga is undoing or has failed.
-        epoch: How many processes have driven it; only the last one may change it.
+        refusal: The error for the caller; None unless the saga is undoing or has failed.
+        epoch: Number of processes that have driven it; only the last one may change it.
     """
 
     id: str
@@ -114,7 +114,7 @@ class Checkout(Struct, frozen=True, gc=False):
 
 
 def request_hash(lines: Sequence[CheckoutLine], payment_token: str) -> bytes:
-    """Returns a hash that tells the bodies of checkouts apart; nothing about the card can be read back from it."""
+    """Returns a hash that distinguishes the bodies of checkouts; it does not reveal the card."""
     body = [[[line.product_id, line.quantity] for line in lines], payment_token]
     return hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).digest()
 
@@ -125,10 +125,10 @@ def uncertain(error: Exception) -> bool:
 
 
 def undo_from(step: Step, error: Exception) -> Step | None:
-    """Returns the furthest step that must be taken back after a step's call failed.
+    """Returns the furthest step to undo after a step's call failed.
 
     Returns:
-        The step itself if the call may have been carried out, else the one before; None if nothing was done.
+        The step itself if the call may have been carried out, else the previous step; None if nothing was done.
     """
     if uncertain(error):
         return step
@@ -136,7 +136,7 @@ def undo_from(step: Step, error: Exception) -> Step | None:
 
 
 def compensations(step: Step) -> tuple[Compensation, ...]:
-    """Returns the calls that take back everything up to a step, newest first."""
+    """Returns the calls that undo everything up to a step, newest first."""
     return {
         Step.RESERVE: (Compensation.RELEASE_STOCK,),
         Step.AUTHORIZE: (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK),
@@ -144,7 +144,7 @@ def compensations(step: Step) -> tuple[Compensation, ...]:
 
 
 def direction(checkout: Checkout) -> Direction:
-    """Returns what to do with a checkout that nobody drives any more."""
+    """Returns what to do with a checkout that no process drives any more."""
     if checkout.state in (SagaState.COMPLETED, SagaState.FAILED):
         return Direction.NOTHING
     if checkout.step is Step.SETTLE:

@@ -1,4 +1,4 @@
-"""Orders: their rules, without any input or output."""
+"""Orders: their rules, without any I/O."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus
 
 
 def status_before(status: OrderStatus) -> OrderStatus:
-    """Returns the status that an order must have to move to another one.
+    """Returns the status that an order must have before it can move to another.
 
     Raises:
-        InvalidArgument: No order is moved to that status by hand.
+        InvalidArgument: Orders cannot be moved to that status by hand.
     """
     before = STATUS_BEFORE.get(status)
     if before is None:
@@ -33,7 +33,7 @@ class PricedLine(Struct, frozen=True, gc=False):
 
 
 class Purchase(Struct, frozen=True, gc=False):
-    """What a checkout buys, with the prices that were reserved."""
+    """The lines of a checkout, with the prices at which they were reserved."""
 
     lines: tuple[PricedLine, ...]
     total: Money
@@ -43,10 +43,10 @@ def purchase(lines: Sequence[CheckoutLine], prices: Mapping[int, Money]) -> Purc
     """Prices the lines of a checkout.
 
     Args:
-        lines: What the customer asked for; lines are numbered in this order.
+        lines: The customer's lines; they are numbered in this order.
 
     Raises:
-        FailedPrecondition: The products have prices in more than one currency.
+        FailedPrecondition: The products' prices have more than one currency.
     """
     priced = tuple(
         PricedLine(number, line.product_id, line.quantity, prices[line.product_id])

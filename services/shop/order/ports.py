@@ -16,12 +16,12 @@ from shop.values.order import JoinedOrderLine, Order, OrderStatus
 
 
 class Cancellation(Struct, frozen=True, gc=False):
-    """A cancellation that is under way.
+    """A cancellation under way.
 
     Attributes:
-        order_id: The order, CANCELLED already.
-        checkout_id: Names the order's stock reservation and payment.
-        epoch: How many times it was taken up.
+        order_id: The order, which is already CANCELLED.
+        checkout_id: Id of the order's stock reservation and payment.
+        epoch: How many times it has been taken over.
     """
 
     order_id: int
@@ -30,40 +30,40 @@ class Cancellation(Struct, frozen=True, gc=False):
 
     @property
     def id(self) -> str:
-        """What the log calls it."""
+        """Its name in the log."""
         return f"cancellation of order {self.order_id}"
 
 
 class TakenOver(Conflict):
-    """Another process drives the saga now, since this one seemed to have died; this one must not touch it again."""
+    """Another process drives the saga now, since this one seemed to have died; this process must not touch it again."""
 
 
 class OrderStore(Protocol):
-    """Orders with their lines; each method is one statement, however many rows it gives."""
+    """Orders with their lines; each method is one statement, regardless of the number of rows."""
 
     async def get(self, order_id: int) -> Order | None:
         """Returns one order."""
 
     async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
-        """Returns those orders that exist, by ascending id."""
+        """Returns the orders that exist, by ascending id."""
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
         """Returns a user's orders with ids below `before` (0 for all), newest first; none if the account is gone."""
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        """Gives an order another status; None if it does not have the current one or does not exist."""
+        """Gives an order another status; None if its current status differs or it does not exist."""
 
     def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
         """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
 
 
 class Outbox(Protocol):
-    """What is to be told of orders; each change of an order's status adds to it, all in one."""
+    """Undelivered events of orders; each change of an order's status adds an event in the same transaction."""
 
     def taken(self, orders: int) -> AbstractAsyncContextManager[list[Event]]:
-        """Lends the events of so many orders, oldest first, and removes them at the end, unless the block raises.
+        """Lends the events of up to `orders` orders, oldest first; removes them at the end unless the block raises.
 
-        An order whose events another process has taken is left out.
+        It skips orders whose events another process is delivering.
         """
 
 
@@ -71,43 +71,43 @@ class CheckoutStore(Protocol):
     """The state of checkouts. Every change raises `TakenOver` if another process has taken the checkout over."""
 
     async def claim(self, checkout: Checkout) -> Checkout:
-        """Begins a checkout, unless its user and key have one.
+        """Begins a checkout, unless its user and key already have one.
 
         Returns:
-            The checkout with the id asked for, to be driven by the caller; or the one that was there, with another id.
-            One that failed for no lasting reason is begun anew, under the new id.
+            The given checkout, which the caller must drive; or the existing one, with another id. A checkout that
+            failed for a temporary reason is begun anew, under the new id.
 
         Raises:
-            NotFound: There is one, but the user's account is gone.
+            NotFound: There is a checkout, but the user's account is gone.
         """
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:
-        """Notes that a step is about to begin."""
+        """Records that a step is about to begin."""
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
-        """Stores the order, PENDING, and moves the checkout to SETTLE, all in one: the pivot."""
+        """Stores the order, PENDING, and moves the checkout to SETTLE, in one statement: the pivot."""
 
     async def complete(self, checkout: Checkout) -> None:
-        """Makes the order CONFIRMED and the checkout COMPLETED, all in one."""
+        """Makes the order CONFIRMED and the checkout COMPLETED, in one statement."""
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
-        """Notes that everything up to a step is about to be taken back, and what the caller is told."""
+        """Records that everything up to a step is about to be undone, and the error for the caller."""
 
     async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
-        """Ends a checkout: nothing of it is left."""
+        """Ends a checkout of which nothing is left."""
 
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
-        """Leaves a checkout to recovery, from some seconds on."""
+        """Leaves a checkout to recovery, which may take it in some seconds."""
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        """Takes over unfinished checkouts that nobody drives any more; two processes never get the same one."""
+        """Takes over unfinished checkouts without a driver; two processes never get the same one."""
 
 
 class CancellationStore(Protocol):
     """The state of cancellations."""
 
     async def begin(self, order_id: int) -> Cancellation | None:
-        """Makes a CONFIRMED order CANCELLED and notes that it is to be given back; None if it is not CONFIRMED."""
+        """Makes a CONFIRMED order CANCELLED and records its cancellation; None if it is not CONFIRMED."""
 
     async def unfinished(self, order_id: int) -> Cancellation | None:
         """Returns the cancellation of an order if it is under way."""
@@ -116,10 +116,10 @@ class CancellationStore(Protocol):
         """Ends a cancellation; ending it twice does no harm."""
 
     async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
-        """Leaves a cancellation to recovery, from some seconds on."""
+        """Leaves a cancellation to recovery, which may take it in some seconds."""
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
-        """Takes over unfinished cancellations that nobody drives any more."""
+        """Takes over unfinished cancellations without a driver."""
 
 
 class OrderStores(NamedTuple):
@@ -131,7 +131,7 @@ class OrderStores(NamedTuple):
 
 
 class Resumable(Protocol):
-    """A saga that was interrupted."""
+    """An interrupted saga."""
 
     @property
     def id(self) -> str:
@@ -139,24 +139,24 @@ class Resumable(Protocol):
 
     @property
     def epoch(self) -> int:
-        """How many times it has been taken up."""
+        """How many times it has been taken over."""
 
 
 S = TypeVar("S", bound=Resumable)
 
 
 class Saga(Protocol[S]):
-    """A kind of saga that another process can resume in the middle."""
+    """A kind of saga that another process can resume halfway."""
 
     async def take_stuck(self, limit: int) -> list[S]:
-        """Takes over up to `limit` sagas that nobody drives any more."""
+        """Takes over up to `limit` sagas without a driver."""
 
     async def take_up(self, saga: S) -> None:
-        """Brings a saga that was taken over from a dead process to its end.
+        """Finishes a saga that was taken over from a dead process.
 
         Raises:
-            ShopError: It could not be finished now.
+            ShopError: It cannot be finished now.
         """
 
     async def postpone(self, saga: S, seconds: float) -> None:
-        """Leaves a saga that could not be finished to a later attempt, some seconds from now."""
+        """Leaves a saga that could not be finished to a later attempt, in some seconds."""

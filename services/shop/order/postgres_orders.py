@@ -1,6 +1,6 @@
 """Orders and their lines in PostgreSQL."""
 
-# ruff: noqa: S608 - nothing but constants is put into the statements
+# ruff: noqa: S608 - only constants are put into the statements
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from shop.platform.database.statements import Statement
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 BUYER = "CASE WHEN gone.id IS NULL THEN o.user_id ELSE 0 END"
-"""The buyer of an order; an order outlives its buyer's account, and is nobody's then: no customer's token reaches it
-any more."""
+"""The buyer of an order. An order outlives its buyer's account and then belongs to nobody, so that no customer's token
+can read it."""
 IF_GONE = "LEFT JOIN shop_shared.deleted_user gone ON gone.id = o.user_id"
 ORDER_COLUMNS = f"o.id, {BUYER} AS user_id, o.status, o.placed_at, o.total_minor, o.currency"
 LINE_COLUMNS = "l.id AS line_id, l.line_number, l.product_id, l.quantity, l.unit_price_minor"
@@ -49,7 +49,7 @@ MOVE = Change.of(
     rows="o",
     context="$4",
 )
-# For partners only, to whom all buyers are known: as the order has it, without the look-up that others need.
+# Only for partners, who may know all buyers: the id as the order has it, without the look-up of deleted accounts.
 LINES = Statement(
     "SELECT order_line",
     """
@@ -93,7 +93,7 @@ class PostgresOrders:
             for start in range(0, len(rows), chunk):
                 yield [_joined(row) for row in rows[start : start + chunk]]
             return
-        # Still one statement, but a cursor over it: so long an answer is neither held in memory nor asked for twice.
+        # Still one statement, but with a cursor: such a long answer is not held in memory, and not read twice.
         async with self._database.transaction() as connection:
             with LINES.span():
                 cursor = await connection.cursor(LINES.sql, after, limit)
@@ -106,7 +106,7 @@ class PostgresOrders:
 
 
 def orders_of(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
-    """Builds orders from rows of `WITH_LINES`, in which the lines of one order stand together."""
+    """Builds orders from rows of `WITH_LINES`, in which the lines of an order are adjacent."""
     for _, group in groupby(rows, key=lambda row: row["id"]):
         lines = list(group)
         first = lines[0]

@@ -1,10 +1,10 @@
 """Events of orders in PostgreSQL, until they are delivered: a transactional outbox.
 
-A statement that changes an order's status also inserts the event, so that the event is there if, and only if, the
-change is. Where nobody delivers events, another statement makes the change alone.
+A statement that changes an order's status also inserts the event, so that the event exists if and only if the change
+does. Where events are not delivered, another statement makes only the change.
 """
 
-# ruff: noqa: S608 - nothing but constants is put into the statements
+# ruff: noqa: S608 - only constants are put into the statements
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_outbox"
-"""Says in NOTIFY that there are new events: `PENDING` if they are all of orders that were placed."""
-# Who holds the oldest event of an order has the order: nobody else takes a later one, as long as that is there.
+"""NOTIFY says here that there are new events; the payload is `PENDING` if all are of newly placed orders."""
+# Locking the oldest event of an order locks the order: no other process takes a later one while that event is there.
 TAKE = Statement(
     "DELETE outbox",
     """
@@ -39,8 +39,8 @@ class Change(NamedTuple):
     """A change of an order's status, as a statement.
 
     Attributes:
-        alone: Makes the change.
-        told: Inserts the event too; its last parameter is the trace context.
+        alone: Statement that makes only the change.
+        told: Statement that also inserts the event; its last parameter is the trace context.
     """
 
     alone: Statement
@@ -51,9 +51,9 @@ class Change(NamedTuple):
         """Returns a change.
 
         Args:
-            parts: Its WITH, whose parts make the change.
+            parts: The parts of its WITH that make the change.
             answer: The query that reads them.
-            rows: The part that has the changed orders: id, user_id, status.
+            rows: The part with the changed orders: id, user_id, status.
             context: The last parameter: "$4".
         """
         columns = "order_id, user_id, status, traceparent"
@@ -61,7 +61,7 @@ class Change(NamedTuple):
         return cls(Statement(name, f"{parts} {answer}"), Statement(name, f"{parts}, {told} {answer}"))
 
     def choose(self, *, tells: bool) -> tuple[Statement, tuple[str | None, ...]]:
-        """Returns the statement for a process whose events are delivered, or are not, and its last parameters."""
+        """Returns the statement for a process that delivers events, or does not, and its last parameters."""
         return (self.told, (sampled_traceparent(),)) if tells else (self.alone, ())
 
 
@@ -69,7 +69,8 @@ class PostgresOutbox:
     """The outbox in the schema `shop_order`.
 
     Args:
-        database: Connections whose search_path is that schema, so that none of the requests' is held by a delivery.
+        database: Separate connections whose search_path is that schema, so that deliveries do not occupy those of
+            requests.
     """
 
     def __init__(self, database: Database) -> None:

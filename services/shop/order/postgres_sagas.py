@@ -1,13 +1,13 @@
 """The state of checkouts and cancellations in PostgreSQL.
 
-A saga's row names the process that drives it (`instance`, its name or the address it listens on, and `boot`, drawn at
-its start) and how long that claim lasts. A row is free when its lease has ended, or when its instance has another boot
-by now: a process that is back under its name needs not wait for the lease of the one that died. Others wait for it, and
-so does a process that comes back under another name, as a pod does. Each taking over counts `epoch` up, and a change
-made with an older epoch finds no row.
+A saga's row names the process that drives it and says how long that claim, the lease, lasts. A process has an
+`instance`, its name or the address it listens on, and a `boot`, which it draws at its start. A row is free when its
+lease has ended, or when its instance has another boot. So a process that restarts under its name need not wait for the
+lease of its predecessor. All others wait for it, also a process that restarts under another name, as a pod does. Each
+takeover increments `epoch`, and a change with an older epoch finds no row.
 """
 
-# ruff: noqa: S608 - nothing but constants is put into the statements
+# ruff: noqa: S608 - only constants are put into the statements
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CLAIM = Statement(
     RETURNING epoch
 """,
 )
-# What a deleted account bought is no longer told to its token.
+# The token of a deleted account can no longer see what it bought.
 FIRST = Statement(
     "SELECT checkout",
     f"""
@@ -110,7 +110,7 @@ FAIL = Statement(
 POSTPONE = Statement(
     "UPDATE checkout", f"UPDATE checkout SET lease_until = now() + make_interval(secs => $3) WHERE {MINE} RETURNING id"
 )
-"""Leaves updated_at, so that the audit sees since when nothing has moved."""
+"""Keeps updated_at, so that the audit sees how long nothing has moved."""
 TAKE_STUCK = Statement(
     "UPDATE checkout",
     f"""
@@ -175,7 +175,7 @@ class Driver:
     """The process that drives sagas.
 
     Attributes:
-        instance: The machine, and the process's name or the address that it listens on: no two live processes share it.
+        instance: The machine, and the process's name or the address it listens on: no two live processes share it.
         boot: A UUID drawn at its start.
     """
 

@@ -1,4 +1,4 @@
-"""Delivers what is in the outbox: at least once, and in turn within each order."""
+"""Delivers the events in the outbox: at least once, and in order within each order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shop.values.order import OrderStatus
 log = logging.getLogger(__name__)
 
 BATCH = 100
-"""Orders in one transaction, and events in one call: the notification service takes no more."""
+"""Orders per transaction, and events per call: the notification service accepts no more."""
 QUEUE = "shop_order.outbox"
 DELIVER_LIMIT_S = 5.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 1.0
@@ -28,17 +28,17 @@ GATHER_S = 0.002
 """Pause before the relay takes events, in seconds: the call that has changed an order is about to be answered, and
 should not share this process with the delivery."""
 CONFIRMED_WITHIN_S = 0.02
-"""How long the news of a placed order waits for its checkout to confirm it, in seconds. Both are then one delivery,
-and none is made while the checkout settles."""
+"""How long the news of a placed order waits for its checkout to confirm it, in seconds. Both are then one delivery, and
+there is no delivery while the checkout settles."""
 LOOK_S = 5.0
-"""Pause after which the relay looks by itself: another process may have died with events that it had taken."""
+"""How often the relay looks without a signal, in seconds: another process may have died with events in its hands."""
 
 
 class Relay:
     """Takes events out of the outbox and delivers them to the notification service.
 
     Args:
-        look_s: After how long without a call to `wake` it looks by itself, in seconds.
+        look_s: How long after the last call of `wake` it looks by itself, in seconds.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Relay:
         self._later: asyncio.TimerHandle | None = None
 
     def wake(self, told: str | None = None) -> None:
-        """Has the relay look for events.
+        """Makes the relay look for events.
 
         Args:
             told: The status that orders have reached; PENDING can wait a little.
@@ -84,7 +84,7 @@ class Relay:
                     await self._woken.wait()
 
     async def deliver(self) -> int:
-        """Delivers the events of the oldest orders that no other process is at; returns how many there were.
+        """Delivers the events of the oldest orders that no other process has taken; returns the number of events.
 
         Raises:
             ShopError: The database or the notification service does not answer; all events are still there.
@@ -96,7 +96,7 @@ class Relay:
         return len(events)
 
     async def _deliver_all(self) -> None:
-        # Fewer are all that there were; who adds one afterwards calls `wake`.
+        # Fewer than a batch means that none are left; code that adds one later calls `wake`.
         while await self.deliver() >= BATCH:
             pass
 

@@ -1,4 +1,4 @@
-"""Orders over REST: decodes, calls, encodes. What a gateway serves too is in `shop.resources.orders`."""
+"""Orders over REST: decodes, calls, encodes. `shop.resources.orders` has what gateways serve, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the order service does, over its stores and sagas."""
+"""The use cases of the order service, over its stores and sagas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_STREAM = 1_000
 STREAM_CHUNK = 250
 MAX_TOKEN = 200
 _KEY = re.compile(r"[ -~]{1,64}")
-"""The form of an idempotency key: printable ASCII, the space included."""
+"""The form of an idempotency key: printable ASCII, including spaces."""
 
 
 class OrderService:
@@ -75,7 +75,7 @@ class OrderService:
         size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, most=MAX_PAGE)
         scope = f"ListOrdersByUser:{user_id}"
         before = page_tokens.decode(page_token, scope, key=self._page_token_key)
-        # One more than asked for tells whether there is another page.
+        # One more than the page shows whether there is another page.
         orders = await self._orders.of_user(user_id, before=before, limit=size + 1)
         return Page(*page_tokens.cut(orders, size, scope, key=self._page_token_key))
 

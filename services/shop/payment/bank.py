@@ -1,4 +1,4 @@
-"""A simulated bank: its answer depends on the token only, and its delay is a setting."""
+"""A simulated bank: its answer depends only on the token, and its delay is a setting."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from shop.platform.telemetry.tracing import child_span
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"tok_ok": "", "tok_declined": "card declined", "tok_insufficient_funds": "insufficient funds"}
 )
-"""Why each token is declined; empty for the one that is not."""
+"""Why each token is declined; empty for the token that is accepted."""
 
 
 class SimulatedBank:
     """Answers by token.
 
-    It keeps nothing, so an amount that was set aside for a checkout that was voided meanwhile needs no giving back.
+    It keeps nothing, so an amount that was reserved for a checkout that was voided meanwhile need not be returned.
     """
 
     def __init__(self, delay_s: float = 0.0) -> None:

@@ -22,17 +22,17 @@ OPEN_STORE = in_postgres(PostgresPayments)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[PaymentStore] = OPEN_STORE
 ) -> AsyncIterator[PaymentService]:
-    """Opens what payments need and gives their use cases. Errors are as of `opened_database`."""
+    """Opens what payments need and yields their use cases. Raises the errors of `opened_database`."""
     async with open_store(config, runtime) as store:
         yield PaymentService(store, SimulatedBank(config.bank_delay_ms / 1000))
 
 
 def offer(service: PaymentService) -> Offer:
-    """Returns what the process serves."""
+    """Returns the service as the process offers it."""
     return Offer(PAYMENT, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[PaymentStore] = OPEN_STORE) -> None:
-    """Serves payments until the process is told to stop."""
+    """Serves payments until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service), runtime)

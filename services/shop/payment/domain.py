@@ -1,4 +1,4 @@
-"""Payments: their rules, without any input or output."""
+"""Payments: their rules, without any I/O."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ NOTHING = Money(0, "XXX")
 
 
 class StoredPayment(Struct, frozen=True, gc=False):
-    """A payment together with what the bank said when it declined; empty unless it did."""
+    """A payment together with the bank's reason for declining it; empty unless it did."""
 
     payment: Payment
     decline_reason: str = ""
 
 
 def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
-    """Decides the outcome of an authorisation from the payment that is stored for its checkout.
+    """Decides the outcome of an authorisation from the stored payment of its checkout.
 
     Args:
-        stored: The checkout's one payment, made by this call or by an earlier one.
+        stored: The checkout's one payment, made by this call or by an earlier call.
 
     Returns:
-        The payment; captured already if the call is a late repetition.
+        The payment; already captured if the call is a late retry.
 
     Raises:
-        PaymentDeclined: The bank said no, to this call or to an earlier one.
-        FailedPrecondition: The checkout was voided, or its payment is another user's or has another amount.
+        PaymentDeclined: The bank declined this call or an earlier one.
+        FailedPrecondition: The checkout was voided, or its payment belongs to another user or has another amount.
     """
     payment = stored.payment
     if payment.status is PaymentStatus.VOIDED:
@@ -45,7 +45,7 @@ def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
 
 
 def refused_capture(checkout_id: str, order_id: int, stored: StoredPayment | None) -> FailedPrecondition:
-    """Returns the error that says why a payment cannot be captured for an order."""
+    """Returns the error that explains why a payment cannot be captured for an order."""
     if stored is None:
         return FailedPrecondition(f"checkout {checkout_id} has no authorised payment", field="checkout_id")
     payment = stored.payment

@@ -10,13 +10,13 @@ from shop.payment.domain import StoredPayment
 
 
 class Bank(Protocol):
-    """Sets amounts aside on customers' cards."""
+    """Reserves amounts on customers' cards."""
 
     def accepts(self, payment_token: str) -> bool:
-        """Whether the token has a form that the bank knows; it may still be declined."""
+        """Whether the bank knows tokens of this form; it may still decline this one."""
 
     async def authorize(self, amount: Money, payment_token: str) -> str:
-        """Asks for an amount.
+        """Requests an amount.
 
         Returns:
             Why the bank declines; empty if it does not.
@@ -27,19 +27,19 @@ class PaymentStore(Protocol):
     """One payment for each checkout; every change is one atomic statement."""
 
     async def add(self, checkout_id: str, user_id: int, amount: Money, decline_reason: str) -> StoredPayment:
-        """Adds an authorised or declined payment, unless the checkout has one; returns the one that is there then."""
+        """Adds an authorised or declined payment; if the checkout already has a payment, returns that one."""
 
     async def capture(self, checkout_id: str, order_id: int) -> StoredPayment | None:
-        """Takes an authorised payment for an order; None if there is no such payment, or the order has another one."""
+        """Captures an authorised payment for an order; None if there is no such payment, or it has another order."""
 
     async def void(self, checkout_id: str) -> StoredPayment:
-        """Gives a payment back, or adds a voided one of no amount if the checkout has none; a declined one stays."""
+        """Returns a payment's money, or adds a voided payment without an amount; a declined payment stays as it is."""
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
         """Returns a checkout's payment."""
 
     async def get(self, payment_id: int) -> StoredPayment | None:
-        """Returns one payment; it is nobody's if its user's account is gone."""
+        """Returns one payment; without a user if its account is gone."""
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
-        """Returns the payments of many orders by one query; those of accounts that are gone are nobody's."""
+        """Returns the payments of many orders by one query; without a user if its account is gone."""

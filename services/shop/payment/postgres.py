@@ -1,6 +1,6 @@
 """Payments in PostgreSQL."""
 
-# ruff: noqa: S608 - nothing but constants is put into the statements
+# ruff: noqa: S608 - only constants are put into the statements
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shop.platform.database.statements import Statement
 from shop.values.payment import Payment, PaymentStatus
 
 COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"
-# A payment outlives its user's account, and is nobody's then.
+# A payment outlives its user's account, and then belongs to nobody.
 READ = """
     SELECT p.id, p.checkout_id, p.order_id, CASE WHEN gone.id IS NULL THEN p.user_id END AS user_id, p.status,
         p.amount_minor, p.currency, p.decline_reason, p.placed_at

@@ -67,5 +67,5 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
 
 
 def _document(payment: Payment) -> InnerPaymentDocument:
-    """Returns a payment; a caller from outside sees what a gateway would show."""
+    """Returns a payment's document; a caller from outside sees what a gateway would show."""
     return inner_payment_document(payment, inside=is_internal())

@@ -1,4 +1,4 @@
-"""What the payment service does, over a store and a bank."""
+"""The use cases of the payment service, over a store and a bank."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class PaymentService:
         self._bank = bank
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        # The bank is asked first and the answer stored once, so that the usual case costs one statement. If the process
-        # dies in between, nothing is stored, and the caller's repetition or its void settles the checkout.
+        # The bank is asked first and its answer stored once, so that the usual case costs one statement. If the process
+        # dies in between, nothing is stored, and the caller's retry or its void settles the checkout.
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(user_id, "user_id")
         validation.positive_money(amount, "amount", most=MAX_ID)

@@ -27,7 +27,7 @@ OPEN_STORE = in_postgres(PostgresProductStore)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[ProductStore] = OPEN_STORE
 ) -> AsyncIterator[ProductService]:
-    """Opens what the catalogue needs and gives its use cases. Errors are as of `opened_database`."""
+    """Opens what the catalogue needs and yields its use cases. Raises the errors of `opened_database`."""
     async with (
         open_store(config, runtime) as store,
         behind_cache(config, store, Product, CachedProductStore, runtime.note_cache) as catalogue,
@@ -38,11 +38,11 @@ async def bootstrap(
 
 
 def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
-    """Returns what the process serves."""
+    """Returns the service as the process offers it."""
     return Offer(PRODUCT, service, (page_token_key,))
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[ProductStore] = OPEN_STORE) -> None:
-    """Serves the catalogue until the process is told to stop."""
+    """Serves the catalogue until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service, config.page_token_key), runtime)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CachedProductStore:
-    """The catalogue's tables; pages, reviews, rows and documents are read past the cache."""
+    """The catalogue's tables; pages, reviews, rows and documents bypass the cache."""
 
     def __init__(self, store: ProductStore, products: Entries[Product]) -> None:
         self._store = store
@@ -38,7 +38,7 @@ class CachedProductStore:
         try:
             return await self._store.change(product_id, change, expected)
         finally:
-            # A change that failed for the caller may have been committed all the same.
+            # A change that failed for the caller may still have been committed.
             await self._products.remove([product_id])
 
     @asynccontextmanager
@@ -56,17 +56,17 @@ class CachedProductStore:
 
 
 class NotedStock:
-    """A transaction that notes the products that it changes.
+    """A transaction that records which products it changes.
 
     Args:
-        changed: Set of their ids, filled as it goes on.
+        changed: Set that collects their ids.
     """
 
     def __init__(self, stock: StockTransaction, changed: set[int]) -> None:
         self._stock = stock
         self._changed = changed
         self.claim, self.find_locked, self.products_locked = stock.claim, stock.find_locked, stock.products_locked
-        # Confirming counts pieces as sold, which is no part of what callers see of a product.
+        # Confirming counts pieces as sold, which callers do not see in a product.
         self.confirm, self.is_held = stock.confirm, stock.is_held
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:

@@ -1,4 +1,4 @@
-"""The catalogue: its rules, without any input or output."""
+"""The catalogue: its rules, without any I/O."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ProductChange(Struct, frozen=True, gc=False):
 
 
 def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list[ReviewedProduct]:
-    """Joins products with their reviews; both stay in their order."""
+    """Joins products with their reviews; both keep their order."""
     of_product: dict[int, list[Review]] = {}
     for review in reviews:
         of_product.setdefault(review.product_id, []).append(review)
@@ -56,10 +56,10 @@ def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list
 
 
 def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tuple[ReservedLine, ...]:
-    """Decides whether products have the stock that is asked for: all lines or none.
+    """Decides whether products have the requested stock: all lines or none.
 
     Args:
-        lines: Lines that are asked for; each product once.
+        lines: Requested lines; each product once.
 
     Returns:
         The lines with today's prices, by product id.
@@ -83,7 +83,7 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
 
 
 def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Reservation:
-    """Answers a call that asks for a reservation a second time.
+    """Answers a second request for the same reservation.
 
     Returns:
         The reservation, held or already confirmed.
@@ -106,7 +106,7 @@ def must_be_confirmed(reservation: Reservation) -> bool:
     """Decides whether a reservation still has to be confirmed.
 
     Returns:
-        False if it is confirmed already.
+        False if it is already confirmed.
 
     Raises:
         FailedPrecondition: It was released.

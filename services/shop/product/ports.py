@@ -1,4 +1,4 @@
-"""What the catalogue needs of its database."""
+"""What the catalogue needs from its database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StockTransaction(Protocol):
     """
 
     async def claim(self, reservation_id: str, state: ReservationState) -> bool:
-        """Adds a reservation without lines; returns False if the id is there, after any rival has ended."""
+        """Adds a reservation without lines; returns False if the id exists, after any rival transaction has ended."""
 
     async def find_locked(self, reservation_id: str) -> Reservation | None:
         """Locks and returns a reservation with its lines by product id."""
@@ -36,16 +36,16 @@ class StockTransaction(Protocol):
         """Locks and returns the products that exist, in the order of their ids."""
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
-        """Takes stock off the products, which are locked, and adds the lines to the reservation."""
+        """Takes stock from the products, which are locked, and adds the lines to the reservation."""
 
     async def confirm(self, reservation: Reservation) -> None:
         """Makes a reservation CONFIRMED and counts its pieces as sold."""
 
     async def give_back(self, reservation: Reservation) -> None:
-        """Makes a reservation RELEASED, puts its pieces back, and no longer counts them as sold if they were."""
+        """Makes a reservation RELEASED, returns its pieces, and no longer counts them as sold."""
 
     async def is_held(self, product_id: int) -> bool:
-        """Whether a reservation that is neither confirmed nor released holds pieces of a product."""
+        """Whether a HELD reservation has pieces of a product."""
 
     async def delete(self, product_id: int) -> None:
         """Removes a product, which is locked, and its reviews."""
@@ -67,18 +67,18 @@ class ProductStore(Protocol):
         """Adds a product."""
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
-        """Changes a product; None if there is none, or another one than `expected` if that is given."""
+        """Changes a product; None if it does not exist, or differs from `expected` if that is given."""
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         """Returns up to `limit` reviews of each product, by ascending id, by one query."""
 
     async def batch_get_with_reviews(self, ids: Sequence[int], review_limit: int) -> list[ReviewedProduct]:
-        """Returns the products that exist with up to so many reviews, in any order, by one query."""
+        """Returns the products that exist with up to `review_limit` reviews, in any order, by one query."""
 
     async def page_with_reviews(
         self, *, after: int, limit: int, category: str, review_limit: int
     ) -> list[ReviewedProduct]:
-        """Returns what `page` does with up to so many reviews of each product, by one query."""
+        """Returns the products of `page`, with up to `review_limit` reviews each, by one query."""
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         """Returns product rows with a greater id, by ascending id."""

@@ -1,6 +1,6 @@
 """The catalogue's tables in PostgreSQL (product/migrations)."""
 
-# The only text put into a statement is the list of columns below.
+# Only the list of columns below is put into a statement as text.
 # ruff: noqa: S608
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ADD = Statement(
     VALUES ($1, $2, $3, $4, $5, $6, $6)
     RETURNING {_COLUMNS}""",
 )
-# `stocked` grows by what the caller meant to put in, so that the audit sees a change that was made to other stock.
+# `stocked` grows by the intended amount, so that the audit notices a change that was made to a different stock.
 CHANGE = Statement(
     "UPDATE product",
     f"""
@@ -114,7 +114,7 @@ TAKE = Statement(
     INSERT INTO reservation_line (reservation_id, product_id, quantity, unit_price_minor, currency)
     SELECT $1, product_id, quantity, unit_price_minor, currency FROM line""",
 )
-# One statement locks the products in the order of their ids and then changes them and the reservation.
+# One statement locks the products in the order of their ids, and then changes them and the reservation.
 MOVE = Statement(
     "UPDATE product",
     """
@@ -278,7 +278,7 @@ def reviewed_of(rows: Iterable[asyncpg.Record]) -> list[ReviewedProduct]:
 
 
 def _values(fields: ProductChange | Product) -> tuple[str | int | None, ...]:
-    """Returns the columns of a product behind its id; None for fields that are None."""
+    """Returns the columns of a product after its id; None for fields that are None."""
     money = (None, None) if fields.price is None else (fields.price.amount_minor, fields.price.currency)
     return (fields.title, fields.description, fields.category, *money, fields.stock)
 

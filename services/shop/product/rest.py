@@ -1,4 +1,4 @@
-"""The catalogue over REST: decodes, calls, encodes. What a gateway serves too is in `shop.resources.products`."""
+"""The catalogue over REST: decodes, calls, encodes. `shop.resources.products` has what gateways serve, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the catalogue can do, whatever the protocol and the database."""
+"""The use cases of the catalogue, independent of protocol and database."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ MAX_PAGE = 1_000
 REVIEWS = 3
 MAX_PIECES = 1_000
 MAX_STOCK = 1_000_000_000
-"""What can be set; the column holds far more, so that reserved pieces always fit in again."""
+"""Maximum that can be set; the column holds far more, so that reserved pieces can always be returned."""
 ROWS = 1_000
 ROWS_A_CHUNK = 250
 ROWS_A_QUERY = 5_000
-"""Rows that one query of a stream reads: enough that a usual stream is one query, few enough to hold in memory."""
+"""Rows per query of a stream: enough that most streams take one query, few enough to hold in memory."""
 SECTIONS_A_CHUNK = 10
 
 _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
@@ -68,7 +68,7 @@ _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
 
 
 class ProductService:
-    """The catalogue's use cases: `shop.contract.ports.ProductClient`, but for what comes in chunks."""
+    """The catalogue's use cases: `shop.contract.ports.ProductClient`, except that streams come in chunks."""
 
     def __init__(self, store: ProductStore, *, page_token_key: bytes = page_tokens.DEFAULT_KEY) -> None:
         self._store = store
@@ -109,7 +109,7 @@ class ProductService:
             matching(category, "category", _CATEGORY, _CATEGORY_FORM)
         scope = f"ListProducts:{category}"
         after = page_tokens.decode(page_token, scope, key=self._key)
-        # One more than the page has tells whether there is a next page.
+        # One more than the page shows whether there is a next page.
         products = await read(after=after, limit=limit + 1, category=category)
         return Page(*page_tokens.cut(products, limit, scope, key=self._key))
 
@@ -203,7 +203,7 @@ class ProductService:
     async def stream_product_rows(
         self, *, after_product_id: int = 0, limit: int = 0
     ) -> AsyncIterator[Sequence[ProductRow]]:
-        """Gives product rows by ascending id, in chunks of up to `ROWS_A_CHUNK`."""
+        """Yields product rows by ascending id, in chunks of up to `ROWS_A_CHUNK`."""
         after = between(after_product_id, "after_product_id", 0, MAX_ID)
         left = size(limit, "limit", default=ROWS, most=MAX_ROWS)
         while left > 0:
@@ -223,7 +223,7 @@ class ProductService:
         return document
 
     async def stream_document(self, document_id: int) -> AsyncIterator[Sequence[DocumentSection]]:
-        """Gives a document's sections in their order, in chunks of up to `SECTIONS_A_CHUNK`."""
+        """Yields a document's sections in their order, in chunks of up to `SECTIONS_A_CHUNK`."""
         sections = (await self.get_document(document_id)).sections
         for start in range(0, len(sections), SECTIONS_A_CHUNK):
             yield sections[start : start + SECTIONS_A_CHUNK]
@@ -237,7 +237,7 @@ def _in_order(ids: Sequence[int], products: Sequence[P]) -> list[P]:
 def _check_fields(
     title: str | None, description: str | None, category: str | None, price: Money | None, stock: int | None
 ) -> None:
-    """Checks those fields of a product that are given."""
+    """Checks the given fields of a product."""
     if title is not None:
         text(title, "product.title", 1, 200)
     if description is not None:

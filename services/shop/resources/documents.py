@@ -1,6 +1,6 @@
-"""The bodies of answers that are more than one service's value type: what is encoded, and what OpenAPI documents.
+"""The bodies of answers that are more than one service's value type, for encoding and for OpenAPI.
 
-A value type whose fields are those of the JSON (a user, a review, a line of the bulk read) is encoded as it is.
+A value type with the fields of its JSON (a user, a review, a line of the bulk read) is encoded as it is.
 """
 
 from __future__ import annotations
@@ -159,12 +159,12 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 def payment_document(payment: Payment) -> PaymentDocument:
-    """Returns a payment without what concerns the shop only."""
+    """Returns a payment's document, without the fields that are only for the shop."""
     return PaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
 
 
 def inner_payment_document(payment: Payment, *, inside: bool) -> InnerPaymentDocument:
-    """Returns a payment; `inside` the shop with all that is known of it."""
+    """Returns a payment's document; `inside` the shop, it has all fields."""
     shown = InnerPaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
     if not inside:
         return shown
@@ -172,7 +172,7 @@ def inner_payment_document(payment: Payment, *, inside: bool) -> InnerPaymentDoc
 
 
 def product_document(product: Product) -> ProductDocument:
-    """Returns a product, with its reviews if it has them."""
+    """Returns a product's document, with its reviews if it has them."""
     reviews = product.reviews if isinstance(product, ReviewedProduct) else UNSET
     return ProductDocument(
         product.id, product.title, product.description, product.category, product.price, product.stock, reviews
@@ -185,7 +185,7 @@ def order_document(
     user: User | UnsetType = UNSET,
     products: Sequence[ProductDocument] | UnsetType = UNSET,
 ) -> OrderDocument:
-    """Returns an order with what was asked for besides."""
+    """Returns an order's document, with the requested extras."""
     return OrderDocument(
         order.id,
         order.user_id,

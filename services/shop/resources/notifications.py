@@ -1,4 +1,4 @@
-"""What customers are told, the same in the service and in a gateway: `/v1/users/{user_id}/notifications`."""
+"""Customers' notifications, the same in the service and in a gateway: `/v1/users/{user_id}/notifications`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shop.resources.received import ReadUpTo
 from shop.values.notification import Notification, Update
 
 POLL_S = 5
-"""After how many seconds who polls should ask again."""
+"""How long a polling client should wait between two requests, in seconds."""
 TAG = "notifications"
 
 
@@ -31,8 +31,8 @@ def add_notifications(
     """Declares the routes of notifications.
 
     Args:
-        require_order: Checks that there is an order and that the caller may see it; raises `NotFound` otherwise.
-        lasting: Limits a stream, and ends it with the caller's token and with the process.
+        require_order: Checks that an order exists and that the caller may see it; otherwise raises `NotFound`.
+        lasting: Limits a stream, and ends it when the caller's token expires or the process stops.
     """
 
     @api.api_route(**reading(TAG, Notifications.list_notifications))

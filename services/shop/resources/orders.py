@@ -1,4 +1,4 @@
-"""What changes orders, the same in the order service and in a gateway: `/v1/orders`."""
+"""Changes of orders, the same in the order service and in a gateway: `/v1/orders`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
         expected = await as_read(if_match, lambda: orders.get_order(order_id))
         if expected is None:
             return changed(order_document(await orders.update_order_status(order_id, wanted)))
-        # Nothing of an order changes but its status, and the statement moves an order from one status alone.
+        # Only the status of an order can change, and the statement moves an order from only one status.
         if expected.status is not STATUS_BEFORE[wanted]:
             raise refused_move(order_id, expected.status, wanted)
         try:

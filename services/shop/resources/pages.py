@@ -1,4 +1,4 @@
-"""Pages of what the services stream."""
+"""Pages of lists that the services stream."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 
 def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int:
-    """Returns the id behind which a page starts.
+    """Returns the id after which a page starts.
 
     Args:
         scope: The list that the tokens belong to.
-        name: The parameter that starts anywhere else; not together with a token.
+        name: The parameter that starts anywhere else; it excludes a token.
 
     Raises:
-        InvalidPageToken: This list did not hand the token out.
-        InvalidRequest: Both were given.
+        InvalidPageToken: The token does not come from this list.
+        InvalidRequest: Both are present.
     """
     if not page_token:
         return after
@@ -29,5 +29,5 @@ def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int
 
 
 def next_token(scope: str, page: list[T], page_size: int, last: Callable[[T], int], key: bytes) -> str:
-    """Returns the token of the page behind a full one; empty behind one that was not full."""
+    """Returns the token of the next page; empty after a page that is not full."""
     return tokens.encode(scope, last(page[-1]), key=key) if len(page) == page_size else ""

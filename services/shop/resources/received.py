@@ -1,4 +1,4 @@
-"""Bodies that come in, with their limits: what FastAPI validates and documents.
+"""Request bodies, with their limits, for FastAPI's validation and documentation.
 
 Nothing is converted, and no unknown field is accepted.
 """
@@ -43,14 +43,14 @@ _AMOUNT = "Amount in the currency's minor unit: 1999 is 19.99 EUR."
 
 
 def _body(*examples: Example, **keywords: Any) -> ConfigDict:
-    """Returns how a body is checked, and what its schema says besides its fields."""
+    """Returns how a body is checked, and what its schema has in addition to its fields."""
     if examples:
         keywords["examples"] = list(examples)
     return ConfigDict(extra="forbid", strict=True, frozen=True, json_schema_extra=keywords)
 
 
 def absent() -> Any:
-    """Returns the value of a field that a change does not name; `model_fields_set` tells it from a given one."""
+    """Returns the value of a field that a change does not name; `model_fields_set` says which fields are present."""
     return None
 
 

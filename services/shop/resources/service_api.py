@@ -1,4 +1,4 @@
-"""Makes the REST API of a service, with what all of them tell their users."""
+"""Makes the REST API of a service, with the text that all of them have for their users."""
 
 from __future__ import annotations
 

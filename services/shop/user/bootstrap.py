@@ -29,7 +29,7 @@ OPEN_STORE = in_postgres(PostgresUserStore)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[UserStore] = OPEN_STORE
 ) -> AsyncIterator[UserService]:
-    """Opens what the accounts need and gives their use cases.
+    """Opens what the accounts need and yields their use cases.
 
     Raises:
         ConfigError: A setting is missing, or the key cannot be used.
@@ -45,12 +45,12 @@ async def bootstrap(
 
 
 def offer(service: UserService) -> Offer:
-    """Returns what the process serves."""
+    """Returns the service as the process offers it."""
     return Offer(USER, service, around={"Login": _count_failure})
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:
-    """Serves the accounts until the process is told to stop."""
+    """Serves the accounts until the process is stopped."""
     async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, offer(service), runtime)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CachedUserStore:
-    """The accounts' table; logins and pages go past the cache, and password hashes are never in it."""
+    """The accounts' table; logins and pages bypass the cache, and password hashes are never in it."""
 
     def __init__(self, store: UserStore, users: Entries[User]) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class CachedUserStore:
         try:
             return await self._store.change(user_id, change, expected)
         finally:
-            # A change that failed for the caller may have been committed all the same.
+            # A change that failed for the caller may still have been committed.
             await self._users.remove([user_id])
 
     async def delete(self, user_id: int, expected: User | None) -> bool:

@@ -1,4 +1,4 @@
-"""Customers: their rules, without any input or output."""
+"""Customers: their rules, without any I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shop.errors import InvalidArgument
 from shop.values.user import Address, User
 
 _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
-"""The form of an e-mail address: ASCII from "!" to "~", once with an @ between."""
+"""The form of an e-mail address: ASCII characters from "!" to "~", with one @ in between."""
 
 
 class NewUser(Struct, frozen=True, gc=False):
@@ -34,12 +34,12 @@ class UserChange(Struct, frozen=True, gc=False):
 
 
 class Credentials(Struct, frozen=True, gc=False):
-    """What a login is checked against.
+    """The data that a login is checked with.
 
     Attributes:
-        user: Whose e-mail address it is; None if nobody's.
+        user: The user with that e-mail address; None if there is no such user.
         password_hash: Hash of the password; None if there is no user.
-        failures: How many logins with this address have failed of late, whether it is somebody's or not.
+        failures: Number of recent failed logins with this address, whether it belongs to a user or not.
     """
 
     user: User | None
@@ -48,9 +48,9 @@ class Credentials(Struct, frozen=True, gc=False):
 
 
 def canonical_email(email: str, field: str) -> str:
-    """Returns an e-mail address as it is stored and looked up: two addresses that differ in case only are one.
+    """Returns an e-mail address as it is stored and looked up: addresses that differ only in case are the same.
 
-    Every program and every database lower-cases ASCII alike, which is not so beyond ASCII.
+    All programs and databases convert ASCII to lower case in the same way, but not other characters.
 
     Raises:
         InvalidArgument: It does not have the form of an address, or has characters beyond ASCII.

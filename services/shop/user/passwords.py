@@ -1,4 +1,4 @@
-"""Password hashes by argon2id, computed in threads beside the event loop."""
+"""Password hashes by argon2id, computed in threads so that the event loop stays free."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LANES = 1
 """Parameters of argon2id: OWASP's second choice of equal strength (Password Storage Cheat Sheet): 19 MiB, two
 passes, one lane."""
 THREADS = 2
-"""Passwords that are hashed at once: each thread holds MEMORY_KIB and a core."""
+"""Passwords that are hashed at once: each thread uses MEMORY_KIB and a core."""
 MAX_WAIT_S = 1.0
-"""How long a password may have to wait for a thread, in seconds; what would wait longer is refused at once."""
+"""How long a password may have to wait for a thread, in seconds; a longer wait is refused at once."""
 WEIGHT = 0.2
-"""Weight of the latest hash in the mean time of a hash, which says how long the others will wait."""
+"""Weight of the latest hash in the mean time of a hash, from which the waiting time is estimated."""
 
 
 class Argon2Passwords:
@@ -41,7 +41,7 @@ class Argon2Passwords:
         self._max_wait_s = max_wait_s
         self._pending = 0
         began = time.monotonic()
-        # The passwords of unknown customers are checked against this hash, so that the answer takes as long.
+        # Passwords of unknown customers are checked against this hash, so that the answer takes equally long.
         self._nobody = self._argon2.hash("nobody has this password")
         self._mean_s = time.monotonic() - began
 
@@ -69,7 +69,7 @@ class Argon2Passwords:
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         if self._pending >= THREADS and self._mean_s * self._pending / THREADS > self._max_wait_s:
-            # Not UNAVAILABLE, for which a proxy would take this instance away.
+            # Not UNAVAILABLE, which would make a proxy eject this instance.
             raise TooManyRequests("too many passwords are being hashed; try again in a second", retry_after_s=1)
         self._pending += 1
         try:

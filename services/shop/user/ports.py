@@ -1,4 +1,4 @@
-"""What the accounts need of their database and of a password hash."""
+"""What the accounts need from their database and from a password hash."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class UserStore(Protocol):
         """Returns one user."""
 
     async def credentials(self, email: str) -> Credentials:
-        """Returns what a login with an e-mail address is checked against."""
+        """Returns the data that a login with an e-mail address is checked with."""
 
     async def note_failure(self, email: str, seconds: float) -> int:
-        """Counts a failed login of an e-mail address, until some seconds after the first one; returns the count."""
+        """Counts a failed login of an e-mail address, until `seconds` after the first; returns the count."""
 
     async def forget_failures(self, email: str, most: int) -> bool:
-        """Ends the count of an e-mail address, unless it has reached `most`; returns whether it had not."""
+        """Resets the count of an e-mail address unless it has reached `most`; returns whether it was below."""
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         """Returns the users that exist, in any order, by one query."""
@@ -34,17 +34,17 @@ class UserStore(Protocol):
         """Adds a user; None if the e-mail address is taken."""
 
     async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
-        """Changes a user; None if there is none, or another one than `expected` if that is given."""
+        """Changes a user; None if there is no such user, or it differs from `expected` if that is given."""
 
     async def delete(self, user_id: int, expected: User | None) -> bool:
-        """Removes a user, and notes the id as deleted; False if there is none, or another one than `expected`."""
+        """Removes a user, and records the id as deleted; False if there is no such user, or it is not `expected`."""
 
 
 class PasswordHasher(Protocol):
-    """Turns passwords into hashes that can be checked but not turned back."""
+    """Turns passwords into hashes that can be checked but not reversed."""
 
     async def hash(self, password: str) -> str:
-        """Returns a hash with a salt of its own."""
+        """Returns a hash with a separate salt."""
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether a password belongs to a hash; takes as long, and says False, where there is no hash."""
+        """Whether a password matches a hash; without a hash, takes equally long and returns False."""

@@ -1,6 +1,6 @@
 """The accounts' table in PostgreSQL (user/migrations)."""
 
-# The only text put into a statement is the list of columns below.
+# Only the list of columns below is put into a statement as text.
 # ruff: noqa: S608
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ CHANGE = Statement(
     WHERE id = $1 AND {_AS_EXPECTED.format(*range(8, 15))}
     RETURNING {COLUMNS}""",
 )
-# The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments. The
-# notification service hears of it, and ends the account's streams.
+# The same statement writes the tombstone: from then on, the account's tokens reach no orders and no payments. NOTIFY
+# lets the notification service end the account's streams.
 DELETE = Statement(
     "DELETE account",
     f"""
@@ -62,7 +62,7 @@ CREDENTIALS = Statement(
     FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1
     LEFT JOIN failed_login ON address = $2 AND expires_at > now()""",
 )
-# Forgets a few that have expired, so that the table stays small; a statement that has locked them does the same.
+# Deletes a few expired rows, so that the table stays small; it skips rows that another statement has locked.
 NOTE_FAILURE = Statement(
     "INSERT failed_login",
     """
@@ -108,7 +108,7 @@ class PostgresUserStore:
 
     async def forget_failures(self, email: str, most: int) -> bool:
         forgotten = await self._database.fetchrow(FORGET_FAILURES, email_digest(email), most)
-        # Another replica may have ended the count already.
+        # Another replica may already have reset the count.
         return forgotten is not None or (await self.credentials(email)).failures < most
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
@@ -137,7 +137,7 @@ def user_of(row: asyncpg.Record) -> User:
 
 
 def email_digest(email: str) -> bytes:
-    """Returns what failed logins of an e-mail address are counted by."""
+    """Returns the key under which failed logins of an e-mail address are counted."""
     return hashlib.sha256(email.encode()).digest()
 
 

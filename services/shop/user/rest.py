@@ -1,4 +1,4 @@
-"""The accounts over REST, all of it as a gateway serves it too: `shop.resources.users`."""
+"""The accounts over REST, all as a gateway serves them: `shop.resources.users`."""
 
 from __future__ import annotations
 

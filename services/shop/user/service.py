@@ -1,4 +1,4 @@
-"""What the accounts can do, whatever the protocol and the database."""
+"""The use cases of the accounts, independent of protocol and database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from shop.values.user import Address, LoginResult, User
 PAGE_SIZE = 20
 MAX_PAGE = 1_000
 MAX_FAILED_LOGINS = 10
-"""Logins that may fail with one e-mail address within `TooManyRequests.retry_after_s` seconds."""
+"""Failed logins allowed for one e-mail address within `TooManyRequests.retry_after_s` seconds."""
 _SCOPE = "ListUsers"
 
 _COUNTRY = re.compile(r"[A-Z]{2}")
@@ -52,12 +52,12 @@ class UserService:
         self._passwords = passwords
         self._signer = signer
         self._key = page_token_key
-        # Logins with one e-mail address wait for each other at each replica; the table that replicas share has the last
-        # word on the count of failures.
+        # At each replica, logins with the same e-mail address wait for each other; the table that replicas share has
+        # the final count of failures.
         self._logins: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def login(self, email: str, password: str) -> LoginResult:
-        """Returns a token for the right password; answers an unknown e-mail as it does a wrong password."""
+        """Returns a token for the right password; an unknown e-mail gets the same answer as a wrong password."""
         text(email, "email", 3, 254)
         address = canonical_email(email, "email")
         text(password, "password", 8, 128)
@@ -66,7 +66,7 @@ class UserService:
             if known.failures >= MAX_FAILED_LOGINS:
                 raise _too_many()
             matches = await self._passwords.verify(known.password_hash, password)
-            # Another replica may have counted failures since; an attempt too many is not told whether it matched.
+            # Another replica may have counted failures since; an attempt beyond the limit does not learn its result.
             if known.user is None or not matches:
                 if await self._store.note_failure(address, TooManyRequests.retry_after_s) > MAX_FAILED_LOGINS:
                     raise _too_many()
@@ -99,7 +99,7 @@ class UserService:
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, most=MAX_PAGE)
         after = page_tokens.decode(page_token, _SCOPE, key=self._key)
-        # One more than asked for tells whether there is a next page.
+        # One more than the page shows whether there is a next page.
         users = await self._store.page(after=after, limit=limit + 1)
         return Page(*page_tokens.cut(users, limit, _SCOPE, key=self._key))
 

@@ -1,4 +1,4 @@
-"""Masks of updates: the names of the fields to change."""
+"""Update masks: the names of the fields to change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shop.errors import InvalidArgument
 
 
 def check_mask(mask: Iterable[str], valid: Sequence[str]) -> frozenset[str]:
-    """Returns the fields that an update changes; `mask` names them.
+    """Returns the fields that an update changes, from its `mask`.
 
     Raises:
         InvalidArgument: The mask is empty or names another field.

@@ -1,4 +1,4 @@
-"""Notifications and what they are made of, as services and clients tell each other of them."""
+"""Notifications and their parts, as services and clients exchange them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shop.fields import Id, documented
 from shop.values.order import OrderStatus
 
 KEPT = 100
-"""How many of a customer's notifications are kept."""
+"""Number of notifications that are kept for each customer."""
 INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?Z$"
 Moment = Annotated[datetime, documented("When the order changed: RFC 3339 in microseconds, UTC.", pattern=INSTANT)]
 
@@ -24,7 +24,7 @@ class Event(Struct, frozen=True, gc=False):
     Attributes:
         id: Its number, from 1 upwards; ascending within an order.
         happened_at: When it changed, to the microsecond, by the order service's database.
-        traceparent: Context of the trace that the event belongs to (W3C); empty if to none.
+        traceparent: Context of the trace that the event belongs to (W3C); empty for none.
     """
 
     id: int

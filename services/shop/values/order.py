@@ -1,4 +1,4 @@
-"""Orders, as services and clients tell each other of them."""
+"""Orders, as services and clients exchange them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OrderStatus(StrEnum):
 
 
 STATUS_BEFORE = {OrderStatus.SHIPPED: OrderStatus.CONFIRMED, OrderStatus.DELIVERED: OrderStatus.SHIPPED}
-"""The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a separate saga."""
+"""The status that an order must have to get another by UpdateOrderStatus. Cancelling is a separate saga."""
 
 
 def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> FailedPrecondition:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 MAX_ROWS = 100_000
-"""Most rows of one listing without pages: of products, of order lines."""
+"""Maximum number of rows of a listing without pages: of products, of order lines."""
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Payments, as services and clients tell each other of them."""
+"""Payments, as services and clients exchange them."""
 
 from __future__ import annotations
 

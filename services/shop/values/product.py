@@ -1,4 +1,4 @@
-"""The catalogue, as services and clients tell each other of it."""
+"""The catalogue, as services and clients exchange it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from shop.fields import Id, Instant, documented
 from shop.money import Money
 
 MAX_PRICE_MINOR = 10**12
-"""Most that one piece may cost: the largest checkout at such prices still has a total that fits 64 bits."""
+"""Maximum price of one piece: the largest checkout at such prices still has a total that fits 64 bits."""
 MAX_REVIEWS = 20
-"""Most reviews of a product in one answer."""
+"""Maximum number of reviews of a product in one answer."""
 MAX_SECTIONS, MAX_RECORDS = 260, 25
-"""Sections of one technical document, and records of one section."""
+"""Maximum number of sections of a technical document, and of records in a section."""
 Title = Annotated[str, documented("Name shown to customers.")]
 Description = Annotated[str, documented("Plain text.")]
 Category = Annotated[str, documented("Category slug.")]
@@ -108,7 +108,7 @@ class ProductRow(Struct, frozen=True, gc=False):
     stock: Annotated[int, documented("Pieces that can be sold now.", minimum=0)]
 
 
-# What is absent is left out in JSON.
+# Absent values are left out in JSON.
 class DocumentRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     """One test of a technical document."""
 

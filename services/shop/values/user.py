@@ -1,4 +1,4 @@
-"""Customers, as services and clients tell each other of them."""
+"""Customers, as services and clients exchange them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The checkout and the cancellation, step by step, and how what a crash left of them goes on."""
+"""The checkout and the cancellation, step by step, and how they are resumed after a crash."""

@@ -1,4 +1,4 @@
-"""Drives cancellations: the order is CANCELLED first, then stock and money are given back until that is done."""
+"""Drives cancellations: the order becomes CANCELLED, then stock and money are returned, repeatedly until done."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 class CancellationSaga:
     """The cancellation over its store and the two services that it needs.
 
-    Marking the order CANCELLED is the pivot: no order that is marked is shipped any more, and giving back is repeated
-    until it is done. Both calls are idempotent, so two drivers of one cancellation do no harm.
+    Marking the order CANCELLED is the pivot: from then on the order is not shipped, and returning stock and money is
+    repeated until it is done. Both calls are idempotent, so two drivers of one cancellation do no harm.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class CancellationSaga:
         self._payment = payment
 
     async def run(self, order_id: int) -> Order:
-        """Cancels an order; one that is cancelled already is returned as it is.
+        """Cancels an order; an order that is already CANCELLED is returned as it is.
 
         Raises:
             NotFound: There is no such order.
             FailedPrecondition: It has been shipped.
             Conflict: Its checkout is still under way.
-            Unavailable: It is CANCELLED, but stock or money are not given back yet; recovery sees to that.
+            Unavailable: It is CANCELLED, but stock or money are not returned yet; recovery takes care of that.
         """
         cancellation = await self._store.begin(order_id)
         order = await self._orders.get(order_id)

@@ -1,4 +1,4 @@
-"""Drives checkouts: forwards for a caller, and for recovery to whichever end they can reach."""
+"""Drives checkouts: forward for a caller, and for recovery to an end in either direction."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INTERRUPTED = Refusal(ErrorCode.UNAVAILABLE, "the checkout was interrupted and n
 
 
 class CheckoutRequest(Struct, frozen=True, gc=False):
-    """What a customer wants to buy; its form has been checked."""
+    """A customer's purchase, in a valid form."""
 
     user_id: int
     lines: Sequence[CheckoutLine]
@@ -50,7 +50,7 @@ class CheckoutRequest(Struct, frozen=True, gc=False):
 
 
 class CheckoutSaga:
-    """The checkout over its store and the three services that it calls; `checkout_states` has the picture."""
+    """The checkout over its store and the three services that it calls; `checkout_states` has the diagram."""
 
     def __init__(
         self,
@@ -68,14 +68,14 @@ class CheckoutSaga:
         self._payment = payment
 
     async def run(self, request: CheckoutRequest) -> Order:
-        """Buys, or answers as the first call with this user and key was answered.
+        """Buys, or repeats the answer to the first call with this user and key.
 
         Must not be cancelled together with its caller: see `Background`.
 
         Raises:
             IdempotencyKeyReused: The key came before with another body.
             Conflict: The first call with this key is still under way.
-            ShopError: What the user, product or payment service says; then nothing is bought.
+            ShopError: The error of the user, product or payment service; nothing is bought then.
         """
         checkout = Checkout(
             id=str(uuid.uuid4()),
@@ -87,7 +87,7 @@ class CheckoutSaga:
             try:
                 claimed = await self._store.claim(checkout)
             except Exception:
-                # It may be stored all the same.
+                # It may have been stored nevertheless.
                 await self._leave(checkout)
                 raise
             if claimed.id != checkout.id:
@@ -139,7 +139,7 @@ class CheckoutSaga:
         )
 
     async def _forward(self, checkout: Checkout, request: CheckoutRequest) -> tuple[Checkout, Order]:
-        """Goes up to the pivot, or takes everything back and raises what went wrong."""
+        """Runs up to the pivot, or undoes everything and raises the failure."""
         await self._attempt(checkout, None, self._check_user(request.user_id))
         reservation = await self._attempt(checkout, Step.RESERVE, self._reserve(checkout, request.lines))
         bought = await self._attempt(checkout, Step.AUTHORIZE, self._authorize(checkout, request, reservation))
@@ -149,7 +149,7 @@ class CheckoutSaga:
         except TakenOver:
             raise
         except Exception:
-            # The order may be stored: only its row can tell which side of the pivot this is.
+            # The order may be stored: only its row can say on which side of the pivot this is.
             await self._leave(checkout)
             raise
         return replace(checkout, step=Step.SETTLE, order_id=order.id), order
@@ -208,7 +208,7 @@ class CheckoutSaga:
         await self._store.fail(checkout, checkout.refusal or INTERRUPTED)
 
     async def _settle(self, checkout: Checkout) -> None:
-        """Confirms the stock and takes the money, side by side: neither may be refused any more, so none waits."""
+        """Confirms the stock and captures the money, side by side, as neither may be refused any more."""
         order_id = checkout.order_id
         if order_id is None:
             raise Internal(f"checkout {checkout.id} has no order to settle")
@@ -224,11 +224,11 @@ class CheckoutSaga:
             await self._store.complete(checkout)
 
     async def _leave(self, checkout: Checkout) -> None:
-        """Lets recovery have a checkout at once; if that cannot be stored, it gets it when the lease ends."""
+        """Leaves a checkout to recovery at once; if that cannot be stored, recovery gets it when the lease ends."""
         try:
             with own_deadline(1.0):
                 await self._store.postpone(checkout, 0.0)
         except TakenOver:
-            pass  # it was never stored, or is another process's by now
+            pass  # it was never stored, or belongs to another process by now
         except ShopError:
             log.warning("checkout %s is left to recovery when its lease ends", checkout.id)

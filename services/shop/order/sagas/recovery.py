@@ -1,4 +1,4 @@
-"""Finishes what a crashed process left half done, at the start and periodically after it."""
+"""Finishes the sagas that a crashed process left half done, at the start and periodically after that."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from shop.order.sagas.retries import backoff
 log = logging.getLogger(__name__)
 
 BATCH = 16
-"""Sagas taken up at once; all of a batch are driven side by side, so that none waits until its lease has ended."""
+"""Sagas per batch; the batch is driven side by side, so that no saga waits until its lease has ended."""
 PERIOD_S = 1.0
 
 
 class Recovery:
-    """Finishes sagas that nobody drives any more."""
+    """Finishes sagas without a driver."""
 
     def __init__(
         self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation], *, period_s: float = PERIOD_S
@@ -40,7 +40,7 @@ class Recovery:
             await asyncio.sleep(self._period_s)
 
     async def sweep(self) -> int:
-        """Takes up every stuck saga once; returns how many it finished.
+        """Takes over every stuck saga once; returns how many it finished.
 
         Raises:
             ShopError: The database does not answer.

@@ -12,26 +12,26 @@ from shop.order.checkout_states import uncertain
 T = TypeVar("T")
 
 FORWARD_LIMIT_S = 10.0
-"""Seconds for the forward steps of one checkout together; a caller's deadline may be earlier."""
+"""Seconds for all forward steps of a checkout together; a caller's deadline may be earlier."""
 FINISH_LIMIT_S = 8.0
-"""Seconds for settling, undoing or cancelling in one go, whatever the caller's deadline; recovery does the rest."""
+"""Seconds for settling, undoing or cancelling at once, regardless of the caller's deadline; recovery does the rest."""
 LEASE_S = 20.0
-"""Seconds of a lease, more than both together: a process that lets one run out has died, or has lost the database."""
+"""Seconds of a lease, more than both together: a process that lets it run out has died, or has lost the database."""
 ATTEMPTS = 4
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 0.5
 MAX_BACKOFF_S = 30.0
 
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
-    """Makes a call that must succeed and may be repeated, a few times if need be.
+    """Makes a call that must succeed and may be repeated, several times if necessary.
 
     Raises:
-        ShopError: The call was refused, or the last attempt got no answer either.
+        ShopError: The call was refused, or even the last attempt got no answer.
     """
     attempts = AsyncRetrying(
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=MAX_PAUSE_S),
-        # A cancellation is no failed attempt: it ends the matter.
+        # A cancellation is not a failed attempt: it ends the retries.
         retry=retry_if_exception(lambda error: isinstance(error, Exception) and uncertain(error)),
         reraise=True,
     )
@@ -42,9 +42,9 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
 
 
 def backoff(epoch: int) -> float:
-    """Returns the pause before a saga that could not be finished is taken up again, in seconds.
+    """Returns the pause before the next attempt to finish a saga, in seconds.
 
     Args:
-        epoch: How many times it has been taken up, 1 or more; each time doubles the pause.
+        epoch: How many times it has been taken over, 1 or more; each time doubles the pause.
     """
     return float(min(MAX_BACKOFF_S, 0.5 * 2.0 ** min(epoch, 10)))
