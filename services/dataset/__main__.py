@@ -3,7 +3,7 @@
 python -m dataset prepare --scale 1 --seed 1 [--wait 60] [--trial shop_trial [--keep]]
 python -m dataset audit   --name shop_trial [--acknowledged FILE] [--json]
 
-Passwords are read from the environment: SHOP_ADMIN_URL is a database of the server as its administrator, and
+Passwords come from the environment: SHOP_ADMIN_URL is a database of the server as its administrator, and
 SHOP_ROLE_PASSWORDS, which `prepare` needs, has the services' passwords, as for `python -m shop.database`. With
 SHOP_AWAIT_STDIN=on, `prepare` imports what it needs, and connects once its standard input ends.
 """
@@ -23,7 +23,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from shop.database.environment import admin_url_of, passwords_of
 
 PAUSE_S = 0.5
-"""Pause between two questions to a server that does not answer yet, in seconds."""
+"""Pause between two attempts to reach a server that does not answer yet, in seconds."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -36,7 +36,7 @@ def arguments() -> argparse.ArgumentParser:
     prepare.add_argument(
         "--wait", type=float, default=0.0, help="how long to wait for a server that is still starting, in s (default 0)"
     )
-    prepare.add_argument("--trial", help="replace this database by a fresh copy of the template, and print its name")
+    prepare.add_argument("--trial", help="replace this database with a fresh copy of the template, and print its name")
     prepare.add_argument("--keep", action="store_true", help="leave the trial's database as it is if it exists")
     audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
     audit.add_argument("--name", required=True, help="the database to check")

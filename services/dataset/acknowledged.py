@@ -15,7 +15,7 @@ class Acknowledgement:
 
     Attributes:
         line: Line number in its file, from 1.
-        user_id: Who bought; None if the file does not say.
+        user_id: The buyer; None if the file does not say.
         idempotency_key: The client's name for the purchase; None if the file does not say.
     """
 
@@ -26,7 +26,7 @@ class Acknowledgement:
 
     @property
     def checkout(self) -> str:
-        """Identity of the checkout: user and key, or its line if the file does not say them."""
+        """Identity of the checkout: user and key, or its line if the file has no user and key."""
         if self.user_id is None or self.idempotency_key is None:
             return f"line {self.line}"
         return f"{self.user_id}/{self.idempotency_key}"
@@ -36,12 +36,12 @@ def read_acknowledged(path: Path, tape: Path | None = None) -> Iterator[Acknowle
     """Reads the successful checkouts of a replay's journeys.jsonl, or of the journal of a kill test.
 
     Args:
-        path: JSON lines with `journey`, `outcome` and `order_id`; `user_id` and `idempotency_key` are taken if they
-            are there, in `params` or beside it.
-        tape: The replay's tape, for user and key by `seq`; None for none.
+        path: JSON lines with `journey`, `outcome` and `order_id`; `user_id` and `idempotency_key` are optional, in
+            `params` or on the top level.
+        tape: The replay's tape, for user and key by `seq`; None for no tape.
 
     Raises:
-        ValueError: A line is not what it should be.
+        ValueError: A line is not valid.
         OSError: A file cannot be read.
     """
     by_seq: dict[Any, dict[str, Any]] = (

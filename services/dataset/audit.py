@@ -48,14 +48,14 @@ def audit(
     """Checks every invariant on one snapshot of a trial's database.
 
     Args:
-        acknowledged: Checkouts that clients saw succeed; None leaves out the invariants about them.
-        grace_s: Age in seconds from which a saga that is still under way counts as stuck.
+        acknowledged: Checkouts that clients saw succeed; None skips the invariants about them.
+        grace_s: Age in seconds from which a saga under way counts as stuck.
 
     Returns:
         A finding for each invariant, in a fixed order.
 
     Raises:
-        psycopg.Error: The database does not answer, or is not one that was prepared here.
+        psycopg.Error: The database does not answer, or `prepare` did not make it.
     """
     with closing(psycopg.connect(make_conninfo(admin_url, dbname=name))) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -85,12 +85,12 @@ def as_json(name: str, findings: Sequence[Finding]) -> str:
 
 
 def print_table(name: str, findings: Sequence[Finding]) -> None:
-    """Prints the findings for people, and examples of what breaks an invariant."""
+    """Prints the findings for people, with examples of violations."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    # Text stands there as it is: a name or a sample with brackets is no markup.
+    # Text is printed as it is: brackets in a name or a sample are not markup.
     console = Console(markup=False, emoji=False)
     table = Table(title=f"Invariants of {name}", title_justify="left")
     for heading, justify in (("invariant", "left"), ("checked", "right"), ("violations", "right"), ("", "left")):

@@ -1,7 +1,7 @@
-"""The seeded technical documents: each has exactly the size that it is for.
+"""The seeded technical documents, each of exactly the intended size.
 
-The size of a document is that of its canonical form: JSON with sorted keys, without spaces and without what is
-absent, in UTF-8.
+The size of a document is the size of its canonical form: JSON with sorted keys, without spaces and without absent
+values, in UTF-8.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from shop.money import Money
 from shop.values.product import MAX_RECORDS, Document, DocumentRecord, DocumentSection
 
 SIZES = {100: 20, 1_000: 20, 10_000: 20, 100_000: 5, 1_000_000: 3}
-"""How many documents there are of each size in bytes, in the order of their ids, whatever the scale."""
+"""Number of documents of each size in bytes, in the order of their ids, at every scale."""
 TITLES = ("Use", "Size", "Load", "Heat", "Cold", "Wear", "Care", "Safety")
 MIN_RECORD = 90
 ROOM = 160
-"""Bytes that always take one record more, with a section of its own."""
+"""Bytes that always suffice for one more record in a new section."""
 MIN_WHOLE = 500
-"""Size in bytes from which on records have a time and a price; both would take more than half of 100 bytes."""
+"""Size in bytes from which records have a time and a price; both would take more than half of 100 bytes."""
 COLUMNS = ("document_id", "number", "section", "text", "count", "value", "ok", "at", "price_minor", "currency")
 NULL = "\\N"
 
@@ -50,7 +50,7 @@ def document(draws: Draws, number: int, size: int) -> Document:
         if at % MAX_RECORDS == 0:
             sections.append((TITLES[len(sections) % len(TITLES)], []))
             left -= len(json.encode(DocumentSection(sections[-1][0], ())))
-        # The comma before it, be it within a section or between two.
+        # The comma before it, within a section or between two.
         left -= len(json.encode(drawn)) + (at > 0)
         is_last = left < ROOM
         record = structs.replace(drawn, text=_text(at, len(drawn.text) + left)) if is_last else drawn
@@ -90,7 +90,7 @@ def _records(draws: Draws, number: int, size: int) -> Iterator[DocumentRecord]:
         return whole
 
     counts, oks = drawn("count", 1, 99), drawn("ok", 0, 9)
-    # Hundredths that never end in 0: a float without a fraction is not written alike in every language.
+    # Hundredths never end in 0: languages differ in how they write a float without a fraction.
     tenths, hundredths = drawn("tenths", 0, 999), drawn("hundredths", 1, 9)
     moments, prices = drawn("at", FIRST_PLACED, LAST_PLACED), drawn("price", 100, 99_999)
     is_whole = size >= MIN_WHOLE
@@ -106,6 +106,6 @@ def _records(draws: Draws, number: int, size: int) -> Iterator[DocumentRecord]:
 
 
 def _text(at: int, length: int) -> str:
-    """Cuts a text from the remarks, beginning with one of them."""
+    """Cuts a text out of the remarks, beginning with one of them."""
     first = at % len(words.REMARKS)
     return " ".join(words.REMARKS[first:] + words.REMARKS)[:length]

@@ -1,30 +1,30 @@
-"""What must be true of the shop's data, whatever happened to its processes.
+"""What must be true of the shop's data, even after its processes were killed.
 
-Each invariant is SQL over the schemas of all services, which only the administrator may read: how many rows it looks
-at, and a description of each row that breaks it. A saga that is under way may be ahead of its invariant; that the
+Each invariant is SQL over the schemas of all services, which only the administrator may read. It has the number of rows
+that it checks, and a description of each row that violates it. A saga under way may be ahead of its invariant; that the
 saga itself ends in time is an invariant too.
 """
 
-# ruff: noqa: S608 - nothing but constants is put into the statements
+# ruff: noqa: S608 - only constants are put into the statements
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 LIVE = "('CONFIRMED', 'SHIPPED', 'DELIVERED')"
-# Checkouts and cancellations that are under way, by the id that names their reservation and payment.
+# Checkouts and cancellations under way, by the id of their reservation and payment.
 UNDER_WAY = """
     SELECT id FROM shop_order.checkout WHERE state IN ('RUNNING', 'UNDOING')
     UNION ALL
     SELECT o.checkout_id FROM shop_order.cancellation c JOIN shop_order.orders o ON o.id = c.order_id
     WHERE c.state = 'RUNNING'
 """
-# How often each customer was told of a change since the seed, however much of that is still kept.
+# Number of notifications for each customer since the seed, including the dropped ones.
 TOLD_SINCE = """
     SELECT user_id, now.last_position - coalesce(seeded.last_position, 0) AS number
     FROM shop_notification.mailbox now LEFT JOIN shop_audit.told seeded USING (user_id)
 """
-# What customers should have been told since the seed, by order; nothing where nobody is told of anything.
+# Notifications that customers should have got since the seed, by order; none where the topology has no notifications.
 DUE = f"""
     SELECT o.id AS order_id, o.user_id, CASE o.status
         WHEN 'PENDING' THEN ARRAY['PENDING']
@@ -40,7 +40,7 @@ DUE = f"""
         )
         AND o.user_id NOT IN (SELECT id FROM shop_shared.deleted_user)
 """
-# What they were told, or will be: an event stays in the outbox until it is known to be delivered.
+# Notifications that they got, or will get: an event stays in the outbox until it is known to be delivered.
 TOLD = """
     SELECT user_id, order_id, status, position, 0::bigint AS waiting FROM shop_notification.notification
     UNION ALL
@@ -57,7 +57,7 @@ class Invariant:
         name: Short name, stable, for programs.
         promise: The invariant in one sentence.
         broken: SQL with one text column, a row for each violation.
-        needs: The temporary table that it reads beside the shop's own; empty if none.
+        needs: The temporary table that it reads in addition to the shop's tables; empty for none.
     """
 
     name: str
@@ -146,7 +146,7 @@ INVARIANTS = (
         FROM shop_payment.payment p
         LEFT JOIN shop_order.orders o ON o.checkout_id = p.checkout_id
         LEFT JOIN shop_order.checkout c ON c.id = p.checkout_id
-        -- One that was voided before it was authorised is nobody's; a constraint sees to all others.
+        -- A payment that was voided before it was authorised has no user; a constraint covers all others.
         WHERE p.user_id <> coalesce(o.user_id, c.user_id)
         """,
     ),
@@ -245,7 +245,7 @@ INVARIANTS = (
     ),
     Invariant(
         "updates_told",
-        "Every status that an order had since the seed was told to its buyer, once and in order, if it is still kept",
+        "Every buyer got each status of an order since the seed once and in order, as far as notifications are kept",
         f"SELECT count(*) FROM ({DUE}) due",
         f"""
         SELECT format('order %s: told %s, not %s', due.order_id, told.statuses, due.statuses)
@@ -264,7 +264,7 @@ INVARIANTS = (
     ),
     Invariant(
         "updates_counted",
-        "Every buyer was told as often as orders changed since the seed, what waits to be told included",
+        "Every buyer has as many notifications as orders changed since the seed, including those still waiting",
         f"SELECT count(DISTINCT user_id) FROM ({DUE}) due",
         f"""
         SELECT format('user %s: %s changes, %s told and %s waiting', user_id, due.changes,

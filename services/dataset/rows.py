@@ -1,7 +1,7 @@
 """The seeded shop as rows: the same for the same seed and scale, on every machine and with every version of numpy.
 
-Every value is a hash of the seed, of what the value is for, and of the row's number, so no row depends on another
-one's draw, and no library's random generator is part of the data's definition.
+Every value is a hash of the seed, the purpose of the value, and the row's number. So no row depends on the draw of
+another, and the data's definition includes no library's random generator.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table of the seed: where its rows go, how many there are, and the rows as text for COPY, in blocks."""
+    """One table of the seed: its name, its number of rows, and the rows as text for COPY, in blocks."""
 
     name: str
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class Table:
 
 
 class Draws:
-    """Numbers that depend on the seed, a purpose and an index only (SplitMix64 of a keyed counter).
+    """Numbers that depend only on the seed, a purpose and an index (SplitMix64 of a keyed counter).
 
     Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.
     """
@@ -79,7 +79,7 @@ class SeededShop:
     """All rows of one seed and scale.
 
     Args:
-        seed: Any whole number; decides every random value.
+        seed: Any whole number; determines every random value.
         scale: 1 or more; multiplies every count.
     """
 
@@ -102,14 +102,14 @@ class SeededShop:
         ).astype(np.int64)
 
     def _order_lines(self) -> None:
-        # A shuffled deck of 1 to 5 rather than dice: three lines in the mean, exactly.
+        # A shuffled deck of 1 to 5 rather than dice, so that the mean is exactly three lines.
         deck = np.argsort(self._draws.bits("line count", self.order_ids), kind="stable") % MAX_LINES + 1
         self.line_counts = deck.astype(np.int64)
         self.line_orders = np.repeat(self.order_ids, self.line_counts)
         self.line_ids = np.arange(1, len(self.line_orders) + 1)
         first_ids = np.cumsum(self.line_counts) - self.line_counts + 1
         self.line_numbers = self.line_ids - first_ids[self.line_orders - 1] + 1
-        # One stride per order: its products differ from each other without drawing again.
+        # One stride per order: its products differ from each other without repeated draws.
         products = len(self.product_ids)
         start = self._draws.between("first product", self.order_ids, 0, products - 1)
         stride = self._draws.between("product stride", self.order_ids, 1, products // MAX_LINES)
@@ -283,11 +283,11 @@ class SeededShop:
             yield (user, REGULAR_ORDERS // REGULARS)
 
     def _notifications(self) -> Iterator[tuple[object, ...]]:
-        """What regulars were told: how far each of their orders had come, and it is read."""
+        """Yields the regulars' notifications: the status of each of their orders, all read."""
         columns = (self.order_ids, self.order_users, self.statuses, self.placed)
         told = zip(*(column[: REGULAR_ORDERS * self.scale].tolist() for column in columns), strict=True)
         for at, (order, user, status, placed) in enumerate(told):
-            # The order service numbers what happens from 1 on.
+            # The order service numbers its events from 1 on.
             yield (user, at // len(self.regular_ids) + 1, -order, order, status, _instant(placed), "t")
 
 
@@ -297,7 +297,7 @@ def _instant(second: int) -> str:
 
 def blocks(rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
     """Yields rows as text for COPY, in blocks."""
-    # No value holds a tab, a line break, or a backslash other than that of NULL: joining is all that COPY needs.
+    # No value contains a tab, a line break, or a backslash other than NULL's: joining is all that COPY needs.
     block: list[str] = []
     for row in rows:
         block.append("\t".join(map(str, row)))

@@ -13,15 +13,15 @@ STATEMENT_LIMIT = "60s"
 
 
 def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False) -> str:
-    """Replaces a database by a fresh copy of a template; connections to the old one are cut.
+    """Replaces a database with a fresh copy of a template; connections to the old one are cut.
 
     Args:
         admin_url: Any other database of the server, as a role that may create databases.
-        name: The trial's database; it must not be the template or one that PostgreSQL came with.
-        keep: Leave a trial's database that is there as it is.
+        name: The trial's database; not the template or a database of PostgreSQL itself.
+        keep: Whether to leave an existing trial's database as it is.
 
     Raises:
-        ValueError: The template does not exist, or the name is taken by a database that is no trial's.
+        ValueError: The template does not exist, or the name belongs to a database that is not a trial's.
         psycopg.Error: The database does not answer or refused a statement.
     """
     with closing(psycopg.connect(admin_url, autocommit=True)) as admin:
@@ -37,8 +37,8 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
             return name
         database = sql.Identifier(name)
         admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(database))
-        # file_copy took 0.09 s for 37 MB where wal_log took 0.11 s, and it leaves no dirty pages to be written during
-        # the trial.
+        # file_copy took 0.09 s for 37 MB where wal_log took 0.11 s, and it leaves no dirty pages to write during the
+        # trial.
         admin.execute(
             sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(database, sql.Identifier(template))
         )

@@ -1,4 +1,4 @@
-"""The words that the seed builds names and texts from."""
+"""The words from which the seed builds names and texts."""
 
 # ruff: noqa: SIM905 - words read better as text than as a list
 

@@ -1,1 +1,1 @@
-"""The shop's programs with what an experiment needs besides: span recorders, injected delay, stores in memory."""
+"""The shop's programs with additions for experiments: span recorders, injected delay, stores in memory."""

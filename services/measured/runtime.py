@@ -1,4 +1,4 @@
-"""What a measured process has besides its settings: the shop's own parts, but for the span recorder and the delays."""
+"""The runtime of a measured process: the shop's own parts, except for the span recorder and the delays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shop.platform.telemetry.tracing import Spans
 
 @asynccontextmanager
 async def running(config: ServiceConfig, measurement: Measurement) -> AsyncIterator[Runtime]:
-    """Sets up what the settings ask for, for as long as the context lasts.
+    """Sets up what the settings select, for as long as the context lasts.
 
     Raises:
         StartError: The port of the metrics is in use.
@@ -40,10 +40,10 @@ async def running(config: ServiceConfig, measurement: Measurement) -> AsyncItera
 
 @asynccontextmanager
 async def telemetry(config: ServiceConfig, measurement: Measurement) -> AsyncIterator[Spans]:
-    """Sends the spans of this process to a collector, flushes them at the end, and accounts for them.
+    """Sends the spans of this process to a collector, flushes them at the end, and writes an account of them.
 
     Args:
-        config: Names the component and the collector; without a collector nothing is traced.
+        config: Names the component and the collector; without a collector, nothing is traced.
         measurement: Names the recorder, the topology, the trial, and the folder of the account.
     """
     if config.otlp_endpoint is None:
@@ -59,5 +59,5 @@ async def telemetry(config: ServiceConfig, measurement: Measurement) -> AsyncIte
 
 
 def resource(config: ServiceConfig, measurement: Measurement) -> dict[str, str]:
-    """Returns the attributes of what the spans of a process belong to."""
+    """Returns the attributes of the component that a process's spans belong to."""
     return {**exporting.resource(config), "shop.topology": measurement.topology, "shop.trial": measurement.trial}

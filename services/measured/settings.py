@@ -1,4 +1,4 @@
-"""The settings that only measured programs have, from the same environment as those of the shop."""
+"""The settings that only measured programs have, read from the same environment as the shop's settings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from shop.platform.config import ServiceConfig, choice, read_settings, whole
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
-    """What an experiment wants of a process. Declared as the settings of `ServiceConfig` are."""
+    """An experiment's settings for a process, declared like those of `ServiceConfig`."""
 
     store: Annotated[str, choice, "postgres", "memory"] = "postgres"  # memory: filled from the database at the start.
-    tracing: Annotated[str, choice, *TRACINGS] = "lean"  # what records the spans.
-    telemetry_folder: str | None = None  # where the process accounts for its spans.
+    tracing: Annotated[str, choice, *TRACINGS] = "lean"  # the recorder of the spans.
+    telemetry_folder: str | None = None  # where the process writes the account of its spans.
     topology: str = ""
     trial: str = ""
     delay_us: Annotated[int, whole, 0, 1_000_000] = 0  # wait of every request before its work; for proofs.
@@ -30,7 +30,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
         return cls(**read_settings(cls, env))
 
     def account_file(self, config: ServiceConfig, folder: str = "") -> Path | None:
-        """Returns the path of a file in which a process accounts for what it did; None for no such file."""
+        """Returns the path of the file for a process's account of its work; None for no such file."""
         if self.telemetry_folder is None:
             return None
         return Path(self.telemetry_folder, folder, f"{config.instance or config.component}.json")

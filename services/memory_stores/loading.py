@@ -1,4 +1,4 @@
-"""Fills a store in memory from the service's database, which it needs no longer afterwards."""
+"""Fills a store in memory from the service's database, which it no longer needs afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S = TypeVar("S")
 
 
 def in_memory(load: Callable[[Connection], Awaitable[S]]) -> OpenStore[S]:
-    """Returns what opens a store of the rows that the service's database has now; changes stay in memory."""
+    """Returns a function that opens a store of the rows in the service's database; changes stay in memory."""
 
     @asynccontextmanager
     async def open_store(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[S]:
@@ -25,7 +25,7 @@ def in_memory(load: Callable[[Connection], Awaitable[S]]) -> OpenStore[S]:
             opened_database(replace(config, database_pool=1), runtime) as database,
             database.transaction() as connection,
         ):
-            # The role's limit is for requests; whole tables may take longer.
+            # The role's limit is for requests; reading whole tables may take longer.
             await connection.execute("SET LOCAL statement_timeout = 0")
             store = await load(connection)
         yield store

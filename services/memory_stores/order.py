@@ -1,7 +1,7 @@
-"""Orders and sagas in memory, which are filled from their tables: what a call costs without its database.
+"""Orders and sagas in memory, filled from their tables: they show what a call costs without its database.
 
-There is one process, so nobody takes a saga over from another one. What is left to recovery has a lease as in the
-database, and the process that takes it up counts its epoch up, so that the one before may not touch it any more.
+There is only one process, so no other process takes a saga over. A saga that is left to recovery has a lease, as in the
+database. Taking it over increments its epoch, so that the previous driver may not touch it any more.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ K = TypeVar("K", int, str)
 _DRIVEN = (SagaState.RUNNING, SagaState.UNDOING)
 _BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)
 
-# ruff: noqa: S608 - nothing but lists of columns is put into the statements
+# ruff: noqa: S608 - only lists of columns are put into the statements
 ORDERS = f"""
     SELECT o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency, {LINE_COLUMNS}
     FROM orders o JOIN order_line l ON l.order_id = o.id ORDER BY o.id, l.line_number"""
@@ -48,8 +48,8 @@ class MemoryOrders:
     """The order store in one process.
 
     Args:
-        orders: The orders with their buyers, whether their accounts are there or gone.
-        checkout_ids: Names of the orders' stock reservations and payments, by order.
+        orders: The orders with their buyers, including buyers whose accounts are gone.
+        checkout_ids: Ids of the orders' stock reservations and payments, by order.
         gone: Users whose accounts are gone.
     """
 
@@ -119,7 +119,7 @@ class MemoryOrders:
         self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
 
     def cancel(self, order_id: int) -> str | None:
-        """Makes a CONFIRMED order CANCELLED; returns the name of its reservation and payment, None if it is not."""
+        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment, or None if it is not."""
         if self._moved(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
             return None
         return self._checkout_ids[order_id]
@@ -132,7 +132,7 @@ class MemoryOrders:
         return moved
 
     def _shown(self, order: Order) -> Order:
-        """Returns an order as it is shown: it outlives its buyer's account, and is nobody's then."""
+        """Returns an order as callers see it: it outlives its buyer's account, and then belongs to nobody."""
         return replace(order, user_id=0) if self.is_gone(order.user_id) else order
 
     def _joined(self, after: int, limit: int) -> Iterator[JoinedOrderLine]:
@@ -181,7 +181,7 @@ class MemoryCheckouts:
         if first.state is SagaState.FAILED and failed_for_now and first.request_hash == checkout.request_hash:
             del self._checkouts[first_id]
             return self._keep(replace(checkout, epoch=first.epoch + 1))
-        # What a deleted account bought is no longer told to its token.
+        # The token of a deleted account can no longer see what it bought.
         if self._orders.is_gone(checkout.user_id):
             raise no_such("user", checkout.user_id)
         return first
@@ -222,7 +222,7 @@ class MemoryCheckouts:
     def _require(
         self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)
     ) -> Checkout:
-        """Returns the checkout as it is stored, if it is at one of the states and steps and this driver's."""
+        """Returns the stored checkout, if it is at one of the states and steps and belongs to this driver."""
         stored = self._checkouts.get(checkout.id)
         if stored is None or stored.epoch != checkout.epoch or stored.state not in states or stored.step not in steps:
             raise TakenOver("another process has taken this checkout over; repeat the call in a moment")
@@ -284,7 +284,7 @@ class MemoryCancellations:
 
 
 async def load(connection: Connection) -> OrderStores:
-    """Returns the stores of what the tables hold."""
+    """Returns the stores with the rows of the tables."""
     orders = MemoryOrders(
         orders_of(await connection.fetch(ORDERS)),
         [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],
@@ -296,7 +296,7 @@ async def load(connection: Connection) -> OrderStores:
 
 
 def _ended(leases: Mapping[K, float], now: float, limit: int) -> list[K]:
-    """Returns up to `limit` sagas whose leases have ended, the longest ended first."""
+    """Returns up to `limit` sagas whose leases have ended, earliest first."""
     return sorted((saga for saga, ends in leases.items() if ends <= now), key=lambda saga: leases[saga])[:limit]
 
 

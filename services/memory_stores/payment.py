@@ -1,4 +1,4 @@
-"""Payments in memory, which are filled from their table: what a call costs without its database."""
+"""Payments in memory, filled from their table: they show what a call costs without its database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MemoryPayments:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryPayments:
-        """Returns the store of what the tables hold."""
+        """Returns the store with the rows of the tables."""
         payments = [stored_of(row) for row in await connection.fetch(PAYMENTS)]
         return cls(payments, frozenset(row[0] for row in await connection.fetch(GONE)))
 
@@ -86,7 +86,7 @@ class MemoryPayments:
         return stored
 
     def _shown(self, checkout_id: str) -> StoredPayment:
-        """Returns a payment as it is shown: it outlives its user's account, and is nobody's then."""
+        """Returns a payment as callers see it: it outlives its user's account, and then belongs to nobody."""
         stored = self._of_checkout[checkout_id]
         if stored.payment.user_id not in self._gone:
             return stored

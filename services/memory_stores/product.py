@@ -1,4 +1,4 @@
-"""The catalogue in memory, which is filled from its tables: what a call costs without its database."""
+"""The catalogue in memory, filled from its tables: it shows what a call costs without its database."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MemoryProductStore:
     """The catalogue's tables in one process.
 
     Args:
-        reservations: The reservations, whose pieces are off the products' stock already.
+        reservations: The reservations, whose pieces are no longer in the products' stock.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MemoryProductStore:
         self._reviews: dict[int, list[Review]] = {}
         self._reservations = {reservation.id: reservation for reservation in reservations}
         self._documents = {document.id: document for document in documents}
-        # Transactions run one after the other, as those that lock the same rows do in the database.
+        # Transactions run one after another, like transactions that lock the same rows in the database.
         self._lock = asyncio.Lock()
         for product in sorted(products, key=lambda product: product.id):
             self._insert(product)
@@ -67,7 +67,7 @@ class MemoryProductStore:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryProductStore:
-        """Returns the store of what the tables hold."""
+        """Returns the store with the rows of the tables."""
         return cls(
             [product_of(row) for row in await connection.fetch(PAGE, 0, MAX_ID)],
             [Review(*row) for row in await connection.fetch(REVIEWS)],
@@ -170,7 +170,7 @@ class MemoryStockTransaction:
     """One transaction on stock.
 
     Args:
-        undo: Gets what takes each change back.
+        undo: Collects functions, each of which undoes a change.
     """
 
     def __init__(self, store: MemoryProductStore, undo: list[Callable[[], object]]) -> None:
@@ -220,7 +220,7 @@ class MemoryStockTransaction:
     def _move(self, lines: Sequence[ReservedLine], direction: int) -> None:
         for line in lines:
             product = self._products.get(line.product_id)
-            # An order outlives the products that it bought.
+            # An order outlives its products.
             if product is not None:
                 self._undo.append(partial(self._products.__setitem__, product.id, product))
                 stock = product.stock + direction * line.quantity

@@ -1,4 +1,4 @@
-"""The accounts in memory, which are filled from their table: what a call costs without its database."""
+"""The accounts in memory, filled from their table: they show what a call costs without its database."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FAILED_LOGINS = """
 class MemoryUserStore:
     """The accounts' table in one process.
 
-    A deleted account is not noted for the order and payment services, which hold their own rows in memory: they know
-    those accounts as gone that were gone at the start.
+    The order and payment services have their own rows in memory, so they do not learn of deleted accounts. For them, an
+    account is gone only if it was gone at the start.
 
     Args:
-        failed_logins: Digests of e-mail addresses, how many logins with them have failed, and for how many seconds this
-            counts; the shortest first.
+        failed_logins: Digests of e-mail addresses, each with its number of failed logins and the seconds until that
+            count expires; the first to expire comes first.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class MemoryUserStore:
             self._insert(user, password_hash)
         self._ids = sorted(self._users)
         self._last_id = self._ids[-1] if self._ids else 0
-        # The first to expire stands first: a count ends at a fixed time after its first failure.
+        # The first to expire comes first: a count ends at a fixed time after its first failure.
         self._failures = {digest: (count, clock() + seconds) for digest, count, seconds in failed_logins}
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryUserStore:
-        """Returns the store of what the tables hold."""
+        """Returns the store with the rows of the tables."""
         accounts = [(user_of(row), row[8]) for row in await connection.fetch(ACCOUNTS)]
         return cls(accounts, [(row[0], row[1], row[2]) for row in await connection.fetch(FAILED_LOGINS)])
 

@@ -1,4 +1,4 @@
-"""What a process says of its own tracing: how many spans it recorded, exported and lost, and what they cost it."""
+"""A process's account of its tracing: how many spans it recorded, exported and lost, and what they cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import orjson
 
 
 class SpanAccount:
-    """The account of a process, in a file that whoever started the process can read.
+    """The account of a process, in a file that the starter of the process can read.
 
     Attributes:
-        recorded: Spans that have ended.
-        exported: How many of them the collector has taken.
-        lost: How many of them it will never get.
-        export_cpu_s: CPU seconds that this process needed to encode them.
+        recorded: Number of spans that have ended.
+        exported: Number of spans that the collector has accepted.
+        lost: Number of spans that the collector will never get.
+        export_cpu_s: CPU seconds that this process spent on encoding them.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -30,8 +30,8 @@ class SpanAccount:
         """Writes the file, whole or not at all.
 
         Args:
-            cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; None as long as nobody has
-                measured it.
+            cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; None before that has been
+                measured.
         """
         if self._path is None:
             return

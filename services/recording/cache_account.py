@@ -1,4 +1,4 @@
-"""How often a process found in the cache what it asked for, second by second."""
+"""A process's account of its cache hits, second by second."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 KEPT_S = 7_200
-"""Seconds that are kept, the newest: those of the longest load."""
+"""Number of seconds kept, the latest ones: enough for the longest load."""
 
 
 class CacheAccount:
@@ -23,9 +23,9 @@ class CacheAccount:
         """Counts what happened in this second.
 
         Args:
-            asked: Rows that were asked for.
-            hits: How many of them the cache had.
-            unanswered: Questions that it did not answer, or not in time.
+            asked: Requested rows.
+            hits: Number of rows that the cache had.
+            unanswered: Commands that it did not answer in time.
         """
         now = int(time.time())
         if not self._seconds or self._seconds[-1][0] != now:

@@ -1,4 +1,4 @@
-"""What a span costs the thread that makes it, measured in the process that makes them."""
+"""The cost of a span for the thread that makes it, measured in the process itself."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _REQUEST = {
 
 
 def span_costs(tracing: Tracing) -> dict[str, int]:
-    """Returns the CPU time of a span in ns, by kind, from its start to where it waits for export.
+    """Returns the CPU time of a span in ns, by kind, from its start until it waits for export.
 
-    It takes some 20 ms, with OpenTelemetry's SDK 200, and belongs to the end of a process.
+    It takes about 20 ms, with OpenTelemetry's SDK 200 ms; call it at the end of a process.
     """
     root = tracing.start("GET", SERVER, caller_of(_CALLER))
     common = shared(_REQUEST)

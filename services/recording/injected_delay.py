@@ -1,13 +1,12 @@
-"""A delay of known size before the work of every request that this process serves, for proofs of the measurement.
+"""A delay of known size before the work of every request that this process serves, to prove the measurement.
 
-Whoever measures where time goes can be put to the test: a component is made slower by a known time, and the figures
-must say which one and by how much. The delay lies inside the request's SERVER span and outside of all others, so that
-it is the component's own work to whoever reads the trace.
+The proof makes a component slower by a known time, and the figures must say which component and by how much. The delay
+lies inside the request's SERVER span and outside all other spans, so that a trace shows it as the component's own work.
 
-Sleeps of an event loop are too coarse for it: uvloop's timers count whole milliseconds, and `asyncio.sleep(0.0005)`
-returns at once. A timer of the kernel (timerfd) wakes the loop within some 0.03 to 0.1 ms and costs no thread; where
-there is none, a thread sleeps, and waking the loop from there takes 0.15 ms and more. So either wakes a little
-early, and the request yields to others until its time has come.
+Sleeps of an event loop are too coarse: uvloop's timers count whole milliseconds, and `asyncio.sleep(0.0005)` returns at
+once. A timer of the kernel (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. Without one, a
+thread sleeps, and waking the loop from there takes 0.15 ms and more. So either wakes a little early, and the request
+yields to others until its time has come.
 """
 
 from __future__ import annotations
@@ -38,22 +37,22 @@ class Timer(Protocol):
     """Wakes the event loop at a given time.
 
     Attributes:
-        early_ns: How long it usually takes to wake, at most.
+        early_ns: Upper bound of the time that it usually takes to wake.
     """
 
     early_ns: int
 
     async def until(self, deadline_ns: int) -> None:
-        """Returns at a time of the monotonic clock, in ns, or as soon after it as can be; never before it."""
+        """Returns at a time of the monotonic clock, in ns, or as soon after it as possible; never before it."""
 
     def close(self) -> None:
-        """Releases what the timer holds; nobody waits any more."""
+        """Releases the timer; call it when no request waits any more."""
 
 
 class KernelTimer:
     """One timerfd for all requests, set to the earliest of their deadlines (timerfd_create(2)).
 
-    Made on an event loop, which reads it. Python has had a function for this since 3.13 only; the C library has it.
+    Made on an event loop, which reads it. Python has a function for this only since 3.13, so this calls the C library.
 
     Raises:
         OSError: The system has no such timer.
@@ -89,22 +88,22 @@ class KernelTimer:
         os.close(self._fd)
 
     def _woken(self) -> None:
-        # What it would read is how often the timer went off; setting it again clears that as well.
+        # Reading would return how often the timer fired; setting it again clears that as well.
         while self._waiting and self._waiting[0][0] <= time.monotonic_ns():
             waiter = heapq.heappop(self._waiting)[2]
-            if not waiter.done():  # a request that was cancelled waits no more
+            if not waiter.done():  # a cancelled request no longer waits
                 waiter.set_result(None)
         self._set(self._waiting[0][0] if self._waiting else 0)
 
     def _set(self, deadline_ns: int) -> None:
-        """Sets the timer to a time, 0 for none."""
+        """Sets the timer to a time; 0 turns it off."""
         setting = struct.pack("qqqq", 0, 0, *divmod(deadline_ns, _NS))
         if self._libc.timerfd_settime(self._fd, _ABSOLUTE, setting, None) < 0:
             raise OSError(ctypes.get_errno(), "timerfd_settime failed")
 
 
 class ThreadTimer:
-    """A thread for each request that waits, at most `SLEEPING_THREADS` at a time."""
+    """A thread for each waiting request, at most `SLEEPING_THREADS` at a time."""
 
     early_ns = 250_000
 
@@ -127,7 +126,7 @@ class InjectedDelay:
     """Delays requests by a fixed time.
 
     Args:
-        kernel: Whether to use the kernel's timer where there is one.
+        kernel: Whether to use the kernel's timer if there is one.
     """
 
     def __init__(self, delay_us: int, *, kernel: bool = sys.platform == "linux") -> None:
@@ -136,13 +135,13 @@ class InjectedDelay:
         self._timer: Timer | None = None
 
     async def pause(self) -> None:
-        """Waits for the time, counted from this call, and records on the current span how long it took."""
+        """Waits for the delay, counted from this call, and records its actual length on the current span."""
         began_ns = time.monotonic_ns()
         if self._timer is None:
             self._timer = self._made()
         deadline_ns = began_ns + self._delay_us * 1_000
         await self._timer.until(deadline_ns - self._timer.early_ns)
-        while time.monotonic_ns() < deadline_ns:  # noqa: ASYNC110 - no event comes at this time
+        while time.monotonic_ns() < deadline_ns:  # noqa: ASYNC110 - there is no event at that time
             await asyncio.sleep(0)
         span = trace.get_current_span()
         if span.is_recording():
@@ -150,7 +149,7 @@ class InjectedDelay:
             span.set_attribute(TOOK_ATTRIBUTE, (time.monotonic_ns() - began_ns) / 1_000_000)
 
     def close(self) -> None:
-        """Releases what the timer holds."""
+        """Releases the timer."""
         if self._timer is not None:
             self._timer.close()
             self._timer = None
@@ -165,10 +164,10 @@ class InjectedDelay:
 
 
 class InjectedHold:
-    """Keeps the event loop busy for a fixed time, at every so many requests: all others wait for it.
+    """Blocks the event loop for a fixed time at every Nth request, while all other requests wait.
 
     Args:
-        every: How many requests there are from one to the next.
+        every: That N.
     """
 
     def __init__(self, hold_us: int, every: int) -> None:
@@ -177,7 +176,7 @@ class InjectedHold:
         self._requests = 0
 
     async def pause(self) -> None:
-        """Counts a request, and is busy if it is the one; records on the current span for how long."""
+        """Counts a request, and blocks if it is the Nth; records on the current span for how long."""
         self._requests += 1
         if self._requests % self._every:
             return
@@ -190,7 +189,7 @@ class InjectedHold:
             span.set_attribute(TOOK_ATTRIBUTE, took_ns / 1_000_000)
 
     def close(self) -> None:
-        """Does nothing: it holds nothing."""
+        """Does nothing: there is nothing to release."""
 
 
 Delay: TypeAlias = InjectedDelay | InjectedHold
@@ -198,11 +197,11 @@ Delay: TypeAlias = InjectedDelay | InjectedHold
 
 @contextmanager
 def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[Delay, ...]]:
-    """Gives the delays of every request that this process serves.
+    """Yields the delays of every request that this process serves.
 
     Args:
-        delay_us: Wait of every request, in microseconds; 0 for none.
-        hold_us: How long every Nth request blocks the event loop, in microseconds; 0 for not at all.
+        delay_us: Delay of every request, in microseconds; 0 for no delay.
+        hold_us: How long every Nth request blocks the event loop, in microseconds; 0 for no blocking.
         hold_every: That N.
     """
     delays: list[Delay] = []

@@ -1,9 +1,9 @@
-"""When the event loop was at work without a rest: requests that came meanwhile have waited for it.
+"""Records when the event loop worked without a pause: requests that arrived meanwhile have waited for it.
 
-A server sees a request when it gets to reading it, not when it arrives. So it says at that moment when its loop had
-been busy; what of that came after the caller had begun to call was spent waiting behind other work. The loop tells
-nobody when it rests. But where its thread has used the CPU for all of the time between two events, it has not; and
-otherwise what it has done was done just before the second one, since what follows an answer or a call is short.
+A server sees a request when it reads it, not when it arrives. At that moment, it records how long its loop had been
+busy. The part of that time after the caller began to call was spent waiting behind other work. The loop does not signal
+its pauses. But if its thread used the CPU for all of the time between two events, there was no pause. Otherwise its
+work was just before the second event, since the work that follows an answer or a call is short.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from opentelemetry.trace import Span
 
 BUSY, RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
 """Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop was busy, and
-how long ago that had ended; none if nobody can have waited for it."""
+how long ago that ended. They are absent if nothing can have waited for the loop."""
 _MIN_NS = 1_000_000
 _OWN_NS = 4_000_000
-"""What comes first after a rest has kept the loop busy itself: it was read and parsed before anybody knew of it. Beyond
-this, something else was done before it that nobody had announced."""
+"""The first event after a pause has kept the loop busy itself: it was read and parsed before anything recorded it. If
+that took longer, the loop did other work before it that no event had announced."""
 _ON_ITS_WAY_NS = 5_000_000
-"""A call goes through gRPC's own thread, and back to the loop, more than once before its handler begins. So one that
-came while the loop was busy is seen after a rest or two."""
+"""A call passes through gRPC's own thread, and back to the loop, more than once before its handler begins. So a call
+that arrives while the loop is busy is seen after a pause or two."""
 _OFF_NS = 50_000
-"""Time off the CPU between two events that is no rest: turns of the loop itself, short interruptions."""
+"""Time off the CPU between two events that is not a pause: turns of the loop itself, short interruptions."""
 
 
 class LoopAccount:
-    """Account of the loop that calls it. Costs two looks at clocks for each event."""
+    """The account of the loop that calls it. It reads two clocks for each event."""
 
     def __init__(self) -> None:
         self._since_ns = self._noted_ns = time.monotonic_ns()
@@ -35,15 +35,15 @@ class LoopAccount:
         self._last = 0, 0
 
     def busy(self) -> tuple[int, int] | None:
-        """How long the loop was busy, and how long ago that ended, ns, if it can have kept others waiting until now.
+        """How long the loop was busy, and how long ago that ended, in ns; None if nothing can have waited for it.
 
-        To be asked at each event: a request comes in or is answered, a call goes out or its answer is read.
+        Call it at each event: a request arrives or is answered, a call goes out or its answer is read.
         """
         now_ns, cpu_ns = time.monotonic_ns(), time.thread_time_ns()
         worked_ns = cpu_ns - self._noted_cpu_ns
         off_ns = now_ns - self._noted_ns - worked_ns
         self._noted_ns, self._noted_cpu_ns = now_ns, cpu_ns
-        # Long work that others interrupted has lost the CPU for as long as it had it, at most.
+        # Long work that others interrupted was off the CPU for at most as long as it was on it.
         rested = off_ns > _OFF_NS and worked_ns < max(_OWN_NS, off_ns)
         if rested:
             self._since_ns = now_ns - worked_ns
@@ -58,7 +58,7 @@ class LoopAccount:
 
 
 class LoopNotes:
-    """Notes on spans how long the event loop had been busy, from the first traced request of the process on."""
+    """Records on spans how long the event loop had been busy, from the first traced request of the process on."""
 
     def __init__(self) -> None:
         self._account: LoopAccount | None = None

@@ -15,7 +15,7 @@ from shop.platform.telemetry.sdk import FLUSH_S, SdkTracing, sdk_tracing, tracer
 
 
 class _Accounted(SpanExporter):
-    """Counts what becomes of spans, and the CPU time of exporting them."""
+    """Counts exported and lost spans, and the CPU time of exporting them."""
 
     def __init__(self, exporter: SpanExporter, account: SpanAccount) -> None:
         self._exporter = exporter
@@ -30,7 +30,7 @@ class _Accounted(SpanExporter):
             self._account.exported += len(spans)
         else:
             self._refused += len(spans)
-            # An export that ends after the process has given up has been counted already.
+            # An export that ends after the process has given up has already been counted.
             self._account.lost = max(self._account.lost, self._refused)
         self._account.write()
         return result
@@ -40,7 +40,7 @@ class _Accounted(SpanExporter):
 
 
 class _Batches(BatchSpanProcessor):
-    """The SDK's processor, whose spans are counted."""
+    """The SDK's processor, which counts the spans."""
 
     def __init__(self, exporter: SpanExporter, account: SpanAccount) -> None:
         super().__init__(exporter)
@@ -67,7 +67,7 @@ async def exporting(
         async with sdk_tracing(processor, resource, flush_s) as tracing:
             yield tracing
     finally:
-        # The processor reports no span that did not fit into its queue.
+        # The processor does not report spans that did not fit into its queue.
         account.lost = account.recorded - account.exported
         account.write()
 

@@ -1,4 +1,4 @@
-"""The switch between the ways to record spans."""
+"""Switches between the ways to record spans."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Instrument(Protocol):
     def exporting(
         self, endpoint: str, resource: Mapping[str, str], account: SpanAccount
     ) -> AbstractAsyncContextManager[Tracing]:
-        """Exports the spans of this process for as long as the context lasts; at its end, what still waits."""
+        """Exports the spans of this process for as long as the context lasts, and the remaining ones at its end."""
 
     def discarding(self) -> AbstractContextManager[Tracing]:
-        """Records spans that nobody gets, at the cost of those that somebody does."""
+        """Records spans and drops them, at the same cost as spans that are exported."""
 
 
 def instrument_of(name: str) -> Instrument:

@@ -1,4 +1,4 @@
-"""Spans that only note, exported in pauses, so that they disturb little of what they measure."""
+"""Spans that only take notes and are exported in pauses, so that they disturb the measurement little."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ from recording.lean.spans import Recorder
 log = logging.getLogger(__name__)
 
 METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-# Without pauses, spans are exported once so many of those that fit wait.
+# Without pauses, spans are exported once this share of the recorder's room is taken.
 PRESSED = 0.5
-# Encoding a slice takes some 0.15 ms, by which it may delay a request; between two, requests have their turn.
+# Encoding a slice takes about 0.15 ms, by which it may delay a request; requests run between two slices.
 SLICE_SPANS = 32
 TURN_S = 0.001
 BATCH_SPANS = 512
@@ -43,11 +43,11 @@ class Patience:
     """How long an exporter waits, in seconds.
 
     Attributes:
-        pause_s: No span has started or ended for so long: that is a pause. At 1,700 requests a second there are none,
-            so spans wait until the load is over.
-        settled_s: The account is written when no span has come for so long.
-        send_s: For a collector that is away, which gRPC connects again and again; then the batch is lost.
-        flush_s: For the collector at the end of the process.
+        pause_s: A pause is this long without the start or end of a span. At 1,700 requests a second there are no
+            pauses, so spans wait until the load is over.
+        settled_s: The account is written after this time without a span.
+        send_s: Limit for a collector that is unavailable; gRPC reconnects repeatedly, and then the batch is lost.
+        flush_s: Limit for the collector at the end of the process.
     """
 
     pause_s: float = 0.02
@@ -57,7 +57,7 @@ class Patience:
 
 
 class SpanExporter:
-    """Exports what a recorder keeps, for as long as the context lasts; at its end, what still waits."""
+    """Exports a recorder's spans for as long as the context lasts, and the remaining ones at its end."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class SpanExporter:
             await self._send(batch)
 
     async def _any(self) -> bool:
-        """Waits for spans; returns False if there are none and none will come."""
+        """Waits for spans; returns False at the end of the process if there are none."""
         while not self._recorder.waiting:
             if self._closing:
                 return False
@@ -135,7 +135,7 @@ class SpanExporter:
         return batch
 
     async def _pause(self) -> None:
-        """Returns in a pause between requests, or when spans can wait for none any longer."""
+        """Returns in a pause between requests, or when the spans cannot wait any longer."""
         recorder = self._recorder
         pressed = recorder.most_waiting * PRESSED
         while not self._closing and len(recorder.waiting) < pressed:
@@ -166,7 +166,7 @@ class SpanExporter:
         log.warning("%d spans are lost: %s", spans, cause)
 
     def _settle(self) -> None:
-        """Brings the account up to date."""
+        """Updates the account."""
         self._account.recorded = self._recorder.ended
         self._account.lost = self._refused + self._recorder.lost
         self._account.write()

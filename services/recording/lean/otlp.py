@@ -40,7 +40,7 @@ class Batch:
         trace_id, span_id, parent_id, remote, state, name, kind, start, end, code, description, link, common = ended[
             :FIELDS
         ]
-        # Assignments take a quarter of the time that arguments of the constructor take.
+        # Assignments take a quarter of the time of constructor arguments.
         span = self._spans.spans.add()
         span.trace_id = trace_id.to_bytes(16)
         span.span_id = span_id.to_bytes(8)
@@ -75,12 +75,12 @@ def _key_values(common: SharedAttributes) -> list[KeyValue]:
     return list(map(_key_value, common[:middle], common[middle:]))
 
 
-# Nearly all attributes are the same in span after span. `typed`, because 1 == True.
+# Nearly all attributes are the same in all spans. `typed`, because 1 == True.
 @lru_cache(maxsize=4096, typed=True)
 def _key_value(name: str, value: Any) -> KeyValue:
     try:
         return KeyValue(key=name, value=_any_value(value))
-    except (TypeError, ValueError):  # too large an integer, half of a surrogate pair
+    except (TypeError, ValueError):  # too large an integer, a lone surrogate
         log.warning("attribute %s of a span is left empty: OTLP cannot hold the %s", name, type(value).__name__)
         return KeyValue(key=name)
 

@@ -1,13 +1,13 @@
-"""Spans that only note what they are told: ids, times, kind, attributes and status, behind OpenTelemetry's API.
+"""Spans that only take notes: ids, times, kind, attributes and status, behind OpenTelemetry's API.
 
-A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so that those
-that wait cost requests nothing; what else it takes to export them is done later (`recording.lean.export`). There
-is no lock: spans start and end on the thread of the event loop.
+A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so waiting
+spans cost requests nothing; `recording.lean.export` does the rest of the work later. There is no lock: spans start and
+end on the thread of the event loop.
 """
 
 from __future__ import annotations
 
-# The API's own signatures.
+# The signatures are those of the API.
 # ruff: noqa: ARG002
 import time
 from collections import deque
@@ -32,26 +32,31 @@ MAX_WAITING = 131_072
 MAX_ATTRIBUTES = 128
 
 EndedSpan: TypeAlias = tuple[Any, ...]
-"""Trace id, span id, parent's id, whether the parent is in another process, W3C tracestate, name, kind, start and end
-in ns since the epoch, code and description of the status, ids of the span that it is linked to as one number, trace and
-span (0 for none), shared attributes; then the names of its own attributes, then their values. Kind and code are the
-numbers of OpenTelemetry's enums."""
+"""An ended span, as these values:
+
+- trace id, span id, parent's id, whether the parent is in another process, W3C tracestate;
+- name, kind, start and end in ns since the epoch;
+- code and description of the status;
+- trace and span id of a linked span as one number (0 for no link), and the shared attributes;
+- the names of the span's own attributes, then their values.
+
+Kind and code are the numbers of OpenTelemetry's enums."""
 FIELDS = 13
 """How many values of an `EndedSpan` come before its own attributes."""
 
 
 class Recorder:
-    """Keeps the spans that have ended until they are exported.
+    """Keeps ended spans until they are exported.
 
     Args:
-        most_waiting: How many it keeps; further ones are lost.
+        most_waiting: Maximum number of waiting spans; further ones are lost.
 
     Attributes:
-        waiting: Spans that have ended, oldest first.
-        wake: Called when a span ends and none waited before.
-        started: How many spans have started.
-        ended: How many have ended.
-        lost: How many of those were lost.
+        waiting: Ended spans, oldest first.
+        wake: Called when a span ends while none are waiting.
+        started: Number of started spans.
+        ended: Number of ended spans.
+        lost: Number of ended spans that were lost.
     """
 
     def __init__(self, most_waiting: int = MAX_WAITING) -> None:
@@ -82,7 +87,7 @@ class Recorder:
         error: BaseException | None = None,
         link: SpanContext | None = None,
     ) -> None:
-        # The object of a span would cost twice as much.
+        # A span object would cost twice as much.
         self.started += 1
         above = parent if isinstance(parent, RecordedSpan) else _context(parent)
         state = above.trace_state
@@ -104,7 +109,7 @@ class Recorder:
         self.keep(ended if error is None else (*ended, "error.type", type(error).__qualname__))
 
     def keep(self, ended: EndedSpan) -> None:
-        """Keeps a span that has ended, if there is room."""
+        """Keeps an ended span, if there is room."""
         self.ended += 1
         waiting = self.waiting
         if len(waiting) >= self.most_waiting:
@@ -159,7 +164,7 @@ class RecordedSpan(Span):
         self.parent_is_remote = above.is_remote
         self.trace_flags: TraceFlags = above.trace_flags
         self.trace_state: TraceState = above.trace_state
-        self.span_id: int = getrandbits(64) or 1  # 0 would be no id
+        self.span_id: int = getrandbits(64) or 1  # 0 is not a valid id
         self.shared = shared
         self.attributes: dict[str, Any] = dict(attributes) if attributes else {}
         self._status = 0
@@ -225,7 +230,7 @@ class RecordedSpan(Span):
     def record_exception(
         self, exception: BaseException, attributes: Any = None, timestamp: int | None = None, escaped: bool = False
     ) -> None:
-        # The class only: messages and stacks of errors can hold personal data.
+        # Only the class: messages and stacks of errors can contain personal data.
         self.set_attribute("error.type", type(exception).__qualname__)
 
     def add_event(self, name: str, attributes: Any = None, timestamp: int | None = None) -> None:

@@ -66,7 +66,7 @@ class _CallFormat(Generic[Q, R]):
         ]
 
     def variables(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
-        """Returns the variables for arguments, without those that are None."""
+        """Returns the variables for the arguments that are not None."""
         variables: dict[str, object] = {}
         resources: dict[str, dict[str, object]] = {}
         for name, (*outer, place), encode in self._places:
