@@ -39,8 +39,8 @@ PROXY_ADVICE = (
 
 
 def go(module: Path) -> str:
-    """The path of a Go that is new enough for a module and for the modules that every set-up builds: the Go on PATH,
-    else our own, installed if necessary.
+    """The path of a Go that is new enough for a module and for the modules that every set-up builds: from PATH, else
+    our own Go, installed if necessary.
 
     Args:
         module: Folder of its `go.mod`.

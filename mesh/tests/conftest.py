@@ -1,4 +1,4 @@
-"""What the tests of `mesh` share."""
+"""Fixtures shared by the tests of `mesh`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ports(free_ports: Callable[[], Ports]) -> Ports:
 
 @pytest.fixture
 def folder(tmp_path: Path, ports: Ports) -> Iterator[RunFolder]:
-    """A run's folder, away from the checkout's."""
+    """A run's folder, outside of the checkout."""
     made = RunFolder.of(ports.base, root=tmp_path)
     yield made
     remove_cluster(made)

@@ -29,7 +29,7 @@ SETTINGS: Mapping[str, str] = {
     "unix_socket_directories": "",
     "max_connections": "300",
     "shared_buffers": "128MB",
-    "jit": "off",  # compiling a shop's short queries takes longer than running them
+    "jit": "off",  # to compile a short query takes longer than to run it
     "io_method": "sync",  # everything is in memory; worker processes would only add wake-ups
     "max_wal_size": "2GB",  # a checkpoint in the middle of a trial would be measured as latency
     "checkpoint_timeout": "30min",

@@ -5,7 +5,7 @@ response time with a fixed time, and adjusts how many requests it admits at once
 Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are less strict.
 Callers that send many requests a second share a part of the capacity, so that other callers get through.
 
-Requests that are slow by nature, such as those that run argon2, pass only a fixed limit: their time says nothing about
+Requests that are slow by nature, such as password hashes, pass only a fixed limit: their time says nothing about
 congestion. Nor does the duration of a stream, so streams pass no limit.
 """
 

@@ -21,7 +21,7 @@ def database_run(db: Database, ports: Ports, folder: RunFolder) -> Run:
 
 @contextmanager
 def open_database(ports: Ports, environ: Mapping[str, str] | None = None) -> Iterator[Database]:
-    """The database of a port base: the running one, else a new one that runs for as long as the context lasts.
+    """The database of a port base: the running server, else a new server for the duration of the context.
 
     Args:
         ports: Ports of the run.

@@ -27,7 +27,7 @@ _PRODUCTS_OF_SERVICE = "{ productPageWithReviews(pageSize: 3) { products { title
 _ORDERS = "{ me { name orders(first: 3) { edges { node { status total { amountMinor } lines { quantity } } } } } }"
 _LOGS_IN = f'mutation {{ login(input: {{email: "{DEMO_EMAIL}", password: "{DEMO_PASSWORD}"}}) {{ token }} }}'
 MAX_PARTS = 12
-"""Maximum of a budget's parts on the page; the rest are summed up."""
+"""How many of a budget's parts are listed; the rest are summed up."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from mesh.supervisor.run import Run
 
 @contextmanager
 def open_trace_store(ports: Ports) -> Iterator[bool]:
-    """The Jaeger of a port base: the running one, else a new one that runs for as long as the context lasts.
+    """The Jaeger of a port base: the running one, else a new Jaeger for the duration of the context.
 
     Yields:
         Whether it was started here, and ends with the context.

@@ -1,4 +1,4 @@
-"""`python -m mesh`, as people call it."""
+"""`python -m mesh`, called as users do."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_topologies(ports: Ports) -> None:
 
 @pytest.fixture(scope="module")
 def up(shop_ports: Ports) -> Iterator[dict[str, Any]]:
-    """What `up` prints of a shop that the tests below share."""
+    """The output of `up` for a shop that the tests below share."""
     done = mesh(shop_ports, "up", "--detach", "--json")
     try:
         assert done.returncode == 0, done.stderr
@@ -196,7 +196,7 @@ def answers(ports: Ports) -> bool:
 
 
 def no_secret_is_seen(ports: Ports, folder: RunFolder) -> None:
-    """Looks for the database's passwords where other users of the machine, or readers of the logs, can see them."""
+    """Checks that neither other users of the machine nor readers of the logs can see the database's passwords."""
     db = database(ports, {}, folder)
     secrets = [folder.postgres_password.read_text(), *role_passwords(db).values()]
     seen = {str(path): path.read_text(errors="replace") for path in folder.path.rglob("*") if path.is_file()}

@@ -1,4 +1,4 @@
-"""The committed Compose file: what it brings up sells, is traced, keeps what was sold, and goes away."""
+"""The committed Compose file starts a shop that sells, leaves traces, keeps its orders, and can be removed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ pytestmark = pytest.mark.integration
 SERVICES = load_topology("hybrid").services
 SERVERS = ["postgres", "jaeger", *SERVICES, *GATEWAYS, EDGE]
 CUSTOMER = {"email": "user8100@example.com", "password": "hopwise-demo"}
-# In /proc/1/status: no capability, and none to be had.
+# Lines of /proc/1/status: no capabilities, and no way to gain any.
 WITHOUT_PRIVILEGE = ["Uid:\t65532\t65532\t65532\t65532", "CapEff:\t0000000000000000", "NoNewPrivs:\t1"]
 
 
 class Project:
-    """The Compose file as a project of its own, with the images of this code."""
+    """The Compose file as a separate project, with the images of this code."""
 
     def __init__(self) -> None:
         self.name = f"hopwise-test-{os.getpid()}"
@@ -62,12 +62,12 @@ class Project:
         assert done.returncode == 0, done.stderr
 
     def podman(self, *arguments: str) -> str:
-        """What a command of Podman prints."""
+        """The output of a Podman command."""
         done = subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True, timeout=60)
         return done.stdout
 
     def left(self) -> list[str]:
-        """The containers, volumes and networks that there are of it."""
+        """The project's containers, volumes and networks."""
         chosen = ["--filter", f"label=io.podman.compose.project={self.name}"]
         return [
             *self.podman("ps", "--all", "--quiet", *chosen).split(),
@@ -76,7 +76,7 @@ class Project:
         ]
 
     def inside(self, service: str, *command: str) -> str:
-        """What a command prints in the container of a service."""
+        """The output of a command in a service's container."""
         return self.podman("exec", f"{self.name}_{service}_1", *command)
 
     def up(self) -> None:
@@ -94,7 +94,7 @@ class Project:
 
 @pytest.fixture(scope="module")
 def project() -> Iterator[Project]:
-    """The project, started; nothing is left of it."""
+    """The running project; it is removed at the end."""
     project = Project()
     try:
         project.up()
@@ -105,14 +105,14 @@ def project() -> Iterator[Project]:
 
 
 def until(*errors: type[Exception]) -> Retrying:
-    """Asks again after these errors, for a minute at most."""
+    """Retries after these errors, for at most a minute."""
     return Retrying(
         retry=retry_if_exception_type(errors), stop=stop_after_delay(60), wait=wait_fixed(0.5), reraise=True
     )
 
 
 def free_port() -> int:
-    """A port of this machine that nothing listens on; bases of whole runs are taken by the tests beside this one."""
+    """A port of this machine that nothing listens on. Other tests use port bases of whole runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -127,7 +127,7 @@ def services_of(trace: dict[str, Any]) -> set[str]:
 def test_a_checkout_is_sold_traced_logged_and_kept(project: Project) -> None:
     client = {**project.login(), "idempotency-key": str(uuid.uuid4())}
     wanted = {"user_id": 8100, "lines": [{"product_id": 8101, "quantity": 1}], "payment_token": "tok_ok"}
-    # A service that has just started may not have found the next one yet.
+    # A service that has just started may not reach the next one yet.
     for ask in until(httpx.HTTPStatusError):
         with ask:
             trace_id = secrets.token_hex(16)

@@ -1,4 +1,4 @@
-"""What an image says of its contents."""
+"""An image's list of its contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""With the SDK, no span of the last request is lost, however soon the shop stops; `test_replicas.py` has lean spans."""
+"""With the SDK, no span of the last request is lost even if the shop stops at once; `test_replicas.py` tests lean
+spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole shop as Prometheus sees it: who is asked, what rules and dashboards name, which traces times lead to."""
+"""The whole shop in Prometheus: scraped targets, metrics of rules and dashboards, and exemplars."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAME = re.compile(
 )
 STRING = re.compile(r'"[^"]*"')
 BY = re.compile(r"\b(?:by|on|without) \([^)]*\)|\{[^}]*\}")
-"""What follows names labels, and what stands in braces does, too."""
+"""Parts of an expression that name labels: after these words, and in braces."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 ONLY_WITH = {
     "kong_http_requests_total": "edge=kong",
@@ -46,7 +46,7 @@ ONLY_WITH = {
     "pg_stat_checkpointer_num_timed_total": "postgres_exporter 0.16 or newer",
     "pg_stat_checkpointer_num_requested_total": "the same",
 }
-"""Names that this topology has not, and what does have them."""
+"""Names that this topology lacks, and what has them."""
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="there is no promtool on PATH: nobody has checked the alerts' rules"
 )
@@ -55,7 +55,7 @@ needs_exporters = pytest.mark.skipif(bool(MISSING), reason=f"nobody has asked th
 
 
 def expressions() -> dict[str, list[str]]:
-    """Every expression of rules and dashboards, by the file that has it."""
+    """The expressions of rules and dashboards, by file."""
     found = {ALERT_RULES.name: [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]}
     for file in DASHBOARDS:
         panels = json.loads(file.read_text())["panels"]
@@ -78,7 +78,7 @@ def shop(shop_ports: Ports) -> Iterator[System]:
 
 @pytest.fixture(scope="module")
 def browsed(shop: System) -> None:
-    """A browse over GraphQL and one over REST, traced, until Prometheus knows of them and of what follows from them."""
+    """A traced browse over GraphQL and over REST, until Prometheus has scraped them and evaluated its rules."""
     headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
     query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
 
@@ -112,7 +112,7 @@ def test_every_component_is_asked_and_answers(shop: System) -> None:
 @pytest.mark.usefixtures("browsed")
 def test_every_name_in_rules_and_dashboards_is_a_metric_that_is_there(shop: System) -> None:
     known = set(ask(shop, "label/__name__/values")) | {"ALERTS"} | set(ONLY_WITH)
-    # Those over hours are there a minute after the start.
+    # Series over hours exist a minute after the start.
     known |= {rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule}
     read = {(file, name) for file, listed in expressions().items() for one in listed for name in names(one)}
     assert len(read) > 20
@@ -130,7 +130,7 @@ def test_both_stores_say_how_they_fare(shop: System) -> None:
     assert value(shop, "max(pg_database_size_bytes)") > 1_000_000
     assert value(shop, "redis_commands_processed_total") > 0
     assert value(shop, "pg_settings_max_connections") == 300
-    # The monitor sees the sessions of others, too.
+    # The monitor sees other roles' sessions, too.
     assert value(shop, "sum(pg_stat_activity_count)") > 8
     assert value(shop, "max(pg_stat_database_xact_commit)") > 0
     assert value(shop, "redis_memory_max_bytes") == 64 * 2**20

@@ -1,4 +1,4 @@
-"""What Vale finds with the project's rules, and what `make lint` says about it."""
+"""Vale's findings with the project's rules, and the messages of `make lint`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shop itself with several processes of a gateway and of a service, behind the real edge."""
+"""The real shop with several processes of a gateway and of a service, behind the real edge."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARENT = "00f067aa0ba902b7"
 LIMIT_S = 30.0
 READERS = 4
 BROKEN_OFF = 0
-"""Stands for a status: the process was killed between the head of an answer and its body, and nobody can mend that."""
+"""A pseudo status: the process was killed between the head of an answer and its body, which no proxy can repair."""
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,13 @@ def shop(shop_ports: Ports) -> Iterator[System]:
 
 
 class Readers:
-    """Clients that read a product through edge and gateway while the context lasts, up to 50 times a second each."""
+    """Clients that read a product through edge and gateway during the context, up to 50 times a second each."""
 
     def __init__(self, shop: System) -> None:
         self._url = f"{shop.url}/v1/products/1"
         self._done = threading.Event()
         self._threads = [threading.Thread(target=self._read, daemon=True) for _ in range(READERS)]
-        self.answers: list[tuple[float, int]] = []  # when each was asked for, and its status
+        self.answers: list[tuple[float, int]] = []  # time of each request, and its status
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -61,7 +61,7 @@ class Readers:
             thread.join(timeout=LIMIT_S)
 
     def more(self, count: int = 100) -> None:
-        """Waits until so many more reads have been answered."""
+        """Waits until this number of further reads has been answered."""
         until = len(self.answers) + count
         limit = time.monotonic() + LIMIT_S
         while len(self.answers) < until:
@@ -81,7 +81,7 @@ class Readers:
 
 
 def instances(shop: System, number: int) -> set[tuple[str, str]]:
-    """Name and instance of whatever leaves spans of one traced read."""
+    """Name and instance of each process that leaves spans of one traced read."""
     trace = f"{TRACE}{number:02d}"
     headers = {"traceparent": f"00-{trace}-{PARENT}-01"}
     assert httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False, timeout=10).status_code == 200
@@ -124,8 +124,8 @@ def test_no_read_fails_when_a_replica_is_killed(shop: System, replica: str) -> N
         shop.restart(replica)
         readers.more()
     failed = [asked - gone for asked, status in readers.answers if status != 200]
-    # What the edge sent to the process is lost, if it may have changed something: the edge cannot know. A process takes
-    # requests until its sockets are closed; after that, each reader may meet one connection that looks open.
+    # A request that the edge had sent to the process is lost if it may change data. A process accepts requests until
+    # its sockets are closed; after that, each reader may get one connection that looks open.
     lost = [seconds for seconds in failed if seconds > 0]
     assert not failed or replica == "rest-gateway-2", failed
     assert len(lost) <= READERS, failed

@@ -1,4 +1,4 @@
-"""A mesh whose components are stand-ins: the sidecars are real, what stands behind them only says what it was asked."""
+"""A mesh with stand-in components: the sidecars are real, and the components behind them echo their requests."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from mesh.supervisor.run import Run
 needs_istio = pytest.mark.skipif(
     not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"
 )
-"""For tests that run Istio's programs, which the ordinary set-up does not build."""
+"""For tests that run Istio's programs, which the default set-up does not build."""
 KONG = shutil.which(os.environ.get("KONG_BIN") or "kong")
 NO_KONG = "there is no Kong: install its official package, or set KONG_BIN"
 needs_kong = pytest.mark.skipif(KONG is None, reason=NO_KONG)
-"""For tests that run Kong, which no set-up can fetch."""
+"""For tests that run Kong, which set-up cannot fetch."""
 
 
 def _links(topology: Topology) -> str:
@@ -49,7 +49,7 @@ def _links(topology: Topology) -> str:
 LINKED = sorted(
     {_links(load_topology(name)): name for name in reversed(names()) if not load_topology(name).federates}.values()
 )
-"""One topology for each set of links, for tests of what clients and programs do not change."""
+"""One topology for each set of links, for tests that do not depend on clients or programs."""
 DEPLOYED = [*LINKED, *(name for name in names() if (one := load_topology(name)).programs and not one.federates)]
 """One topology for each deployment: topologies that differ in clients or in a gateway's plan are alike."""
 
@@ -81,11 +81,11 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815 (http.server's name)
 
     def log_message(self, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 class StandIn(socketserver.ThreadingUnixStreamServer):
-    """An HTTP server at the place of a component.
+    """An HTTP server that replaces a component.
 
     Attributes:
         name: The component.
@@ -133,7 +133,7 @@ class MeshRun(Run):
         self.stand_ins: dict[str, StandIn] = {}
 
     def require_free(self) -> None:
-        """Checks that no other mesh is where this one will be."""
+        """Checks that no other mesh uses this mesh's addresses."""
         super().require_free()
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
@@ -147,7 +147,7 @@ class MeshRun(Run):
         return self.sidecars()
 
     def sidecars(self) -> Sequence[Component]:
-        """Those of static configuration, or Istio's."""
+        """The sidecars of static configuration, or Istio's."""
         self.authority = make_authority(self.folder.keys / "ca")
         if self.switches.mesh == "istio":
             return self.istio.components(self.authority)
@@ -164,7 +164,7 @@ class MeshRun(Run):
         return next(workload for workload in self.workloads if workload.name == name)
 
     def outbound(self, caller: str, callee: str) -> Outbound:
-        """Where a caller finds a callee."""
+        """The outbound listener from a caller to a callee."""
         return next(outbound for outbound in self.workload(caller).outbound if outbound.callee == callee)
 
     def caller(self, caller: str, callee: str) -> httpx.Client:

@@ -1,4 +1,4 @@
-"""A kubectl that answers from a table, for what a healthy cluster would not say."""
+"""A kubectl that answers from a table, for answers that a healthy cluster does not give."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
 needs_cluster = pytest.mark.skipif(
     not CONTEXT, reason="no cluster is given for tests: set HOPWISE_TEST_CONTEXT to the current kubectl context"
 )
-"""For tests that make namespaces in a real cluster: only in one that was named for it, and has the images."""
+"""For tests that make namespaces in a real cluster: only in a cluster that was named for them and has the images."""
 
 
 def namespaces() -> list[str]:
-    """The namespaces that runs have in the cluster for tests."""
+    """The namespaces of runs in the test cluster."""
     selector = "--selector=app.kubernetes.io/managed-by=hopwise"
     command = ["kubectl", f"--context={CONTEXT}", "get", "namespaces", selector, "--output=name"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -31,7 +31,7 @@ def namespaces() -> list[str]:
     return [name for name in names if name.startswith("hopwise-")]
 
 
-# Tests call it hundreds of times: it imports nothing but built-in modules.
+# Tests call it hundreds of times, so it imports only built-in modules.
 PROGRAM = """#!{python} -ES
 import marshal, os, sys
 os.chdir(os.path.dirname(__file__))
@@ -56,10 +56,10 @@ sys.exit(f"nobody taught this kubectl: {{asked}}")
 
 
 class FakeCluster:
-    """What kubectl says, by how its command line begins.
+    """kubectl's answers, by the beginning of its command line.
 
     Args:
-        folder: Where the program goes.
+        folder: Folder of the program.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,17 +72,17 @@ class FakeCluster:
         self._save()
 
     def says(self, start: str, out: Any = "", *, err: str = "", code: int = 0) -> None:
-        """Answers command lines that begin so; what is said last counts first."""
+        """Answers command lines with this beginning; later answers take precedence."""
         text = out if isinstance(out, str) else json.dumps(out)
         self._answers.insert(0, (start, code, text, err))
         self._save()
 
     def refuses(self, start: str, err: str) -> None:
-        """Fails command lines that begin so."""
+        """Fails command lines with this beginning."""
         self.says(start, err=f"{err}\n", code=1)
 
     def interrupts(self, start: str, pid: int, signum: int) -> None:
-        """Sends a process a signal when a command line begins so."""
+        """Sends a process a signal when a command line has this beginning."""
         self._signals.append((start, pid, int(signum)))
         self._save()
 
@@ -93,16 +93,16 @@ class FakeCluster:
 
     @property
     def applied(self) -> str:
-        """What was applied last, as it came."""
+        """The last applied documents, as text."""
         return (self._folder / "applied").read_text()
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment that leads to it."""
+        """The environment that selects it."""
         return {"KUBECTL_BIN": str(self.program)}
 
     def kubectl(self) -> Kubectl:
-        """Calls it."""
+        """A client of it."""
         return Kubectl(str(self.program), "kind")
 
     def _save(self) -> None:

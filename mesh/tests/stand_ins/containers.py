@@ -30,4 +30,4 @@ def _are_there() -> bool:
 needs_containers = pytest.mark.skipif(
     not _are_there(), reason="there is no Podman, or it has no images of this code: run `make images`"
 )
-"""For tests that run the images, which the ordinary set-up does not build."""
+"""For tests that run the images, which the default set-up does not build."""

@@ -1,4 +1,4 @@
-"""Requests that are malformed, odd or too large, as bytes, and what both edges must answer."""
+"""Malformed, odd or too large requests, as bytes, and the required answer of both edges."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import hpack
 from hyperframe.frame import DataFrame, HeadersFrame, SettingsFrame
 
 PASSED, CLOSED, RESET = "passed on", "closed", "reset"
-"""The component behind the edge answers; the connection ends without an answer; so does the stream alone."""
+"""The component behind the edge answers; the connection ends without an answer; only the stream ends."""
 INVALID, METHOD, VERSION = "400 INVALID_ARGUMENT", "405 INVALID_ARGUMENT", "426 INVALID_ARGUMENT"
 LARGE_BODY, LARGE_HEADERS, LATE = "413 RESOURCE_EXHAUSTED", "431 RESOURCE_EXHAUSTED", "408 DEADLINE_EXCEEDED"
 NOWHERE = "404 NOT_FOUND"
 IN_GRAPHQL = "in GraphQL's form"
-"""After the status and the code; without it, an error is a problem (RFC 9457)."""
+"""Suffix after the status and the code; without it, an error is a problem (RFC 9457)."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Row:
     """One request.
 
     Attributes:
-        name: What is wrong with it, as the documentation calls it.
+        name: Its defect, in the documentation's words.
         sent: Its bytes.
-        answer: What both edges answer: the status and the code of the error's body, gRPC's status, or one of the above.
-        but: What one of the programs answers instead.
+        answer: Both edges' answer: the status and the code of the error's body, gRPC's status, or one of the above.
+        but: A different answer of one of the programs.
         why: The reason for it.
     """
 

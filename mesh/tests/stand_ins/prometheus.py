@@ -1,4 +1,4 @@
-"""What a running Prometheus says, for tests that ask it."""
+"""Queries of a running Prometheus, for tests."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ needs_prometheus = pytest.mark.skipif(
 
 
 def ask(shop: System, path: str, **query: str) -> Any:
-    """What Prometheus answers."""
+    """Prometheus' answer."""
     answer = httpx.get(f"{shop.urls['Prometheus']}/api/v1/{path}", params=query, trust_env=False)
     assert answer.status_code == 200, answer.text
     return answer.json()["data"]
 
 
 def until(condition: Callable[[], Any]) -> Any:
-    """Waits until something is there; returns it."""
+    """Waits until a condition returns a true value; returns that value."""
     limit = time.monotonic() + LIMIT_S
     while not (there := condition()):
         assert time.monotonic() < limit

@@ -1,4 +1,4 @@
-"""What Jaeger has of a trace so far, for tests that wait for its spans."""
+"""The spans of a trace that Jaeger has so far, for tests that wait for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a scanner's findings fail the audit."""
+"""Which findings of a scanner fail the audit."""
 
 from __future__ import annotations
 

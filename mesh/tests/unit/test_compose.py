@@ -1,4 +1,4 @@
-"""The Compose file: the committed one is what its source gives, and every topology's is safe to run and complete."""
+"""The Compose file: the committed one is up to date, and every topology's is safe to run and complete."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
 
 TASKS = {"secrets", "database"}
-"""Services that run to their end."""
+"""Services that end by themselves."""
 OTHERS_IMAGES = {"jaeger", KONG}
 """Services whose images this project does not build."""
 
@@ -93,7 +93,7 @@ def test_components_by_other_programs_have_images_of_their_own(tmp_path: Path) -
     services = read(mine(tmp_path, "{image: registry.example/product:3}")[FILE])["services"]
     assert services["product"]["image"] == "registry.example/product:3"
     assert not {"command", "build", "healthcheck"} & set(services["product"])
-    # Nobody could ask in there whether it is healthy.
+    # The image may have no program for a health check.
     assert services[EDGE]["depends_on"]["product"] == {"condition": "service_started"}
     with pytest.raises(TopologyError, match="mine: product has no image, and a cluster and Compose take its image"):
         mine(tmp_path, "{command: [./product]}")
@@ -153,7 +153,7 @@ def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, 
         assert service["mem_limit"], name
         assert service["pids_limit"], name
         assert service["restart"] == ("no" if name in TASKS else "unless-stopped"), name
-        # Nobody knows which programs are in another image of Jaeger.
+        # Other images of Jaeger may lack programs.
         assert ("healthcheck" in service) == (name not in TASKS | {"jaeger"}), name
 
 
@@ -228,7 +228,7 @@ def hosts(config: Any) -> Iterator[str]:
             yield from hosts(item)
     elif isinstance(config, dict):
         for key, value in config.items():
-            # Kong's name of a set of targets is no host.
+            # Kong's name of a set of targets is not a host.
             is_host = key in ("address", "host") and isinstance(value, str)
             if is_host and not re.fullmatch(r"[0-9.]+|.+\.upstream", value):
                 yield value

@@ -1,4 +1,4 @@
-"""The documentation leads to pages, headings, files and folders that exist."""
+"""The documentation links to pages, headings, files and folders that exist."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b(?!\.md)")
 
 
 def anchors(page: Path) -> set[str]:
-    """The fragments by which a page's headings are linked to."""
+    """The anchors of a page's headings."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

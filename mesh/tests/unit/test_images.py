@@ -1,4 +1,4 @@
-"""The images' tag, and what they are built from."""
+"""The images' tag, and their sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from provision.images import FILE, TARGETS, engine, tag
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout of only what the images are made of."""
+    """A checkout with only the images' sources."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copy(FILE, tmp_path)
     shutil.copytree(ROOT / "services" / "shop", tmp_path / "services" / "shop")

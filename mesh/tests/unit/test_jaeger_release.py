@@ -36,8 +36,9 @@ class Releases(ThreadingHTTPServer):
     Attributes:
         files: Its files, by path.
         asked: Paths of the requests.
-        missing: How many bytes at the end of a file it does not send.
-        silent_after: After how many bytes it falls silent until `end` is set; 0 before its answer, None never.
+        missing: Number of bytes at the end of a file that it does not send.
+        silent_after: Number of bytes after which it falls silent until `end` is set; 0 for silence before the answer,
+            None for no silence.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Every package of the checkout is under the contracts about imports, and those of the trace tools are the wheel."""
+"""The import contracts cover every package of the checkout, and the wheel has the packages of the trace tools."""
 
 from __future__ import annotations
 

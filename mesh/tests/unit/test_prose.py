@@ -1,4 +1,4 @@
-"""Which prose is taken out of files, and how the baseline of findings shrinks."""
+"""Extraction of prose from files, and how the baseline of findings shrinks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ ALLOWED = {("a.md", "Terms"): 2, ("b.md", "Terms"): 1}
         ALLOWED,
         {("a.md", "Terms"): 1},
         {},
-        # Text that moved into a new file takes its findings with it.
+        # Text that moves into a new file takes its findings with it.
         {("b.md", "Terms"): 1, ("c.md", "Terms"): 2},
     ],
 )

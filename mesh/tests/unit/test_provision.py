@@ -122,7 +122,7 @@ def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
     ],
 )
 def test_istio_is_built_only_where_it_is_asked_for(given: list[str], built: bool) -> None:
-    # -W: as if its pins had just changed.
+    # -W: make acts as if its pins had just changed.
     argv = ["make", "--dry-run", "-W", "mesh/istio/go.mod", *given]
     plan = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
     assert bool(re.search(r"provision .*\bistio\b", plan)) is built
@@ -235,7 +235,7 @@ def test_a_terminal_shows_a_line_for_each_running_step(monkeypatch: pytest.Monke
 
 @pytest.fixture
 def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program that stands in for npm; set-up keeps what it fetches below the test's folder."""
+    """A fake npm; set-up keeps the fetched files below the test's folder."""
     program = tmp_path / "bin" / "npm"
     program.parent.mkdir()
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
@@ -250,7 +250,7 @@ def become(program: Path, script: str) -> None:
 
 
 def packed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes tarballs with the files of the real ones, and pins them."""
+    """Makes tarballs with the same files as the real ones, and pins them."""
     pins = []
     for package in graphiql.PACKAGES:
         file = folder / f"{package.name}-{package.version}.tgz"

@@ -90,8 +90,8 @@ def _told(state: Resource) -> str:
 
 
 def waiting(pod: Resource) -> list[str]:
-    """The waiting reasons of a pod's containers, except for those that wait for another container, as `order:
-    ErrImagePull: …`."""
+    """The waiting reasons of a pod's containers, except for containers that wait for another, as `order: ErrImagePull:
+    …`."""
     states = (
         (container["name"], container.get("state", {}).get("waiting", {})) for container in _containers(pod["status"])
     )

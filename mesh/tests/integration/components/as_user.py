@@ -1,4 +1,5 @@
-"""Runs the embedded database as another user: `python as_user.py UID ROOT BASE`, by root; prints who may enter."""
+"""Runs the embedded database as another user: `python as_user.py UID ROOT BASE`, by root; prints which users may
+connect."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from mesh.paths import RunFolder, postgres_programs
 if __name__ == "__main__":
     uid, root, base = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     ports = load_ports({"SHOP_PORT_BASE": base})
-    # What is imported by now needs no file that only root may read; a first connection brings the rest.
+    # Modules imported so far need no files that only root may read; the first connection imports the rest.
     postgres_programs()
     with contextlib.suppress(OSError, psycopg.OperationalError):
         socket.create_connection(("127.0.0.1", ports["postgres"]), timeout=5)

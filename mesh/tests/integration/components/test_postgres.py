@@ -39,13 +39,13 @@ def run(ports: Ports, folder: RunFolder) -> Run:
 
 
 def was_made(run: Run) -> bool:
-    """Whether the run made its data, as opposed to taking those that were there."""
+    """Whether the run made its data instead of using existing data."""
     return (run.logs / "initdb.log").exists()
 
 
 @contextmanager
 def filesystem(at: Path, options: str) -> Iterator[Path]:
-    """A file system of its own in memory."""
+    """A separate file system in memory."""
     at.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(at)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
@@ -88,7 +88,7 @@ def test_settings(ports: Ports, folder: RunFolder) -> None:
         assert setting("listen_addresses") == "127.0.0.1"
         assert setting("server_encoding") == "UTF8"
         assert setting("TimeZone") == "UTC"
-        # A commit costs what it costs.
+        # Commits have their real cost.
         assert setting("fsync") == "on"
         assert setting("synchronous_commit") == "on"
 
@@ -105,7 +105,7 @@ def test_root_serves_without_any_right_from_a_folder_that_only_root_can_enter(po
             (uid,) = set(fields["Uid"].split())
             assert int(uid) != 0
             with pytest.raises(KeyError):
-                pwd.getpwuid(int(uid))  # other programs run as `nobody`; nothing else runs as this one
+                pwd.getpwuid(int(uid))  # other programs run as `nobody`; only this server runs as this user
             assert fields["Groups"].strip() == ""
             for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
                 assert int(fields[capabilities], 16) == 0

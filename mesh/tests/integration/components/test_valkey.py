@@ -1,4 +1,4 @@
-"""The cache's server: the run's own, and one that the user names."""
+"""The cache's server: the run's own, and the user's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The real Envoy refuses what its gateway could not answer in time, and what is under way later than what is new."""
+"""The real Envoy refuses requests that its gateway could not answer in time: new requests first, requests under way
+last."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from mesh.supervisor.run import Run
 pytestmark = pytest.mark.integration
 
 CUSTOMERS, MIN_BUSY = 30, int(BUSY_SHARE * OF_GATEWAY.least)
-"""More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
+"""More customers than the edge admits at once if answers are slow, and fewer than it admits if they are quick."""
 LEARNING_S, COUNTED_S = 1.5, 1.0
 LIMIT_S = 30.0
 TIMES = 10
@@ -42,7 +43,7 @@ class EdgeRun(Run):
     """An edge alone.
 
     Attributes:
-        topology: Name of the topology that it leads to.
+        topology: Name of the topology behind it.
     """
 
     topology = "hybrid"
@@ -108,16 +109,16 @@ async def statuses(
     *,
     awaited: Collection[int] = (),
 ) -> Counter[int]:
-    """Counts the answers to customers who ask again and again, once the edge knows how long answers take.
+    """Counts the answers to customers who send requests in a loop, once the edge has measured response times.
 
     Args:
         edge: The edge.
-        path: What they ask for.
+        path: Path of the requests.
         headers: The headers of each request.
         customers: Number of customers.
         method: The method of each request.
         pause_s: Seconds between an answer and the customer's next request.
-        awaited: Statuses that the count waits for: on a busy machine, slow answers are few.
+        awaited: Statuses that the count waits for: on a busy machine, there are few slow answers.
     """
     seen, there = Counter[int](), asyncio.Event()
     async with aiohttp.ClientSession(edge.ports.url("edge")) as client:
@@ -145,7 +146,7 @@ async def statuses(
 
 @pytest.mark.parametrize("answers_after_s", [0.0, SLOW_S])
 async def test_as_many_as_the_least_are_always_let_in(edge: EdgeRun, answers_after_s: float) -> None:
-    """More are while answers are quick, which a busy machine does not promise."""
+    """More are admitted while answers are quick, but a busy machine does not guarantee quick answers."""
     async with gateway(edge, answers_after_s):
         assert set(await statuses(edge, "/v1/products", {}, MIN_BUSY)) == {200}
 
@@ -166,8 +167,8 @@ async def test_callers_who_send_many_requests_leave_places_to_others(edge: EdgeR
 async def test_new_requests_are_refused_before_checkouts_and_these_before_what_is_under_way(
     edge: EdgeRun, median_times: float, refused: str | None, let_in: str
 ) -> None:
-    # Too slow for the first: a limit gives way to what is a little slower. Quick enough for the others, but for
-    # the time that a busy machine adds.
+    # Clearly too slow for the first limit, which tolerates slightly slow answers. Quick enough for the other limits,
+    # except for the time that a busy machine adds.
     async with gateway(edge, median_times * OF_GATEWAY.median_ms / 1_000):
         for _ in range(TIMES):
             first = await statuses(edge, "/v1/products", {PRIORITY: refused} if refused else {})
@@ -247,7 +248,7 @@ async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[
     [("/v1/products", "application/problem+json"), ("/graphql", "application/json")],
 )
 def test_a_refusal_says_when_to_come_again(edge: EdgeRun, path: str, kind: str) -> None:
-    """Nothing is behind the edge here, which is the same refusal."""
+    """There is nothing behind the edge here, which gives the same refusal."""
     answer = httpx.get(edge.ports.url("edge") + path, trust_env=False)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.headers["content-type"] == kind

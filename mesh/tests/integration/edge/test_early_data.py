@@ -1,4 +1,4 @@
-"""HTTP/3 takes no early data (0-RTT): whoever records it could send it, and the write in it, a second time."""
+"""HTTP/3 accepts no early data (0-RTT): an attacker who records it could replay it, including a write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT_S = 10
 
 
 class Visit(QuicConnectionProtocol):
-    """A connection that sends one login as soon as it may."""
+    """A connection that sends one login as early as possible."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -46,7 +46,7 @@ class Visit(QuicConnectionProtocol):
                 self.status.set_result(dict(received.headers)[b":status"])
 
     async def log_in(self) -> tuple[bytes, HandshakeCompleted]:
-        """Returns the answer's status, and how the connection came about."""
+        """Returns the answer's status, and the result of the handshake."""
         stream = self._quic.get_next_available_stream_id()
         asked = {":method": "POST", ":scheme": "https", ":authority": "localhost", ":path": "/v1/sessions"}
         self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in asked.items()])
@@ -59,7 +59,7 @@ class Visit(QuicConnectionProtocol):
 async def visit(
     port: int, trusted: Path, ticket: SessionTicket | None
 ) -> tuple[bytes, HandshakeCompleted, SessionTicket]:
-    """Logs in on a connection of its own, in its first packets if there is a ticket; returns the next ticket too."""
+    """Logs in on a new connection, in its first packets if there is a ticket; returns the next ticket too."""
     tickets = asyncio.Queue[SessionTicket]()
     settings = QuicConfiguration(
         alpn_protocols=H3_ALPN, cafile=str(trusted), server_name="localhost", session_ticket=ticket

@@ -1,4 +1,4 @@
-"""The real Envoy and the real Kong before stand-in gateways, with the real Jaeger behind them."""
+"""The real Envoy and the real Kong in front of stand-in gateways, with the real Jaeger."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EdgeRun(Run):
         self.plugins = plugins
 
     def port_names(self) -> list[str]:
-        """Theirs."""
+        """The ports of both."""
         return ["edge", *jaeger_ports(self.ports)]
 
     def components(self) -> Sequence[Component]:
@@ -75,13 +75,13 @@ class EdgeRun(Run):
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Tells who it is and what it was asked."""
+    """Answers with its name and with the request."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Answers with the request; slowly, if asked to."""
+        """Answers with the request; slowly on request."""
         time.sleep(float(self.headers.get("x-sleep", "0")))
         body = json.dumps({"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}).encode()
         self.send_response(200)
@@ -90,7 +90,7 @@ class Gateway(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 @pytest.fixture(scope="module", params=["envoy", pytest.param("kong", marks=needs_kong)])
@@ -131,7 +131,7 @@ def client(edge: EdgeRun) -> Iterator[httpx.Client]:
 
 
 def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]:
-    """The spans of a trace, once as many as wanted are there."""
+    """The spans of a trace, once the wanted number has arrived."""
     url = f"{edge.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
     found: list[dict[str, Any]] = []
     deadline = time.monotonic() + 5
@@ -243,7 +243,7 @@ def test_typical_plugins(program: str, free_ports: Callable[[], Ports], tmp_path
         }
         answers["nobody"] = client.get("/graphql")
         for answer in answers.values():
-            # A token that is not valid is for the services to refuse.
+            # The services refuse an invalid token, not the edge.
             assert answer.status_code == 200
             seen = {name.lower(): value for name, value in answer.json()["headers"].items()}
             assert answer.headers["x-request-id"] == seen["x-request-id"]
@@ -278,7 +278,7 @@ def encrypted(
 
 
 def curl(run: EdgeRun, *options: str, host: str = "127.0.0.1", path: str = "/graphql") -> tuple[int, str]:
-    """curl's exit code, and what it says of the answer: status, version and scheme."""
+    """curl's exit code, and the answer's status, version and scheme as curl prints them."""
     asked = subprocess.run(
         [
             *(

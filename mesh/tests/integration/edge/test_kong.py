@@ -70,7 +70,7 @@ def members(run: KongRun) -> list[psutil.Process]:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Whether a process does anything still; one that has ended stays a zombie where nobody asks for its end."""
+    """Whether a process still runs; an ended process stays a zombie if its parent does not reap it."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""The real Kong before several replicas of a component."""
+"""The real Kong in front of several replicas of a component."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Replica(BaseHTTPRequestHandler):
         body = str(self.server.server_address[0]).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
-        # A stand-in that is stopped would go on with the connections that it has.
+        # A stopped stand-in would keep serving its open connections.
         self.send_header("connection", "close")
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 @pytest.fixture

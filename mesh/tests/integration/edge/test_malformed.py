@@ -32,49 +32,50 @@ from mesh.supervisor.run import Run
 pytestmark = pytest.mark.integration
 
 LIMIT_S = 2 * REQUEST_S + 5
-"""Within it every request is answered or its connection closed."""
+"""Within this time, every request is answered or its connection is closed."""
 PAGE = ROOT / "docs" / "system" / "edge.md"
 
 
 class Components(ThreadingHTTPServer):
-    """Takes as many connections at once as the edges open."""
+    """Accepts as many connections at once as the edges open."""
 
     request_queue_size = 128
 
 
 class Component(BaseHTTPRequestHandler):
-    """Answers whatever comes."""
+    """Answers every request."""
 
     protocol_version = "HTTP/1.1"
 
     def answer(self) -> None:
-        """Says that a component has answered."""
+        """Answers with a mark that a component has answered."""
         self.send_response(200)
         self.send_header("x-passed", "on")
         self.send_header("content-length", "0")
-        # Bodies stay unread. Said beforehand, so that no edge sends a request over a connection that is being closed.
+        # Bodies stay unread. This announces the close, so that no edge sends a request over a connection that is being
+        # closed.
         self.send_header("connection", "close")
         self.end_headers()
 
     do_GET = do_POST = answer  # noqa: N815 (http.server's names)
 
     def version_string(self) -> str:
-        """The name of no program."""
+        """An empty server name."""
         return "component"
 
     def log_message(self, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 @dataclass
 class Answer:
-    """What came back: of several answers the first.
+    """The edge's reaction: the first answer, if there are several.
 
     Attributes:
-        ended: How, if without an answer; empty if the time ran out.
+        ended: How the connection ended without an answer; empty after a timeout.
         status: The HTTP status; 0 without an answer.
-        headers: By their names in small letters.
-        body: As it came.
+        headers: Headers by their names in lower case.
+        body: The raw body.
     """
 
     ended: str = ""
@@ -184,7 +185,7 @@ def program(request: pytest.FixtureRequest) -> str:
 def answers(
     program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Answers]:
-    """What an edge answers to all rows, which are sent side by side, as some take seconds."""
+    """An edge's answers to all rows, which are sent in parallel, as some take seconds."""
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("malformed"))
     plan = edge_plan(load_topology("hybrid", updates="on"), ports, folder.logs / ACCESS_LOG)

@@ -1,4 +1,4 @@
-"""The real Envoy has as many requests traced as it is told to, whatever their senders wish."""
+"""The real Envoy traces its configured share of requests, regardless of the senders' sampling flags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Gateway(BaseHTTPRequestHandler):
     """Answers with the trace context of the request."""
 
     def do_GET(self) -> None:
-        """Answers; the edge's health checks bring none."""
+        """Answers; the edge's health checks have no trace context."""
         sent = self.headers.get("traceparent", "").encode()
         self.send_response(200)
         self.send_header("content-length", str(len(sent)))
@@ -37,11 +37,11 @@ class Gateway(BaseHTTPRequestHandler):
         self.wfile.write(sent)
 
     def log_message(self, *args: object) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 class SamplingRun(Run):
-    """An edge that has a share of the requests traced."""
+    """An edge that traces a share of the requests."""
 
     sampling = 100.0
 
@@ -57,7 +57,8 @@ class SamplingRun(Run):
 
 @pytest.fixture
 def flags(free_ports: Callable[[], Ports], tmp_path: Path) -> Callable[[float], Iterator[str]]:
-    """The flags that a component sees of requests without a trace context, with one that is traced, and another."""
+    """The flags that a component gets for requests without a trace context, with a sampled one, and with an unsampled
+    one."""
 
     def seen(sampling: float) -> Iterator[str]:
         ports = free_ports()

@@ -1,4 +1,5 @@
-"""What only Istio does: hand out certificates and changes while calls go on, and check who asks for them."""
+"""Features that only Istio has: it issues certificates and configuration under load, and authenticates the sidecars
+that request them."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def prepare(ports: Ports, folder: RunFolder) -> Prepare:
 
 
 class Spoiled(MeshRun):
-    """A mesh that something is wrong with when it starts."""
+    """A mesh with a defect at its start."""
 
     def __init__(self, run: MeshRun, spoil: Callable[[MeshRun], None]) -> None:
         super().__init__(run.istio.topology, run.switches, run.ports, run.folder)
@@ -75,11 +76,11 @@ class ShortLived(MeshRun):
 
 
 class Load:
-    """Calls of one component to another, all the time that the context lasts.
+    """Calls from one component to another for the duration of the context.
 
     Attributes:
-        answered: How many have been answered with 200.
-        failures: What the others came to.
+        answered: Number of calls answered with 200.
+        failures: Results of the other calls.
     """
 
     def __init__(self, run: MeshRun, caller: str, callee: str) -> None:
@@ -102,7 +103,7 @@ class Load:
 
     def _call(self) -> None:
         while not self._done.is_set():
-            # A POST is never repeated, so a failure shows.
+            # A POST is never retried, so a failure shows.
             try:
                 status = self._client.post("/").status_code
             except httpx.HTTPError as error:
@@ -120,7 +121,7 @@ def test_certificates_rotate_ten_times_and_no_call_fails(prepare: Prepare) -> No
         with run.caller("rest-gateway", "product") as client, ThreadPoolExecutor(12) as calls:
             limit = time.monotonic() + 3 * LIMIT_S
             while len(seen) <= 10 and time.monotonic() < limit:
-                # More calls at once than ever before, so that there are new connections, with the newest certificates.
+                # More concurrent calls than before, so that there are new connections, with the newest certificates.
                 burst = len(seen) + 1
                 pending = [calls.submit(client.post, "/", headers={"x-sleep": "0.2"}) for _ in range(burst)]
                 assert {call.result().status_code for call in pending} == {200}
@@ -171,7 +172,7 @@ def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixtur
     said = capfd.readouterr().err
     assert said.count("istiod exited during the run, by SIGKILL") == 1
     assert {"restart": "istiod was restarted", "leave": "The run goes on without istiod"}[then] in said
-    # One that has ended stays a zombie where nobody asks for its end.
+    # An ended process stays a zombie if its parent does not reap it.
     assert {one.status() for one in processes if one.is_running()} <= {psutil.STATUS_ZOMBIE}
 
 
@@ -302,7 +303,7 @@ def served_by(run: MeshRun) -> set[str]:
 
 
 def serial(run: MeshRun, name: str) -> int:
-    """Serial number of the certificate that a sidecar shows to new callers."""
+    """Serial number of the certificate that a sidecar presents to new callers."""
     (inbound,) = run.workload(name).inbound
     assert run.authority is not None
     own = issue(run.authority, [identity("rest-gateway")], run.folder.keys / "own")

@@ -1,4 +1,4 @@
-"""A shop with monitoring, plugins and a cache, which the tests of this folder share: without a mesh, and in each."""
+"""A shop with monitoring, plugins and a cache, shared by the tests of this folder: without a mesh, and in each mesh."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def ports(free_ports: Callable[[], Ports]) -> Ports:
 
 @pytest.fixture(scope="package")
 def folder(ports: Ports) -> Iterator[RunFolder]:
-    """The folder of all shops, which have one database."""
-    # Other users may enter its parent, as they may not with pytest's folders.
+    """The folder of all shops, which share one database."""
+    # Other users may enter its parent folder, but not pytest's folders.
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
         made = RunFolder.of(ports.base, Path(root))

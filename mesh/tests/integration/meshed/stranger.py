@@ -1,4 +1,5 @@
-"""Another local user: `python stranger.py UID`, by root; reads from standard input what to try, prints what it got."""
+"""Another local user: `python stranger.py UID`, by root; reads targets from standard input, and prints what it could
+access."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ ASKED = (
     # Envoy
     *("/certs", "/clusters", "/config_dump", "/contention", "/help", "/listeners", "/logging", "/memory", "/ready"),
     *("/runtime", "/server_info", "/stats", "/stats/prometheus", "/tap"),
-    # istiod, pilot-agent and Go programs at large
+    # istiod, pilot-agent and other Go programs
     *("/debug", "/debug/adsz", "/debug/config_dump", "/debug/configz", "/debug/list", "/debug/mesh", "/debug/syncz"),
     *("/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap", "/debug/vars", "/healthz/ready", "/inject"),
     *("/argz", "/configz", "/envz", "/memz/", "/scopez/", "/metrics", "/version", "/stats/merged"),
@@ -33,7 +34,7 @@ TOLD = (
     *("/debug/adsz?push=true", "/debug/cachez?clear=true", "/debug/force_disconnect", "/config", "/services"),
     *("/api/archive/4bf92f3577b34da6a3ce929d0e0e4736", "/drain", "/drain_listeners", "/quitquitquit"),
 )
-"""Last is what ends the process."""
+"""The request that ends the process is last."""
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
 TYPE = b"type.googleapis.com/envoy.config.cluster.v3.Cluster"
 NODE = b"sidecar~127.0.0.5~product.default~default.svc.cluster.local"
@@ -73,11 +74,11 @@ def answered(host: str, port: int, method: str, path: str, *, tls: bool = False)
 
 
 def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
-    """What is answered otherwise than a page that is nowhere."""
+    """The pages whose answer differs from that of a missing page."""
     for method, paths in (("GET", ASKED), ("POST", TOLD)):
         nowhere = answered(host, port, method, NOTHING, tls=tls)
         if tls and nowhere is None:
-            continue  # it speaks no TLS, and might let each try wait in vain
+            continue  # it speaks no TLS, and each attempt might time out
         for path in paths:
             answer = answered(host, port, method, path, tls=tls)
             if answer is not None and answer != nowhere and 200 <= answer[0] < 300:
@@ -85,8 +86,8 @@ def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
 
 
 def configured(host: str, port: int, trusted: str) -> Iterator[str]:
-    """Whether a port gives a sidecar's configuration to whoever asks, as istiod does."""
-    # A DiscoveryRequest: its node (field 2), whose id is field 1, and the type of what is wanted (field 4).
+    """Whether a port sends a sidecar's configuration to any caller, as istiod's port would."""
+    # A DiscoveryRequest: its node (field 2), whose id is field 1, and the requested type (field 4).
     node = b"\x0a" + bytes([len(NODE)]) + NODE
     request = b"\x12" + bytes([len(node)]) + node + b"\x22" + bytes([len(TYPE)]) + TYPE
     options = [("grpc.enable_http_proxy", 0), ("grpc.ssl_target_name_override", "istiod.istio-system.svc")]
@@ -147,7 +148,7 @@ def asked(task: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     given = json.load(sys.stdin)
-    # What is imported by now needs no file that only root may read; first connections bring the rest.
+    # Modules imported so far need no files that only root may read; the first connections import the rest.
     answered("127.0.0.1", given["database"], "GET", NOTHING, tls=True)
     list(logged_in("127.0.0.1", given["database"], ["nobody"]))
     grpc.insecure_channel("127.0.0.1:1").close()

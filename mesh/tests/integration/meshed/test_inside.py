@@ -1,4 +1,4 @@
-"""What can be read inside a mesh: on the wire, and by Prometheus."""
+"""What a reader inside a mesh sees: packets on the wire, and metrics."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.integration
 
 MARKER = "marker-4f1c9e"
 MAX_SERIES = 250
-"""Of a sidecar that calls five services: two directions, each with a histogram, for each."""
+"""Maximum for a sidecar that calls five services: two directions for each service, each with a histogram."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 
 
 def test_nothing_that_travels_between_sidecars_can_be_read(meshed: System) -> None:
     ports = meshed.ports
-    # The client and the edge speak plain HTTP, and the stores of data and traces are outside of the mesh.
+    # The client and the edge speak plain HTTP, and the database and the trace store are outside of the mesh.
     stores = ("postgres", "valkey", "jaeger-")
     outside = {ports["edge"], *(ports[name] for name in ports.offsets if name.startswith(stores))}
     body = {"email": f"{MARKER}@example.com", "password": MARKER}

@@ -1,4 +1,4 @@
-"""What another local user of the machine gets from a shop that runs: what the table of ports says, and nothing else."""
+"""Another local user of the machine gets only what the table of ports allows from a running shop."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True)
 class Surface:
-    """What a port gives to whoever dials it.
+    """What a port gives to any caller.
 
     Attributes:
-        gets: What that is, in words.
-        pages: Those pages of administration that it answers, none of which says anything about anybody.
-        is_closed: Whether it gives no answer to who proves nothing.
-        at_any_path: Whether it gives it to whoever reads, whatever the path.
+        gets: Description of it.
+        pages: The admin pages that it serves; none of them has personal data.
+        is_closed: Whether it gives no answer to unauthenticated callers.
+        at_any_path: Whether it answers at every path.
     """
 
     gets: str
@@ -54,7 +54,7 @@ class Surface:
 
 
 def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
-    """Every port that a run may listen on, by whose it is and its name; any other is a mistake."""
+    """Every port that a run may listen on, by owner and name; any other port is a mistake."""
     inside = Surface("what a caller inside gets, without mTLS (ADR 009)")
     sidecar = Surface("nothing without a certificate of the mesh", is_closed=True)
     served = [(name, port_name(name, protocol)) for name in (*GATEWAYS, *SERVICES) for protocol in Protocol]
@@ -84,7 +84,7 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
 
 @pytest.fixture(scope="module")
 def got(shop: System) -> dict[str, Any]:
-    """What a stranger gets who tries everything."""
+    """Everything that a stranger could access."""
     pids = [pid for of_component in shop.pids().values() for pid in of_component]
     issued = [agent_folder(workload, shop.folder) / TRUSTED for workload in shop.workloads]
     task = {
@@ -104,7 +104,7 @@ def got(shop: System) -> dict[str, Any]:
 
 
 def paths(shop: System, pids: Sequence[int]) -> set[Path]:
-    """Every file and folder of the run, and every file that its processes write to or share memory by."""
+    """Every file and folder of the run, and every file that its processes write to or use as shared memory."""
     folder = shop.folder
     database = folder.postgres.resolve().parent
     tops = [folder.path, folder.sockets, database]
@@ -118,17 +118,17 @@ def paths(shop: System, pids: Sequence[int]) -> set[Path]:
 
 
 def unix_sockets(pids: Sequence[int]) -> set[str]:
-    """Every Unix domain socket that has a name and belongs to a process of the run; `@` begins one without a file."""
+    """Every named Unix domain socket of the run's processes; the name of a socket without a file begins with `@`."""
     return {str(one.laddr) for one in psutil.net_connections("unix") if one.pid in pids and one.laddr}
 
 
 def listening(shop: System) -> list[tuple[tuple[str, str], Place]]:
-    """Every port, of TCP or UDP, that a process of the run listens on: whose it is, its name, and its place."""
+    """Every TCP or UDP port that a process of the run listens on: owner, name and place."""
     names = {shop.ports[name]: name for name in shop.ports.offsets}
     owners = {pid: component for component, pids in shop.pids().items() for pid in pids}
     found = set()
     for one in psutil.net_connections("inet"):
-        # A socket of UDP has no state.
+        # A UDP socket has no state.
         if one.pid in owners and one.laddr and not one.raddr and one.status in (psutil.CONN_LISTEN, psutil.CONN_NONE):
             name = names.get(one.laddr.port, str(one.laddr.port))
             found.add(((owners[one.pid], name), (one.laddr.ip.removeprefix("::ffff:"), one.laddr.port)))
@@ -151,7 +151,7 @@ def test_a_port_gives_what_it_is_for(shop: System, got: dict[str, Any]) -> None:
         assert not (surface.is_closed and place in got["open"]), owner
     assert f"127.0.0.1:{shop.ports[EDGE]}" in got["open"]
     assert got["roles"] == []
-    shop.check()  # nobody has ended any of it
+    shop.check()  # every component still runs
 
 
 def test_no_file_of_the_run_can_be_opened(got: dict[str, Any]) -> None:
@@ -182,7 +182,7 @@ def test_no_proxy_can_be_told_to_log_tokens(shop: System) -> None:
             assert owner.get("/stats").status_code == 200
     headers = {"authorization": f"Bearer {TOKEN}", "cookie": f"session={TOKEN}"}
     with httpx.Client(base_url=shop.url, headers=headers, trust_env=False) as customer:
-        # Envoy writes to its logs in pieces of 64 KiB.
+        # Envoy writes its logs in blocks of 64 KiB.
         assert {customer.get("/v1/orders/1").status_code for _ in range(600)} == {401}
     logs = {log.name: log.read_text(errors="replace") for log in shop.logs.iterdir()}
     assert all("/v1/orders/1" in logs[name] for name in (ACCESS_LOG, PLUGIN_LOG))

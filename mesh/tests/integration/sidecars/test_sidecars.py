@@ -1,4 +1,4 @@
-"""Real sidecars before stand-ins: what they let through, refuse, repeat, split and spoil."""
+"""Real sidecars in front of stand-ins: access, retries, traffic split and faults."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_who_may_not_call_is_refused(of_topology: MeshRun, tmp_path: Path) -> No
     run = of_topology
     assert run.authority is not None
     foreign = issue(make_authority(tmp_path / "foreign"), [identity("edge")], tmp_path / "foreign-edge")
-    # Nobody calls as this one, though the mesh's own authority says that it is a part of the mesh.
+    # No component has this identity, although the mesh's authority has certified it.
     stranger = issue(run.authority, [identity("stranger")], tmp_path / "stranger")
     for workload in run.workloads:
         for inbound in workload.inbound:
@@ -162,7 +162,7 @@ def test_a_write_that_no_process_has_seen_goes_to_another_replica(start: Start) 
         answers = [client.post("/") for _ in range(40)]
         assert {(answer.status_code, answer.json()["served_by"]) for answer in answers} == {(200, "payment")}
         assert run.stand_ins["payment"].requests == 40
-        # A process that answers has seen the request, also if its answer says that it is away.
+        # A process that answers has seen the request, even if its answer is an error of availability.
         assert client.post("/", headers={"x-fail": "503"}).status_code == 503
         assert run.stand_ins["payment"].requests == 41
         run.stand_ins["payment"].stop()
@@ -180,7 +180,7 @@ def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) 
     replicas = [run.stand_ins[name] for name in ("payment", "payment-2")]
     with run.caller("order", "payment") as client:
         limit, alone = time.monotonic() + 10, False
-        # Envoy's workers are told of it in a moment; it is asked again when its time is over.
+        # Envoy's workers learn of the ejection after a moment; the instance gets calls again when its time is over.
         while not alone:
             assert time.monotonic() < limit
             before = [replica.requests for replica in replicas]
@@ -218,7 +218,7 @@ def test_a_grpc_caller_s_time_goes_on_as_it_came(start: Start) -> None:
     ):
         call = channel.unary_unary("/shop.product.v1.ProductService/GetProduct")
         seen = json.loads(call(b"", timeout=2, metadata=[(DEADLINE, "4000")], wait_for_ready=True))
-        # gRPC rounds what is left up a little when it sends it; the header's 4 s would be far more.
+        # gRPC rounds the remaining time up slightly when it sends it; the header's 4 s would be far more.
         assert seen["remaining_s"] < 3, "its deadline was put off"
         assert seen["metadata"][DEADLINE] == "4000"
         seen = json.loads(call(b"", timeout=10, metadata=[(DEADLINE, "4000")]))
@@ -276,7 +276,7 @@ def test_faults_spoil_only_the_calls_to_their_component(start: Start) -> None:
 
 @contextlib.contextmanager
 def grpc_stand_in(at: Path) -> Iterator[None]:
-    """A gRPC server in place of the stand-in at a socket: it answers every call with what came with it."""
+    """A gRPC server instead of the stand-in at a socket; it answers every call with the call's metadata."""
 
     def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
         if request == b"sleep":
@@ -300,13 +300,13 @@ def grpc_stand_in(at: Path) -> Iterator[None]:
 
 
 def _direct_dial_fails(inbound: Inbound) -> bool:
-    """Whether nobody listens where the component itself does without a mesh."""
+    """Whether nothing listens at the component's own port, which it uses without a mesh."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as dialled:
         return dialled.connect_ex(("127.0.0.1", inbound.port)) != 0
 
 
 def _status(by: Authority, workload: Workload, inbound: Inbound, own: Certificate | None) -> int | str | None:
-    """What a sidecar answers to a caller with a certificate, or without: an HTTP status, a gRPC status, or nothing."""
+    """A sidecar's answer to a caller with or without a certificate: an HTTP status, a gRPC status, or None."""
     context = ssl.create_default_context(cafile=str(by.root_cert))
     context.check_hostname = False
     if own is not None:

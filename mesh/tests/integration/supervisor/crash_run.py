@@ -29,7 +29,7 @@ class CrashRun(Run):
         return []
 
     def components(self) -> Sequence[Component]:
-        """Three sleepers and a task; each has the run's folder on its command line, to be found by."""
+        """Three sleepers and a task; each has the run's folder on its command line, so that tests find it."""
         mark = str(self.folder.path)
 
         def argv(code: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Whatever ends a run, and whenever: nothing is left running."""
+"""No process survives a run, for any cause of its end at any moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor, over real processes."""
+"""The supervisor with real processes."""
 
 from __future__ import annotations
 
@@ -115,12 +115,12 @@ def test_dependencies_are_ready_before_their_dependents_start(supervisor: Superv
 
 
 AWAIT = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
-"""Waits for a file, as long as a test may take."""
+"""Waits for a file without a limit."""
 HELD = (
     "import pathlib, sys, time\npathlib.Path(sys.argv[1]).touch()\nsys.stdin.read()\n"
     "print('after it' if pathlib.Path(sys.argv[2]).exists() else 'before it', flush=True)\ntime.sleep(60)"
 )
-"""Says that it has imported, waits to be let go, and says whether what it comes after was there by then."""
+"""Reports its import, waits for the end of its input, and prints whether the component before it was ready by then."""
 
 
 def held(name: str, *args: str, code: str = HELD, **more: object) -> Component:
@@ -261,7 +261,7 @@ def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
 
 
 CHILD = "import os, sys, time\nwhile os.getppid() == int(sys.argv[1]): time.sleep(0.02)"
-"""Its parent may be killed before it has begun, so that it is told whose child it was."""
+"""Its parent may be killed before it starts, so it gets the parent's pid as an argument."""
 PARENT = (
     "import os, subprocess, sys; "
     f"subprocess.run([sys.executable, '-c', {CHILD!r}, str(os.getpid())], start_new_session=True)"
@@ -272,12 +272,12 @@ def test_what_a_killed_component_had_started_has_ended_too(supervisor: Superviso
     supervisor.start([component("parent", PARENT, ready=lambda: bool(children(supervisor)))])
     (child,) = children(supervisor)
     supervisor.kill("parent")
-    # A machine's init may leave for long what has ended.
+    # A machine's init may not reap ended processes for a long time.
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
 def children(supervisor: Supervisor) -> list[psutil.Process]:
-    """What the processes of a supervisor have started."""
+    """The children of a supervisor's processes."""
     return [child for pid in supervisor.pids().values() for child in psutil.Process(pid).children()]
 
 
@@ -320,7 +320,7 @@ while True:
 
 
 def renewing(folder: RunFolder, code: str, **more: object) -> Component:
-    """A server whose log says when it can be asked to renew its child."""
+    """A server whose log says when it is ready to renew its child."""
     log = folder.logs / "server.log"
     return component("server", code, ready=lambda: "up" in log.read_text(), renew_signal=signal.SIGHUP, **more)
 

@@ -1,4 +1,4 @@
-"""What dies under `mesh up` is started again, within bounds."""
+"""Components that die under `mesh up` are restarted, within limits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TwoSleepers(Run):
 
 
 class Clock:
-    """Time that passes when the test says so."""
+    """A clock that the test advances."""
 
     now = 0.0
 
@@ -142,7 +142,7 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
     said: list[str] = []
 
     class Unready(TwoSleepers):
-        """The frail one answers only while it is well."""
+        """The component `frail` is ready only while `ill` is absent."""
 
         def components(self) -> Sequence[Component]:
             """What to run."""
@@ -157,7 +157,7 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         kill(run, "frail")
         restarts.look()
         assert "frail could not be restarted: frail was not ready within 0.3 s" in said[-1]
-        clock.now += LASTS_S  # in which it did not run
+        clock.now += LASTS_S  # it did not run during this time
         for _ in range(2, MOST):
             restarts.look()
             clock.now += LASTS_S

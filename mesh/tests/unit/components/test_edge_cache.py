@@ -1,4 +1,4 @@
-"""What is run for a shared cache, and the spans of its log."""
+"""The components of a shared cache, and the spans of its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom Prometheus asks, and which of its statistics a sidecar is asked for."""
+"""Prometheus' scrape jobs, and the statistics scraped from a sidecar."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_settings_go_to_parameters_of_their_names_and_switches_together() -> Non
     assert [*parameters][-1] == "as_json"
     command(**{name: parameter.default for name, parameter in parameters.items()})
     assert (seen["topologies"], seen["minutes"], seen["rate"], seen["workload"]) == ("hybrid", "60", "20", "default")
-    # A row's default is as if it was given; the switch's own is as if nothing was.
+    # A row's default counts as given by the user; the switch's own default does not.
     assert (seen["switches"]["updates"], seen["switches"]["trace"], seen["switches"]["edge"]) == ("on", "0", None)
 
 

@@ -39,7 +39,7 @@ def test_delays(given: str, found: dict[str, float]) -> None:
     switches = parse_switches(delay=given)
     assert switches.delay_ms == found
     assert switches.as_dict()["delay_ms"] == found
-    # As it comes back from a plan on disk.
+    # As read back from a plan on disk.
     assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
 
 

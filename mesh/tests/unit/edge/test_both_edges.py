@@ -1,4 +1,4 @@
-"""Kong and Envoy as the same edge: each rendering is read by its program's own rules, and must say the same."""
+"""Kong and Envoy as the same edge: each configuration, read by its program's rules, must mean the same."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_answers_that_last_have_no_limit_but_for_silence(name: str, component: s
     assert len(streams["routes"]) == len(lasting)
     least = min(route["regex_priority"] for route in streams["routes"])
     assert all(route["regex_priority"] < least for route in services[component]["routes"])
-    # Else components, and sidecars between, would end the answer after the time of others.
+    # Otherwise components, and sidecars between, would end the answer after the time limit of other answers.
     (after,) = [plugin["config"] for plugin in streams["plugins"] if plugin["name"] == "post-function"]
     assert limits.DEADLINE in after["access"][-1]
     assert not [plugin for plugin in services[component]["plugins"] if plugin["name"] == "post-function"]
@@ -138,7 +138,7 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
     for route in host["routes"]:
         match route["match"]:
             case {"headers": _} | {"connect_matcher": _}:
-                continue  # these refuse a header or a method, whatever the path leads to
+                continue  # these refuse a header or a method, at any path
             case {"path": whole}:
                 matches = path == whole
             case {"path_separated_prefix": prefix}:
@@ -155,7 +155,7 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
 
 
 def by_kong(config: Mapping[str, Any], path: str) -> str | None:
-    """Of the regular expressions that match from the path's beginning, Kong takes the one of highest priority."""
+    """Kong takes the regular expression of highest priority among those that match from the path's beginning."""
     routes = [(route, HEALTH) for route in config["routes"]]
     routes += [(route, service["name"]) for service in config["services"] for route in service["routes"]]
     assert len({route["regex_priority"] for route, _ in routes}) == len(routes)
@@ -259,7 +259,7 @@ def test_limits_are_the_same() -> None:
 
 
 def lua_table(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What the Lua of Kong's edge is told."""
+    """The configuration of Kong's edge.lua."""
     (functions,) = (plugin["config"] for plugin in config["plugins"] if plugin["name"] == "pre-function")
     ((code,),) = {tuple(code) for code in functions.values()}
     table: dict[str, Any] = json.loads(code.partition("[==[")[2].partition("]==]")[0])

@@ -75,7 +75,7 @@ def test_the_configuration_names_nothing_of_this_machine() -> None:
 
 
 def fake_kong(folder: Path, script: str) -> Path:
-    """A program that can only be asked for its version."""
+    """A program that can only print its version."""
     program = folder / "kong"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
@@ -94,7 +94,7 @@ def test_lua_is_written_as_it_is_read(tmp_path: Path) -> None:
     config = kong.render(PLAN)
     file = write_config(tmp_path / "kong.yaml", config)
     assert yaml.safe_load(file.read_text()) == config
-    assert "\nfunction phases.rewrite()" not in file.read_text()  # indented, as a literal block's lines are
+    assert "\nfunction phases.rewrite()" not in file.read_text()  # indented, like a literal block's lines
     assert "function phases.rewrite()\n" in file.read_text()
 
 

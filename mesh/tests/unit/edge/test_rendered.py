@@ -1,4 +1,4 @@
-"""`gateway/` holds what the edges of a run are configured with."""
+"""`gateway/` holds the configuration of a run's edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What istiod is told, made from a topology."""
+"""istiod's resources, made from a topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster that says what a test wants."""
+"""A fake cluster with answers set by the tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stand_ins.cluster import FakeCluster
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> FakeCluster:
-    """One that lets its user do everything, and has nothing in it."""
+    """An empty cluster whose user may do everything."""
     (tmp_path / "bin").mkdir()
     fake = FakeCluster(tmp_path / "bin")
     fake.says("", "")

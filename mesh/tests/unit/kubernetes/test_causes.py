@@ -1,4 +1,4 @@
-"""What keeps a pod from running is found in what the API says of it."""
+"""The API's answer shows why a pod does not run."""
 
 from __future__ import annotations
 

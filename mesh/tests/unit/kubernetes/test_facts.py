@@ -1,4 +1,4 @@
-"""A run's record says what the cluster was made of, as far as the user may know."""
+"""A run's record has the facts about the cluster that the user may read."""
 
 from __future__ import annotations
 

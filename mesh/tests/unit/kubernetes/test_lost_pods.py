@@ -1,4 +1,4 @@
-"""A run that has begun ends when a pod is lost, and says why in the cluster's words."""
+"""A started run ends when a pod is lost, and reports the reason in the cluster's words."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]
 def test_it_has_begun_once_callers_reach_whom_they_call(cluster: FakeCluster, system: ClusterSystem) -> None:
     asked = [line.split(" ", 3) for line in cluster.asked if " exec deployment/" in line]
     reached = {pod.partition("/")[2]: {*re.findall(r"/dev/tcp/([a-z-]+)/", script)} for _, _, pod, script in asked}
-    # Nobody else may ask: network policies allow what the topology links.
+    # The check runs in the callers: network policies allow only the topology's links.
     assert reached.keys() == {*COMPONENTS} - {"jaeger"}
     assert reached["edge"] == {"graphql-gateway", "rest-gateway", "jaeger"}
     assert reached["order"] == {"product", "user", "payment", "jaeger"}
@@ -151,7 +151,7 @@ def test_a_pod_that_is_evicted_on_purpose_is_not_lost_and_the_next_one_is_looked
     cluster.says(f"{in_namespace} wait --for=delete pod/product-1")
     says("pods,deployments", JOB, *map(deployment, COMPONENTS), *after)
 
-    # The fake cluster has its next pod from the moment on at which somebody waits for the end of the first.
+    # The fake cluster has its next pod as soon as a caller waits for the end of the first pod.
     class Replaced(Rollout):
         def until_ready(self, names: Sequence[str], limit_s: float) -> None:
             super().until_ready(names, limit_s)
@@ -208,7 +208,7 @@ def test_a_call_that_fails_because_a_further_pod_is_lost_has_the_pods_reason(
 
 
 def test_each_port_is_forwarded_by_a_process_of_its_own(system: ClusterSystem) -> None:
-    # kubectl goes on when only some of its ports can be had, and somebody else would be asked at the others.
+    # kubectl continues even if some of its ports are taken, and calls to those ports would reach another process.
     pairs = [[word for word in one.argv() if ":" in word] for one in system.components()]
     assert [len(of_one) for of_one in pairs] == [1] * len(pairs)
     assert sorted(int(pair.partition(":")[0]) for (pair,) in pairs) == sorted(

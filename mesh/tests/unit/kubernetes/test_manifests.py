@@ -1,4 +1,4 @@
-"""What a cluster is told: valid for its API, safe to run, and the same as what a native run is told."""
+"""The manifests are valid for the API, safe to run, and have the same settings as a native run."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ JAEGERS = {"matchLabels": {"app": "jaeger"}}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 CONTAINERS = ("containers", "initContainers")
 OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io", "monitoring.coreos.com")
-"""Kinds that are no part of Kubernetes itself; Istio's own tools check them."""
+"""Kinds that are not part of Kubernetes itself; Istio's tools check them."""
 
 
 @cache
@@ -88,7 +88,8 @@ def every_variant() -> dict[str, dict[str, Any]]:
 
 @cache
 def every_shape() -> list[dict[str, Any]]:
-    """One of each shape: what differs in numbers, in names of components and in variables' values is of one schema."""
+    """One of each shape: documents that differ only in numbers, names of components and values of variables have one
+    schema."""
     free = re.compile(rf'[0-9]+|(?<="value": )"[^"]*"|{"|".join((*GATEWAYS, *SERVICES))}')
     shapes = {free.sub("0", text): each for text, each in every_variant().items()}
     return [each for each in shapes.values() if not any(group in each["apiVersion"] for group in OWN_GROUPS)]
@@ -118,7 +119,7 @@ def selected_by(policy: dict[str, Any]) -> str:
 
 
 def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
-    # What both overlays have, the edge among it, comes first as the bench has it.
+    # Resources in both overlays, such as the edge, come first in the bench's version.
     return next(each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
@@ -126,7 +127,7 @@ def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]
 def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Megabytes of JSON, which would be read anew for each resource.
+    # Read once: it has megabytes of JSON.
     monkeypatch.setattr(kubernetes_validate.utils, "schema_contents", cache(kubernetes_validate.utils.schema_contents))
     for each in every_shape():
         kubernetes_validate.validate(each, ".".join(version.split(".")[:2]), strict=True)
@@ -281,7 +282,7 @@ def test_in_production_programs_are_the_shop_s_own() -> None:
     files = manifests(load_topology("hybrid-go"), canary, OPTIONS)
     patches = [json.loads(patch["patch"]) for patch in files[f"{PRODUCTION}/{KUSTOMIZATION}"][0]["patches"][1:]]
     changed = {patch["metadata"]["name"]: patch["spec"]["template"]["spec"]["containers"] for patch in patches}
-    assert set(changed) == {"order", "user", "payment", "rest-gateway"}  # the others are in Go
+    assert set(changed) == {"order", "user", "payment", "rest-gateway"}  # the other components are in Go
     (main,) = changed["order"]
     assert (main["name"], main["command"]) == ("order", ["python", "-m", "shop.order"])
     measured = {"SHOP_TOPOLOGY", "SHOP_TRIAL", "SHOP_TRACING", "SHOP_STORE"}
@@ -353,13 +354,14 @@ def test_clients_without_a_certificate_may_enter_by_the_gateway_and_get_to_the_e
 ) -> None:
     resources = everything(topology, switches)
     gateway = one(resources, "Gateway", "shop")["metadata"]
-    # The policy that refuses everybody else is for the gateway's pods too; only one for the gateway itself outdoes it.
+    # The policy that refuses all other callers applies to the gateway's pods too; only a policy for the gateway itself
+    # overrides it.
     admitted = one(resources, "AuthorizationPolicy", "shop")
     (target,) = admitted["spec"]["targetRefs"]
     assert target == {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": gateway["name"]}
     assert (admitted["metadata"]["namespace"], admitted["spec"]["action"]) == (gateway["namespace"], "ALLOW")
     assert admitted["spec"]["rules"] == [{}]
-    # What it sends on has no certificate either: the port is one that the edge's sidecar leaves alone.
+    # Forwarded requests have no certificate either: the edge's sidecar does not intercept this port.
     (route,) = [each for each in resources if each["kind"] in ("HTTPRoute", "GRPCRoute")]
     (backend,) = route["spec"]["rules"][0]["backendRefs"]
     assert one(resources, "DestinationRule", backend["name"])["spec"]["trafficPolicy"] == {"tls": {"mode": "DISABLE"}}
@@ -386,14 +388,14 @@ def test_pods_of_the_gateway_keep_to_the_namespaces_standard_and_are_two() -> No
 @pytest.mark.parametrize(("topology", "switches"), VARIANTS)
 def test_every_autoscaler_measures_a_container_of_its_pods(topology: str, switches: str) -> None:
     resources = everything(topology, switches)
-    # Istio makes the pods of its gateway, whose only container it names as it names a sidecar.
+    # Istio makes the pods of its gateway, and names their only container like a sidecar.
     containers = {"shop-istio": ["istio-proxy"]}
     for each in resources:
         if each["kind"] == "Deployment":
             names = [container["name"] for container in each["spec"]["template"]["spec"]["containers"]]
             containers[each["metadata"]["name"]] = names
     scalers = [each["spec"] for each in resources if each["kind"] == "HorizontalPodAutoscaler"]
-    # The production overlay's patch changes the claim of the first container.
+    # The production overlay's patch changes the request of the first container.
     assert all(containers[name][0] == name for name in (scaler["scaleTargetRef"]["name"] for scaler in scalers))
     data = [each["data"] for each in resources if each["kind"] == "ConfigMap"]
     scalers += [
@@ -437,7 +439,7 @@ def test_kong_is_told_where_it_is_and_what_to_do() -> None:
     assert env["KONG_PROXY_LISTEN"].startswith("0.0.0.0:18000 ")
     assert env["KONG_DECLARATIVE_CONFIG"] == "/etc/hopwise/edge/kong.yaml"
     assert {each["host"] for each in config["services"]} == {"graphql-gateway", "rest-gateway"}
-    # A sidecar finds out from the host where a request is to go.
+    # A sidecar routes a request by its host.
     assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
 
 
@@ -478,7 +480,7 @@ def test_without_sidecars_callers_choose_among_the_pods_themselves(switches: str
         assert pod is not None
         (container,) = pod["containers"]
         leaves_s = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-        # Name servers may keep an address for 30 s, and Envoy and the shop's own clients look it up every 5 s.
+        # Name servers may cache an address for 30 s, and Envoy and the shop's clients look it up every 5 s.
         assert (leaves_s > 35) == headless
         drain_s = next(int(each["value"]) for each in container["env"] if each["name"] == "SHOP_DRAIN_S")
         assert pod["terminationGracePeriodSeconds"] > leaves_s + drain_s
@@ -556,7 +558,7 @@ def test_a_managed_database_takes_the_place_of_the_benchs_own(overlay: str, url:
     assert not [each for each in resources if each["kind"] == "StatefulSet"]
     (rule,) = one(resources, "NetworkPolicy", "order-to-database")["spec"]["egress"]
     assert rule == {"ports": [{"protocol": "TCP", "port": port}]}
-    # The sidecar knows the mesh and nothing else.
+    # The sidecar only has configuration of the mesh.
     excluded = one(resources, "Deployment", "order")["spec"]["template"]["metadata"]["annotations"]
     assert str(port) in excluded["traffic.sidecar.istio.io/excludeOutboundPorts"].split(",")
     assert "hush" not in as_yaml(resources) + repr(options)
@@ -640,7 +642,7 @@ def test_each_version_has_a_migration_of_its_own_which_goes_after_a_day() -> Non
     assert len({name_of(job()), name_of(job(tag="0.1.0-next")), name_of(job(images="registry.example/shop"))}) == 3
     assert re.fullmatch("database-[0-9a-f]{10}", name_of(job()))
     assert job()["spec"]["ttlSecondsAfterFinished"] == 86_400
-    # A run waits for the bench's by its name.
+    # A run waits for the bench's job by its name.
     assert one(everything("hybrid", "plain"), "Job", "database")
 
 
@@ -669,7 +671,7 @@ def test_prometheus_finds_every_pod_and_may_ask_it(switches: str) -> None:
         (port,) = [port for _, main in containers_of(each) for port in main.get("ports", []) if port["name"] in named]
         shown[name_of(each)] = (named[port["name"]], port["containerPort"])
         assert port["containerPort"] in reached
-        if switches == "metrics":  # who asks has no certificate
+        if switches == "metrics":  # Prometheus has no certificate
             open_to_all = template["metadata"]["annotations"]["traffic.sidecar.istio.io/excludeInboundPorts"]
             assert str(port["containerPort"]) in open_to_all.split(",")
     assert shown["edge"] == ("/metrics" if "kong" in switches else "/stats/prometheus", 18002)

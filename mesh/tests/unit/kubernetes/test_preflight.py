@@ -1,4 +1,4 @@
-"""A cluster that cannot run the shop says so before anything is made in it."""
+"""The checks before a run report why a cluster cannot run the shop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for pods ends with them, or with the first cause that they will not come."""
+"""The wait for pods ends when they are ready, or with the first cause that they cannot become ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster says of its containers is read as CPU seconds between two moments, whoever says it."""
+"""A cluster's figures of its containers are read as CPU seconds between two moments, from both sources."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pod(name: str, node: str = "node1") -> dict[str, Any]:
 
 
 def kubelet_says(cluster: FakeCluster, *figures: tuple[str, str, float, int]) -> None:
-    """Lets the kubelet answer with pod, container, CPU seconds and seconds past noon."""
+    """Sets the kubelet's answer: pod, container, CPU seconds and seconds past noon."""
     lines = ["# HELP container_cpu_usage_seconds_total [STABLE] Cumulative cpu time consumed by the container"]
     for name, container, cpu_s, at_s in figures:
         labels = f'{{container="{container}",namespace="{NAMESPACE}",pod="{name}"}}'

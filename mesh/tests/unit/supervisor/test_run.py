@@ -1,4 +1,4 @@
-"""What a run leaves of its folders, to itself and to others."""
+"""A run's folders after its end, and their permissions."""
 
 from __future__ import annotations
 

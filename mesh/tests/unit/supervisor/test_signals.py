@@ -1,4 +1,4 @@
-"""A signal that has come ends the run, at whatever moment it comes."""
+"""A signal ends the run at any moment."""
 
 from __future__ import annotations
 
