@@ -4,7 +4,7 @@ from mesh.supervisor.early_interrupt import end_quietly
 
 end_quietly()
 
-from experiment.cli import app  # noqa: E402 - this takes long enough to be interrupted
+from experiment.cli import app  # noqa: E402 - a user may interrupt this import
 
 if __name__ == "__main__":
     app(prog_name="python -m experiment")

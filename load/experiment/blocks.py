@@ -1,4 +1,4 @@
-"""Runs the trials of a plan, block after block, and puts their rows together."""
+"""Runs the trials of a plan, block after block, and collects their rows."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
 WORKLOAD = "workload.yaml"
-"""A copy, so that an experiment goes on with the workload that it began with."""
+"""A copy, so that a resumed experiment keeps its original workload."""
 RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
 LONG, FIRST_TRIALS = 4, 2
-"""A run of so many trials says early if its first ones are NOISY."""
+"""A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
-"""Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess."""
+"""First guess at the seconds of a trial apart from warm-up and load: starting, parity, collecting, stopping."""
 
 
 Measure = Callable[["Arm"], "tuple[TrialRecord, pl.DataFrame]"]
-"""Runs the trial of an arm, unless it is finished, and returns its record and the rows of its journeys."""
+"""Runs the trial of an arm unless it is finished; returns its record and the rows of its journeys."""
 Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
-"""Measures arms, each chosen by the arms before it; returns what the manifest says of that."""
+"""Measures arms, each chosen by the arms before it; returns entries for the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Makers:
-    """What makes that which trials need.
+    """Factories of what trials need.
 
     Attributes:
         tapes: Makes the tapes that all trials share.
-        system: Makes what a trial runs on.
-        choose: Chooses the arms of a plan that does not have them all.
+        system: Makes the system that a trial runs on.
+        choose: Chooses further arms of a plan; None if the plan has them all.
         run: Runs one trial.
     """
 
@@ -72,14 +72,14 @@ class Makers:
 
 
 THE_SHOP = Makers()
-"""What trials of the shop need."""
+"""Factories for trials of the shop."""
 
 
 class Blocks:
     """The blocks of an experiment, and their trials.
 
     Attributes:
-        plan: The experiment; once a first stage has decided, with all its blocks.
+        plan: The experiment; after the decision of a first stage, with all its blocks.
     """
 
     def __init__(
@@ -113,10 +113,7 @@ class Blocks:
             self._say(f"{tape} {of_arms.load.sha256[:12]}…: {of_arms.load.journeys} journeys, seed {plan.seed}")
 
     def run_all(self, retry: int) -> None:
-        """Runs every trial that is not finished yet, and decides on the way what else there is to run.
-
-        That is how many blocks a precision takes, or which arms follow.
-        """
+        """Runs every unfinished trial, and decides meanwhile how many blocks a precision takes or which arms follow."""
         if self._makers.choose is not None:
             self._run_chosen(self._makers.choose, retry)
         elif self.plan.precision is None:
@@ -128,7 +125,7 @@ class Blocks:
 
     def _run_chosen(self, choose: Choose, retry: int) -> None:
         """Runs arms, each chosen by the arms before it."""
-        # Trials by which others were chosen must stay what they were: of those that are finished, all but the last.
+        # Trials that led to the choice of others must not be repeated: all finished trials but the last.
         finished = sorted(self._files.records(), key=lambda record: record["began"])
         acted_on = {record["topology"] for record in finished[:-1]}
         ran: list[Arm] = []
@@ -144,17 +141,17 @@ class Blocks:
         self.plan = replace(self.plan, arms=tuple(ran), about={**self.plan.about, **about})
 
     def _run_until(self, precision: float, retry: int) -> None:
-        """Runs the first stage, and then as many blocks as it and those after it call for."""
+        """Runs the first stage, and then as many blocks as the finished ones call for."""
         first, ran = self.plan.blocks, 0
         while ran < self.plan.blocks:
-            # Trials by which the number of blocks was decided, and acted on, must stay what they were.
+            # Trials that led to a decision must not be repeated once further blocks have run.
             acted_on = any(record["block"] > self.plan.blocks for record in self._files.records())
             self._run_from(ran + 1, 0 if acted_on else retry, " of the first stage" if not ran else "")
             ran = self.plan.blocks
             self._decide(first, precision)
 
     def _run_from(self, block: int, retry: int, stage: str = "") -> None:
-        """Runs the trials of this block and of the following ones."""
+        """Runs the trials from this block on."""
         trials, say = self.plan.trials(), self._say
         several = len(trials) > 1
         for number, planned in enumerate(trials, start=1):
@@ -173,7 +170,7 @@ class Blocks:
     def _run_planned(
         self, planned: Planned, retry: int, title: str, report: Callable[[TrialRecord], None] | None = None
     ) -> TrialRecord:
-        """Runs a trial until it is finished, and again while a gate fails, as often as `retry` says."""
+        """Runs a trial unless it is finished, and repeats it up to `retry` times while a gate fails."""
         record = self._files.record(planned.name)
         while record is None or (failing_gates(self._judge(record)["gates"]) and record["attempt"] <= retry):
             attempt = 1 if record is None else record["attempt"] + 1
@@ -188,12 +185,12 @@ class Blocks:
         return record
 
     def _judge(self, record: TrialRecord) -> TrialRecord:
-        """A finished trial with the gate on its speed, by the trials so far."""
+        """Adds the gate on its speed to a finished trial, by the trials so far."""
         trials = with_speed_gates(self._files.records())
         return next(one for one in trials if _attempt_of(one) == _attempt_of(record))
 
     def _warn_of_noise(self, record: TrialRecord, trials: int) -> None:
-        """Says once that the machine disturbs a long run, if all of its first trials are NOISY."""
+        """Warns once that the machine disturbs a long run, if all of its first trials are NOISY."""
         if self._noisy is None or trials < LONG:
             return
         self._noisy = [*self._noisy, record] if verdict_of(record["gates"]) == NOISY else None
@@ -203,20 +200,20 @@ class Blocks:
         by = f" ({programs_text(programs.values())})" if programs else ""
         self._noisy = None
         self._say(
-            f"the first {FIRST_TRIALS} trials are NOISY because of the machine{by}. Ctrl-C keeps what is finished; "
+            f"the first {FIRST_TRIALS} trials are NOISY because of the machine{by}. Ctrl-C keeps finished trials; "
             "resume=latest retry=1 repeats trials that fail a gate",
             keep=True,
         )
 
     @property
     def _trial_s(self) -> float:
-        """How long a trial takes, in seconds."""
+        """Length of a trial, in seconds."""
         known = self._durations_s
         return sum(known) / len(known) if known else expected_s(self.plan) / len(self.plan.trials())
 
     def _decide(self, first: int, precision: float) -> None:
-        """Decides by the blocks that ran how many there will be."""
-        # Not at the top, as statistics and tables take a moment to load.
+        """Decides the number of blocks by the finished ones."""
+        # Not at the top, because statistics and tables take a moment to load.
         import polars as pl
 
         from experiment.plan.precision import decision_sentence
@@ -232,11 +229,11 @@ class Blocks:
         self._say(decision_sentence(decided) + (f", {minutes(left_s)} left" if left_s else ""), keep=True)
 
     def clear_line(self) -> None:
-        """Clears the line of a terminal that says what is going on."""
+        """Clears the line of progress on a terminal."""
         self._say.clear()
 
     def gather(self) -> None:
-        """Puts the rows of all trials together, and writes what the run was made of."""
+        """Collects the rows of all trials, and writes the manifest."""
         from hops.run.files import MANIFEST, TRIALS
         from hops.run.rows import write_parquet
 
@@ -274,14 +271,14 @@ class Blocks:
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
 
     def _with_tapes(self, plan: Plan) -> Tapes:
-        """The tapes so far, and those of a plan's arms."""
+        """Returns the tapes so far, with the tapes of a plan's arms."""
         if all(arm.tape in self._tapes.loads for arm in plan.arms):
             return self._tapes
         made = self._same_tapes(plan)
         return replace(made, loads={**self._tapes.loads, **made.loads})
 
     def _same_tapes(self, plan: Plan) -> Tapes:
-        """Makes the tapes of a plan, the same as an earlier start did."""
+        """Makes the tapes of a plan, and checks that they equal the tapes of an earlier start."""
         folder = self._folder.path
         where = folder / "tapes"
         tapes = self._makers.tapes(self._shopload, plan, folder / WORKLOAD, where)
@@ -322,7 +319,7 @@ class Blocks:
             "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
             "mode": "open" if closed is None else "closed",
             "closed": closed,
-            # A closed loop has no rate: its answers give the pace.
+            # A closed loop has no rate: its answers set the pace.
             "profile": asdict(plan.profile) | ({} if closed is None else {"rate": None}),
             "tapes": {"load": first.sha256, **tapes.shas()},
             "journeys": first.journeys,
@@ -342,7 +339,7 @@ class Blocks:
 
 
 def expected_s(plan: Plan) -> float:
-    """A first guess at how long a plan takes, in seconds."""
+    """Returns a first guess at how long a plan takes, in seconds."""
     loads = [plan.sending(arm) for arm in plan.arms]
     probed_s = sum(arm.probe.takes_s for arm in plan.arms if arm.probe)
     return plan.blocks * (probed_s + sum(load.warmup_s + load.duration_s + TRIAL_OVERHEAD_S for load in loads))
@@ -360,7 +357,7 @@ def _import_conclusions() -> None:
 
 
 def _cluster_of(plan: Plan) -> dict[str, Any]:
-    """What the cluster is made of, if the plan's arms run in one."""
+    """Describes the cluster, if the plan's arms run in one."""
     if not plan.arms[0].switches.in_cluster:
         return {}
     from mesh.kubernetes.cluster.facts import cluster_facts
@@ -370,7 +367,7 @@ def _cluster_of(plan: Plan) -> dict[str, Any]:
 
 
 def trial_name(run: str, trial: str) -> str:
-    """What spans and the database call a trial."""
+    """Returns the name of a trial in spans and in the database."""
     return f"{run}/{trial}"
 
 

@@ -14,10 +14,10 @@ COMMANDS = {row.name: row for row in ROWS if row.runs == (f"experiment {row.name
 
 
 class OnDemand(TyperGroup):
-    """Imports the command that runs, so that nobody waits for what the others import, statistics among it."""
+    """Imports only the command that runs, so that users do not wait for imports of the others, such as statistics."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that `args` name, imported, and its own arguments."""
+        """Returns the command that `args` name, imported, and its arguments."""
         name, stub, rest = super().resolve_command(ctx, args)
         return name, imported(COMMANDS[name]) if name else stub, rest
 

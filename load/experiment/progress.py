@@ -1,4 +1,4 @@
-"""What is going on, for a person who waits."""
+"""Reports progress to a user who waits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _CLEARED = "\r\x1b[K"
 
 
 QUIET_S = 15.0
-"""A brief log has a line at most this often, in seconds; lines that are kept always show."""
+"""Minimum seconds between two lines of a brief log; lines to keep always show."""
 
 
 class Progress:
-    """Says what is going on, with the time since the start, on standard error.
+    """Reports progress on standard error, with the time since the start.
 
     Args:
-        brief: Whether a terminal shows one line that is renewed, and a log a line now and then.
+        brief: Whether a terminal shows a single line that is overwritten, and a log a line now and then.
     """
 
     def __init__(self, *, brief: bool = False) -> None:
@@ -32,14 +32,14 @@ class Progress:
         self._said_at: float | None = None
 
     def __call__(self, what: str, *, keep: bool = False) -> None:
-        """Says what is going on.
+        """Reports a step.
 
         Args:
-            what: What is going on, in words.
-            keep: Whether the line must not be missed.
+            what: The step in words.
+            keep: Whether the line stays on the terminal and in a brief log.
         """
         title = f"{self._title}: " if self._title else ""
-        text = f"[{self._elapsed()}] {title}{what}"
+        text = f"[{self._format_elapsed()}] {title}{what}"
         if self._renews and not keep:
             width = shutil.get_terminal_size().columns - 1
             print(f"{_CLEARED}{text[:width]}", end="", file=sys.stderr, flush=True)
@@ -50,26 +50,26 @@ class Progress:
             print(f"{_CLEARED if self._renews else ''}{text}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Clears the line that is renewed."""
+        """Clears the line that is overwritten."""
         if self._renews:
             print(_CLEARED, end="", file=sys.stderr, flush=True)
 
     @contextmanager
     def within(self, title: str) -> Iterator[None]:
-        """Puts a title in front of what is said inside the block; an empty one puts none."""
+        """Puts a title in front of lines inside the block; empty for no title."""
         before, self._title = self._title, title
         try:
             yield
         finally:
             self._title = before
 
-    def _elapsed(self) -> str:
+    def _format_elapsed(self) -> str:
         seconds = time.monotonic() - self._began
         return f"{seconds:5.1f} s" if seconds < 600 else f"{int(seconds) // 60:3d}:{int(seconds) % 60:02d} min"
 
 
 def minutes(seconds: float) -> str:
-    """A duration that is only an estimate, as people say it."""
+    """Formats an estimated duration as people say it."""
     if seconds < 90:
         return f"about {max(1, round(seconds / 5)) * 5} s"
     if seconds < 3 * _HOUR_S:
@@ -78,8 +78,8 @@ def minutes(seconds: float) -> str:
     return f"about {hours:.0f} h" if hours < 72 else f"about {hours / 24:,.0f} days"
 
 
-def shown(path: Path) -> str:
-    """A path as a person reads it: from where they are, if it is below."""
+def short_path(path: Path) -> str:
+    """Formats a path for people: relative to the current folder if it is below."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

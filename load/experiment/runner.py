@@ -1,4 +1,4 @@
-"""Runs a plan into a results folder, from its first trial to its figures. It can go on after any crash."""
+"""Runs a plan into a results folder, from its first trial to its figures. It can resume after any crash."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers, RunTrial
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.workload import require_fitting
-from experiment.progress import shown
+from experiment.progress import short_path
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
 from experiment.trial.files import RECORD
@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 
 def begin(plan: Plan, results: Path) -> ResultsFolder:
-    """Makes the folder of a new experiment, with its plan in it.
+    """Makes the folder of a new experiment, with its plan.
 
     Raises:
         UsageError: The workload does not fit the switches, the disk has too little room, or the folder cannot be
             written.
-        MeshError: The cluster that the plan is for cannot run it, or this machine lacks a program.
+        MeshError: The plan's cluster cannot run it, or this machine lacks a program.
     """
     used = {arm.switches for arm in plan.arms}
     require_fitting(plan.workload, *used)
@@ -53,16 +53,16 @@ def run_plan(
     makers: Makers = THE_SHOP,
     brief: bool = False,
 ) -> tuple[Summary, Path]:
-    """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
+    """Runs every unfinished trial of a plan, then computes and publishes the results.
 
-    Args and errors are those of `run_trials`.
+    Arguments and errors are those of `run_trials`.
 
     Returns:
         The summary, and the folder of the results.
     """
 
     def conclude() -> tuple[Summary, Path]:
-        # Not at the top: `experiment.blocks` loads them beside the first trial's warm-up.
+        # Not at the top: `experiment.blocks` loads them during the first trial's warm-up.
         from hops.kinds import summary_with_report
 
         summary = summary_with_report(folder.path)
@@ -82,24 +82,24 @@ def run_trials(
     makers: Makers = THE_SHOP,
     brief: bool = False,
 ) -> T:
-    """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
+    """Runs every unfinished trial of a plan, collects the rows of all trials, and draws a conclusion from them.
 
     Args:
         plan: The experiment.
-        folder: Open; finished trials in it are kept and not run again.
-        ports: Where everything listens.
+        folder: The open folder; its finished trials do not run again.
+        ports: Ports of all components.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
         retry: How often a trial in which a gate fails is repeated; every attempt is kept, the last one counts.
-        run: Runs one trial; that of `makers` if not given.
-        makers: What makes that which the trials need.
-        brief: Whether to say little of what is going on.
+        run: Runs one trial; the function of `makers` by default.
+        makers: Factories of what trials need.
+        brief: Whether to report little progress.
 
     Returns:
         The conclusion.
 
     Raises:
-        MeshError, HopsError: What went wrong, in words for the user; nothing is left running, finished trials and
-            the results of earlier runs are untouched.
+        MeshError, HopsError: The run failed; the message is for the user. Nothing is left running, and finished trials
+            and earlier results are untouched.
     """
     blocks = None
     try:
@@ -119,7 +119,7 @@ def run_trials(
 
 
 def load_line(manifest: Mapping[str, Any]) -> str:
-    """What drove a run, in words."""
+    """Describes the load of a run."""
     closed, switches, length = manifest["closed"], manifest["switches"], lengths_text(manifest).rstrip(",")
     if closed is None:
         load = f"open loop, {rates_text(manifest)} for {length}"
@@ -140,6 +140,6 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     command = plan.name if plan.kind == "proof" else plan.kind
     of = "" if plan.chosen else f" of {len(plan.trials())}"
     if of == " of 1" or not done:
-        return f"The partial results are in {shown(kept)}."
+        return f"The partial results are in {short_path(kept)}."
     resumes = f"hopwise {command} --resume latest" if command == "load" else f"make {command} resume=latest"
-    return f"{done}{of} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."
+    return f"{done}{of} trials are finished and kept in {short_path(kept)}; `{resumes}` resumes it."

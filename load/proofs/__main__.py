@@ -18,7 +18,7 @@ from experiment.generator.shopload import BINARY, Shopload
 from experiment.plan.arms_in_blocks import MAX_BLOCKS, Plan
 from experiment.plan.resume import take_up
 from experiment.plan.workload import workload_file
-from experiment.progress import minutes, shown
+from experiment.progress import minutes, short_path
 from experiment.results.folder import RESULTS, ResultsFolder, find_run, write_json
 from experiment.runner import begin, run_trials
 from hops.elements.element import Text
@@ -171,7 +171,12 @@ def queues(
             return rows, folder.publish(latest=False)
 
         rows, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, retry=RETRY)
-        give(_document(rows), [queues_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
+        give(
+            _document(rows),
+            [queues_table(rows), Text(f"Results: {short_path(path)}")],
+            as_json=as_json,
+            console=console(),
+        )
 
 
 @app.command()
@@ -261,7 +266,9 @@ def resume_command(
         folder = begin(plan, RESULTS)
         folder.release()
         log = RESULTS / f"{folder.final.name}.log"
-        typer.echo(f"{how_often} kills in {len(plan.trials())} trials; their output goes to {shown(log)}", err=True)
+        typer.echo(
+            f"{how_often} kills in {len(plan.trials())} trials; their output goes to {short_path(log)}", err=True
+        )
         proof = with_progress(
             "Starts",
             how_often + 1,
@@ -269,7 +276,7 @@ def resume_command(
         )
         path = folder.final if folder.final.exists() else folder.existing
         document = {"holds": proof.holds, **asdict(proof)}
-        give(document, [*kills_view(proof), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
+        give(document, [*kills_view(proof), Text(f"Results: {short_path(path)}")], as_json=as_json, console=console())
 
 
 if __name__ == "__main__":

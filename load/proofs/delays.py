@@ -38,7 +38,7 @@ from scipy import stats
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
-from experiment.progress import shown
+from experiment.progress import short_path
 from experiment.results.folder import read_json
 from hops.analysis.hop_differences import hop_differences
 from hops.conclusions.wording import plural
@@ -336,5 +336,5 @@ def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
             tone="verdict",
         ),
         *([Text(noisy)] if failing else []),
-        Text(f"Results: {shown(path)}"),
+        Text(f"Results: {short_path(path)}"),
     ]

@@ -27,7 +27,7 @@ import polars as pl
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import Profile
-from experiment.progress import shown
+from experiment.progress import short_path
 from experiment.trial.outcome import TRACES
 from hops.analysis.of_traces.what_if import METRICS, predict
 from hops.budget.bands import totals
@@ -216,5 +216,5 @@ def foretold_view(rows: Sequence[Foretold], path: Path) -> list[Element]:
             "without a delay. By as much the machine was slower, and the measured figure is corrected by it."
         ),
         *([] if telling else [Text(too_wide)]),
-        Text(f"Results: {shown(path)}"),
+        Text(f"Results: {short_path(path)}"),
     ]

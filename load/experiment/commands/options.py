@@ -14,7 +14,7 @@ from rich.style import Style
 from rich.text import Text
 
 from experiment.errors import UsageError
-from experiment.progress import shown
+from experiment.progress import short_path
 from hops.errors import HopsError
 from hops.run.documents.gate import NOISY, WRONG, Verdict
 from hops.terminal.console import terminal
@@ -63,14 +63,14 @@ def print_seconds(out: Console, folder: Path) -> None:
 def print_links(out: Console, folder: Path) -> None:
     """Prints where a run's report is: a link on a terminal, its address elsewhere."""
     page = (folder / "report.html").resolve()
-    place = Text(shown(page), Style(link=page.as_uri())) if out.is_terminal else Text(page.as_uri())
+    place = Text(short_path(page), Style(link=page.as_uri())) if out.is_terminal else Text(page.as_uri())
     out.print(Text.assemble("Report:  ", place), soft_wrap=True)
 
 
 def print_places(out: Console, folder: Path) -> None:
     """Prints where a run's results and its report are."""
-    out.print(f"Results: {shown(folder)}")
-    out.print(f"Report:  {shown(folder / 'report.html')}")
+    out.print(f"Results: {short_path(folder)}")
+    out.print(f"Report:  {short_path(folder / 'report.html')}")
 
 
 def is_strict(given: str | None) -> bool:

@@ -59,7 +59,7 @@ def run_struck(
             record = folder / "acknowledged.jsonl"
             asked = _ask_again(struck, shopload, replay.rows, load.tape, folder, record) | _settle(struck)
             say(f"{asked['repeated']} purchases repeated; all settled after {asked['settle_s']:.1f} s")
-            replay.collect(record, once_told=struck.stop_serving)
+            replay.collect(record, release_services=struck.stop_serving)
             say(f"audit: {replay.audit_in_words}")
     trial = replay.trial(overload=True, edge_log=struck.edge_log)
     facts = {"fault": arm.fault, "began_ns": moments.began_ns, "ended_ns": moments.ended_ns, "broken": replay.broken}

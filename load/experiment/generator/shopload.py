@@ -165,7 +165,7 @@ class Shopload:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 
     @contextmanager
-    def held(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
+    def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
         """Holds so many connections while the context lasts, each of which has carried a request.
 
         Yields:
@@ -192,7 +192,7 @@ class Shopload:
             stop(process)
 
     @contextmanager
-    def watching(
+    def watch(
         self,
         tape: Tape,
         target: Path,

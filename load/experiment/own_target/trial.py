@@ -34,7 +34,7 @@ from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
-from experiment.trial.probes import observing
+from experiment.trial.probes import observe
 from experiment.trial.resources import CLIENT
 from experiment.trial.run import MAX_REST_S, REST_CORES, loads_of
 from experiment.trial.sender import LocalSender
@@ -202,7 +202,7 @@ def run_own_trial(
     sender.warm_up(warmup, folder / "warmup")
     meanwhile()
     clock.lap("warmup")
-    with observing(arm.probe, system, shopload, load, folder, clock, say) as observed:
+    with observe(arm.probe, system, shopload, load, folder, clock, say) as observed:
         say(f"replaying {load}")
         resources = (observed.sender or sender).replay(load, folder)
         ended_ns = time.time_ns()

@@ -1,1 +1,1 @@
-"""One trial: a fresh system, the load, and what it left."""
+"""One trial: a fresh system, the load, and its rows."""

@@ -1,4 +1,4 @@
-"""The shop's invariants, checked on the database that a run left."""
+"""Checks the shop's invariants on the database that a run left."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ LIMIT_S = 120.0
 
 
 def mark(database_url: str, name: str, trial: str) -> None:
-    """Notes on a database which trial it belongs to."""
+    """Records on a database which trial it belongs to."""
     with psycopg.connect(database_url, autocommit=True, connect_timeout=10) as connection:
         comment = psycopg.sql.SQL("COMMENT ON DATABASE {} IS {}")
         connection.execute(comment.format(psycopg.sql.Identifier(name), psycopg.sql.Literal(trial)))
 
 
 def require_marked(database_url: str, name: str, trial: str) -> None:
-    """Makes sure that a database still holds what a trial left.
+    """Checks that a database still has a trial's data.
 
     Raises:
-        UsageError: It is gone, or holds another trial's data.
+        UsageError: The database is gone, or has another trial's data.
     """
     try:
         with psycopg.connect(database_url, connect_timeout=10) as connection:
@@ -47,19 +47,19 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
 
 @contextmanager
 def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[], str]]:
-    """Checks every invariant of the shop on a database beside what else is done inside the block.
+    """Checks every invariant of the shop on a database while the block runs.
 
     Args:
         admin_url: URL of the server, as its administrator.
         name: Name of the database.
-        journeys: Rows of the replay, whose acknowledged checkouts must all be there, once.
+        journeys: Rows of the replay, whose acknowledged checkouts must all be in the database, once.
 
     Yields:
-        Waits for the findings, and gives them as JSON: `ok`, and each invariant with its promise, violations and
-        examples. It raises MeshError if the audit could not be done.
+        A function that waits for the findings and returns them as JSON: `ok`, and each invariant with its promise,
+        violations and examples. It raises MeshError if the audit failed.
     """
-    with _started(admin_url, name, journeys, as_json=True, stdout=subprocess.PIPE) as process:
-        yield lambda: _finished(process)
+    with _start(admin_url, name, journeys, as_json=True, stdout=subprocess.PIPE) as process:
+        yield lambda: _finish(process)
 
 
 def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
@@ -72,18 +72,18 @@ def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) ->
         as_json: Whether to print JSON.
 
     Returns:
-        Whether all of them hold.
+        Whether all invariants hold.
 
     Raises:
-        MeshError: The audit could not be done.
+        MeshError: The audit failed.
     """
-    with _started(admin_url, name, journeys, as_json=as_json) as process:
-        _finished(process)
+    with _start(admin_url, name, journeys, as_json=as_json) as process:
+        _finish(process)
         return process.returncode == 0
 
 
 @contextmanager
-def _started(
+def _start(
     admin_url: str, name: str, journeys: Path | None, *, as_json: bool, stdout: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "dataset", "audit", "--name", name]
@@ -100,10 +100,10 @@ def _started(
         try:
             yield process
         finally:
-            process.kill()  # it has ended, unless an error or the user ended the block
+            process.kill()  # it still runs only if an error or the user ended the block
 
 
-def _finished(process: subprocess.Popen[str]) -> str:
+def _finish(process: subprocess.Popen[str]) -> str:
     try:
         out, err = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired as error:

@@ -1,4 +1,4 @@
-"""How a load gets to a system in a cluster: from the pods of an indexed job, each with a shard of the tape."""
+"""Sends a load to a system in a cluster, from the pods of an indexed job, each with a shard of the tape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import Load, Shopload
 from experiment.trial.outcome import JOURNEYS
-from experiment.trial.pod_resources import PodSampler, renamed
+from experiment.trial.pod_resources import PodSampler, rename
 from experiment.trial.resources import CLIENT, Resources
 from hops.run.rows import read_rows
 from mesh.errors import ClusterError
@@ -47,14 +47,14 @@ class PodNode:
         return self.pod
 
     def read(self, file: str) -> str | None:
-        # An empty answer is a file that is not there: none of those that are read is ever empty.
+        # An empty answer means that the file does not exist: these files are never empty.
         return self._run(f"cat {OUT}/{file} 2>/dev/null || true") or None
 
     def write(self, file: str, text: str) -> None:
         self.put(f"{OUT}/{file}", text)
 
     def put(self, path: str, text: str) -> None:
-        """Writes a file of the pod, which is there whole or not at all."""
+        """Writes a file of the pod, whole or not at all."""
         self._run(f"cat > {path}.part && mv {path}.part {path}", stdin=text)
 
     def clock_ns(self) -> int:
@@ -65,7 +65,7 @@ class PodNode:
             self.kubectl.fetch(self.pod, LOAD, f"{OUT}/{file}", folder / file)
 
     def check(self) -> None:
-        """The system looks after it."""
+        """Does nothing: the system watches the pod."""
 
     def _run(self, script: str, stdin: str | None = None) -> str:
         return self.kubectl.execute(self.pod, LOAD, "sh", "-c", script, stdin=stdin)
@@ -77,8 +77,8 @@ class ClusterSender:
 
     Attributes:
         system: System to send to.
-        shopload: The generator of this machine, which joins what those of the cluster leave.
-        meanwhile: What to do to the system from the begin of a replay on.
+        shopload: The generator of this machine, which merges the results of the cluster's generators.
+        meanwhile: Called when a replay begins.
     """
 
     system: ClusterSystem
@@ -95,7 +95,7 @@ class ClusterSender:
         source = usage_source(kubectl)
         with self._nodes(load, LOAD, trace=self.system.switches.trace) as replay:
             with PodSampler(
-                lambda: renamed(source.look(), {LOAD: CLIENT}),
+                lambda: rename(source.look(), {LOAD: CLIENT}),
                 lambda: machine_times(kubectl),
                 source.name,
                 interval_s=LOOK_EVERY_S,
@@ -106,20 +106,20 @@ class ClusterSender:
         return sampler.during(*_span_ns(journeys))
 
     def _look(self, sampler: PodSampler) -> None:
-        """Looks at everything when that disturbs nothing, so that the next look is not due during a short load."""
+        """Samples everything while that disturbs nothing, so that a short load sees no sample."""
         sampler.look()
         self.system.check_now()
 
     @contextmanager
     def _nodes(self, load: Load, job: str, *, trace: float) -> Iterator[ShardedReplay]:
-        """Nodes that are ready to begin; their job is gone afterwards."""
+        """Starts nodes, and yields them when they are ready; removes their job afterwards."""
         system, count = self.system, self.system.switches.load_nodes
         arguments = node_arguments(
             load,
             tape=PurePosixPath(TAPE),
             target=PurePosixPath(TARGET),
             out=PurePosixPath(OUT),
-            # Kubernetes puts a pod's own index in.
+            # Kubernetes inserts each pod's index.
             shard="$(JOB_COMPLETION_INDEX)",
             shards=count,
             trace=trace,
@@ -146,6 +146,6 @@ class ClusterSender:
 
 
 def _span_ns(journeys: pl.DataFrame) -> tuple[int, int]:
-    """When the first journey began and the last one ended."""
+    """Returns when the first journey began and the last one ended."""
     first, last = journeys.select(pl.col("started_ns").min(), pl.col("ended_ns").max()).row(0)
     return int(first), int(last)

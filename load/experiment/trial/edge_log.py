@@ -1,6 +1,6 @@
 """The edge's access log, as a witness of the traces: a JSON object for each request.
 
-`mesh/mesh/edge/templates/envoy.yaml` and `mesh/mesh/edge/templates/kong/edge.lua` say what is in it.
+`mesh/mesh/edge/templates/envoy.yaml` and `mesh/mesh/edge/templates/kong/edge.lua` define its fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
     """Reads the requests of some traces.
 
     Args:
-        path: Log of an edge that has stopped: while it runs, it holds the last lines back.
+        path: Log of a stopped edge; a running edge buffers the last lines.
         trace_ids: The traces whose requests to read.
     """
     wanted = frozenset(trace_ids)
@@ -29,9 +29,9 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
     with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not line.endswith("\n"):
-                break  # the edge was killed while it wrote; the request counts as not logged
+                break  # the edge was killed while writing; the request counts as not logged
             request: dict[str, Any] = json.loads(line)
-            # `00-<trace id>-<span id>-<flags>`; null for requests that brought none, such as checks of health.
+            # `00-<trace id>-<span id>-<flags>`; null for requests without the header, such as health checks.
             fields = (request["traceparent"] or "").split("-")
             if len(fields) == 4 and fields[1] in wanted:
                 times = request["duration_ns"], request["sending_ns"] or 0, request["behind_ns"]
@@ -40,9 +40,9 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
 
 
 def at_edge(journeys: pl.DataFrame, logged: Sequence[LoggedRequest] | None) -> pl.DataFrame:
-    """Adds how long each journey's requests took at the edge, and how much of that behind it (`hops.run.rows.AT_EDGE`).
+    """Adds the time of each journey's requests at the edge, and its part behind the edge (`hops.run.rows.AT_EDGE`).
 
-    Both are null for a journey without requests in the log, and for one of whose requests the edge does not know it.
+    Both are null for a journey without requests in the log, and if the edge did not record the times of a request.
 
     Args:
         journeys: A row for each journey.

@@ -1,4 +1,4 @@
-"""The traces that stand for a run's p50 and p99, kept so that they can be looked at after the run."""
+"""Saves a run's exemplars, the traces nearest to p50 and p99, so that users can view them after the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def save(query_url: str, chosen: Exemplars, path: Path) -> None:
     """
     ids = dict.fromkeys(trace_id for traces in chosen.values() for _, trace_id in sorted(traces.items()))
     documents = []
-    with _connected(query_url) as jaeger:
+    with _connect(query_url) as jaeger:
         for trace_id in ids:
             try:
                 body = _answer(jaeger, "GET", f"/api/v3/traces/{trace_id}")
@@ -41,17 +41,17 @@ def save(query_url: str, chosen: Exemplars, path: Path) -> None:
 
 
 def load(path: Path, otlp_http_url: str, copied: Callable[[bytes], bytes] = bytes) -> None:
-    """Sends saved traces to a Jaeger that does not have them any more.
+    """Sends saved traces to a Jaeger that no longer has them.
 
     Args:
         path: The file that `save` wrote.
         otlp_http_url: URL of Jaeger's OTLP receiver over HTTP.
-        copied: Makes what is sent of each line; by default, the line as it is.
+        copied: Makes the document to send from each line; by default, the line itself.
 
     Raises:
-        JaegerError: It did not take one.
+        JaegerError: Jaeger did not accept a trace.
     """
-    with _connected(otlp_http_url) as jaeger:
+    with _connect(otlp_http_url) as jaeger:
         for line in path.read_bytes().splitlines():
             try:
                 _answer(jaeger, "POST", "/v1/traces", copied(line))
@@ -59,7 +59,7 @@ def load(path: Path, otlp_http_url: str, copied: Callable[[bytes], bytes] = byte
                 raise JaegerError(f"Jaeger at {otlp_http_url} did not accept the saved traces: {error}") from error
 
 
-def _connected(url: str) -> closing[HTTPConnection]:
+def _connect(url: str) -> closing[HTTPConnection]:
     return closing(HTTPConnection(urlsplit(url).netloc, timeout=REQUEST_TIMEOUT_S))
 
 

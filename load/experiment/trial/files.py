@@ -1,4 +1,4 @@
-"""A trial's folder: `trials/<block>-<arm>/`, there whole or not at all."""
+"""A trial's folder, `trials/<block>-<arm>/`, which exists whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECORD = "trial.json"
 
 
 class TrialFiles:
-    """The trials of an experiment on disk. A trial's record is its last file: with it, the trial is finished.
+    """The trials of an experiment on disk. A trial's record is written last: with it, the trial is finished.
 
     Args:
         root: The folder `trials` of the experiment.
@@ -31,10 +31,10 @@ class TrialFiles:
         self._root = root
 
     def recover(self) -> list[str]:
-        """Puts in order what a crash left: a finished trial gets its name, an unfinished one goes.
+        """Cleans up after a crash: gives finished trials their names, and removes unfinished ones.
 
         Returns:
-            The names of the unfinished trials, which have to run again.
+            The names of the unfinished trials, which must run again.
         """
         self._root.mkdir(parents=True, exist_ok=True)
         unfinished = []
@@ -48,20 +48,20 @@ class TrialFiles:
         return unfinished
 
     def scratch(self, planned: Planned) -> Path:
-        """Where a trial may work; nothing is there yet."""
+        """Returns the folder where a trial works, which does not exist yet."""
         path = self._root / f".{planned.name}.partial"
         shutil.rmtree(path, ignore_errors=True)
         return path
 
     def finish(self, planned: Planned, trial: Trial, *, attempt: int, began: datetime, commit: str) -> TrialRecord:
-        """Writes what a trial left into its scratch folder, and gives that its name.
+        """Writes a trial's results into its scratch folder, and gives the folder its name.
 
-        An earlier attempt of the same trial is kept beside it, as `<name>.attempt<n>`.
+        An earlier attempt of the same trial is kept next to it, as `<name>.attempt<n>`.
 
         Raises:
             OSError: The disk is full; earlier trials are untouched.
         """
-        # Not at the top: nobody whose first trial is still to start needs to wait for tables to be imported.
+        # Not at the top: the first trial need not wait for the import of tables.
         from experiment.trial.record import record_of, write_rows
 
         scratch = self._root / f".{planned.name}.partial"
@@ -80,12 +80,12 @@ class TrialFiles:
         return record
 
     def record(self, name: str) -> TrialRecord | None:
-        """The record of a finished trial, None if it is not finished."""
+        """Reads the record of a finished trial; None if it is unfinished."""
         path = self._root / name / RECORD
         return _record(path) if path.is_file() else None
 
     def records(self) -> list[TrialRecord]:
-        """The records of every finished trial; `used` is false for those that a later attempt replaced."""
+        """Reads the records of all finished trials; `used` is false for attempts that a later attempt replaced."""
         records = []
         for path in sorted(self._root.glob(f"[!.]*/{RECORD}")):
             record = _record(path)
@@ -94,18 +94,18 @@ class TrialFiles:
         return sorted(records, key=lambda record: (record["block"], record["position"], record["attempt"]))
 
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
-        """The rows of all trials together, by the name of their file."""
+        """Yields the rows of all trials together, with the name of their file."""
         names = {file.stem for one in trials for file in (self._root / one.name).glob("*.parquet")}
         for name in sorted(names):
             yield name, self.frame(name, trials)
 
     def frame(self, name: str, trials: Sequence[Planned]) -> pl.DataFrame:
-        """The rows of all trials together in the files of one name."""
+        """Returns the rows of all trials together, from their files with this name."""
         import polars as pl
 
         files = [self._root / one.name / f"{name}.parquet" for one in trials]
         files = [file for file in files if file.is_file()]
-        # Only trials behind an edge that keeps a log have the columns of `hops.run.rows.AT_EDGE`.
+        # Only trials with an edge log have the columns of `hops.run.rows.AT_EDGE`.
         return pl.concat(map(pl.read_parquet, files), how="diagonal")
 
     def _give_name(self, scratch: Path, name: str) -> None:

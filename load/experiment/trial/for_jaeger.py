@@ -1,6 +1,6 @@
-"""Saved traces as people look at them in Jaeger: in the words of the hop budget, with one convention of attributes.
+"""Prepares saved traces for people in Jaeger: in the terms of the hop budget, with one convention of attributes.
 
-What is measured is the file; this is a copy of it to look at. Its times are the file's.
+The file is the measurement, and this is a copy to look at, with the same times.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hops.units import NS_PER_MS
 
 PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
 """Attributes: the part of the hop budget that a span on the critical path belongs to, its time there, and the time in
-connection pools too short for rows of their own."""
+connection pools that is too short for a separate row."""
 MIN_POOL_NS = 50_000
-"""A shorter wait for a connection is an attribute of the span around it, and no row."""
+"""A shorter wait for a connection becomes an attribute of the span around it instead of a row."""
 
 _CONVENTION = {
     "http.method": "http.request.method",
@@ -36,7 +36,7 @@ _CONVENTION = {
     "response_size": "http.response.body.size",
     "user_agent": "user_agent.original",
 }
-"""What the edge calls otherwise than the services, which follow OpenTelemetry's conventions."""
+"""Names of the edge's attributes, and the services' names, which follow OpenTelemetry's conventions."""
 _NOTHING = ("", "-")
 
 Values = dict[str, Any]
@@ -48,11 +48,11 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
 
     Args:
         line: The trace, an OTLP JSON document.
-        everywhere: Attributes of each resource, where it does not have them.
-        of_root: Gives the attributes of the root, from the trace's id.
+        everywhere: Attributes to add to each resource that lacks them.
+        of_root: Returns attributes for the root, from the trace's id.
 
     Raises:
-        MalformedTraceError: The line is no OTLP JSON.
+        MalformedTraceError: The line is not OTLP JSON.
     """
     spans = read_spans(line)
     root = tree_of(spans).root
@@ -68,7 +68,7 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
     in_order = iter(spans)
     for resource_spans in document["resourceSpans"]:
         resource = resource_spans["resource"]
-        resource["attributes"] = _listed(_texts(everywhere) | _values(resource))
+        resource["attributes"] = _as_list(_texts(everywhere) | _values(resource))
         for scope_spans in resource_spans["scopeSpans"]:
             kept = []
             for written, span in zip(scope_spans["spans"], in_order, strict=False):
@@ -76,14 +76,14 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
                     continue
                 values = _values(written)
                 written["name"] = _name(span.name, {key: _text(value) for key, value in values.items()})
-                values = dict(_conventional(values))
+                values = dict(_rename_attributes(values))
                 if span.span_id in parts:
                     values |= _texts({PART: parts[span.span_id]}) | _ms(ON_PATH, on_path[span.span_id])
                 if span.span_id in in_pools:
                     values |= _ms(POOL, in_pools[span.span_id])
                 if root and span.span_id == root.span.span_id:
                     values |= _texts(of_root(span.trace_id))
-                written["attributes"] = _listed(values)
+                written["attributes"] = _as_list(values)
                 kept.append(written)
             scope_spans["spans"] = kept
     return json.dumps(document).encode()
@@ -94,7 +94,7 @@ def _is_short_wait(span: Span) -> bool:
 
 
 def _name(name: str, said: Mapping[str, str]) -> str:
-    """A name that begins with what tells spans apart: methods before their services, operations before their paths."""
+    """Puts the distinctive part of a name first: methods before their services, operations before their paths."""
     if "rpc.method" in said:
         return f"{said['rpc.method']} {said.get('rpc.service', '')}".rstrip()
     if "graphql.operation.name" in said:
@@ -105,8 +105,8 @@ def _name(name: str, said: Mapping[str, str]) -> str:
     return name
 
 
-def _conventional(values: Values) -> Iterator[tuple[str, Any]]:
-    """Attributes by the names that the services use too, those that say nothing left out."""
+def _rename_attributes(values: Values) -> Iterator[tuple[str, Any]]:
+    """Renames attributes to the services' names, and drops empty ones."""
     said = {key: _text(value) for key, value in values.items()}
     for key, value in values.items():
         if said[key] in _NOTHING or key in ("component", "upstream_cluster.name", "http.url", "upstream_address"):
@@ -144,5 +144,5 @@ def _ms(key: str, ns: int) -> Values:
     return {key: {"doubleValue": ns / NS_PER_MS}}
 
 
-def _listed(values: Values) -> list[dict[str, Any]]:
+def _as_list(values: Values) -> list[dict[str, Any]]:
     return [{"key": key, "value": value} for key, value in values.items()]

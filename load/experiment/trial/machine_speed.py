@@ -1,4 +1,4 @@
-"""How fast the machine is at the moment, by a fixed piece of work.
+"""Measures how fast the machine is at the moment, by a fixed piece of work.
 
 A virtual machine's host may slow it down without a trace: another guest on the same core's second thread, or a lower
 clock. Neither counts as steal; the same journeys just take more CPU seconds.
@@ -18,21 +18,21 @@ from experiment.results.manifest import machine
 ROUNDS = 200_000
 REPETITIONS = 15
 MAX_KEPT_RUNS = 20
-"""How many of the latest runs say which speed is usual."""
+"""Number of the latest runs that define the usual speed."""
 _SAME = ("cpu", "cores", "python")
-"""What two runs must have in common for their speeds to be comparable."""
+"""Properties that two runs must share for their speeds to be comparable."""
 
 
 def usual_speed(results: Path) -> tuple[float, int] | None:
-    """The median speed over the trials of the latest kept runs on this machine, and their number.
+    """Returns the median speed over the trials of the latest kept runs on this machine, and the number of trials.
 
     Args:
         results: The folder of all results.
 
     Returns:
-        None if no kept run on this machine measured it.
+        None if no kept run on this machine measured its speed.
     """
-    # Not at the top, as a trial need not wait for what reads rows.
+    # Not at the top: a trial need not wait for the import of what reads rows.
     from hops.run.files import MANIFEST, TRIALS
 
     here, speeds = machine(), []
@@ -43,7 +43,7 @@ def usual_speed(results: Path) -> tuple[float, int] | None:
                 trials = read_json(results / name / TRIALS)["trials"]
                 speeds += [trial["machine_speed"] for trial in trials if trial["used"] and "machine_speed" in trial]
         except (UsageError, KeyError, TypeError):
-            continue  # another version wrote it
+            continue  # written by another version
     return (statistics.median(speeds), len(speeds)) if speeds else None
 
 
@@ -51,11 +51,11 @@ def machine_speed(clock: Callable[[], int] = time.perf_counter_ns) -> float:
     """Measures one core for about a quarter of a second, while nothing else should run.
 
     Args:
-        clock: Gives the time in nanoseconds.
+        clock: Returns the time in nanoseconds.
 
     Returns:
-        Million rounds of a small loop a second, the median of several repetitions: it has a meaning only beside
-        another one, of the same Python.
+        Million rounds of a small loop a second, the median of several repetitions. It is comparable only with values of
+        the same Python.
     """
     return statistics.median(_rounds_per_us(clock) for _ in range(REPETITIONS))
 

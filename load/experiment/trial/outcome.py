@@ -1,4 +1,4 @@
-"""What one trial leaves: its rows, what its gates look at, and how long each of its phases took."""
+"""The outcome of a trial: its rows, the evidence for its gates, and the length of each phase."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hops.run.documents.trial import Fault, Program
 
 FRAMES = ("journeys", "hops", "resources", "calls")
-"""Tables of every trial, each a parquet file in its folder."""
+"""Tables of every trial; each is a parquet file in its folder."""
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 TRACES = "traces.jsonl"
@@ -29,30 +29,30 @@ JOURNEYS = "journeys.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one trial left.
+    """The outcome of a trial.
 
     Attributes:
         journeys: A row for each journey (`hops.run.rows.JOURNEYS`).
         hops: A row for each trace and part (`hops.run.rows.HOPS`).
         calls: A row for each call of a component by another (`hops.run.rows.CALLS`).
-        resources: A row for each component and look (`hops.run.rows.RESOURCES`).
-        evidence: What the gates look at.
-        generator: The generator's own account of the replay.
-        exemplars: The traces that stand for p50 and p99, by journey.
+        resources: A row for each component and sample (`hops.run.rows.RESOURCES`).
+        evidence: The evidence for the gates.
+        generator: The generator's account of the replay.
+        exemplars: The traces that represent p50 and p99, by journey.
         cpu_s: CPU seconds that each component used during the replay.
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
         phases_s: How long each phase took, in seconds.
-        machine_speed: Speed of the machine, the mean of before the system started and after it stopped; None for a
-            step, since its system runs on.
-        origin: Where CPU seconds and memory come from; None for this machine's kernel.
-        cache: What was asked of the cache during the load, by component; empty without one.
-        programs: The busiest programs that were no part of the run.
+        machine_speed: Speed of the machine, the mean of the values before the system started and after it stopped; None
+            for a step, whose system keeps running.
+        origin: Source of CPU seconds and memory; None for this machine's kernel.
+        cache: Requests to the cache during the load, by component; empty without a cache.
+        programs: The busiest programs that did not belong to the run.
         observed: The rows of its probe (`hops.run.rows.OBSERVED`), by the name of their file.
-        edge_cache: What a shared cache in front of the edge did during the load; None without one.
-        tracing: What the spans were, and what each cost; None if nothing was traced.
-        fault: What was done to the system during the load; None if nothing was.
-        unrequested: Traces that a target recorded during the load and nobody asked for; None if that is unknown.
+        edge_cache: Counts of a shared cache in front of the edge during the load; None without such a cache.
+        tracing: The spans, and the cost of each; None if nothing was traced.
+        fault: The fault during the load; None without a fault.
+        unrequested: Number of traces that a target recorded during the load without being asked; None if unknown.
     """
 
     journeys: pl.DataFrame
@@ -79,7 +79,7 @@ class Trial:
 
 @dataclass(slots=True)
 class Clock:
-    """Notes how long each phase takes, whose parts may lie apart."""
+    """Measures how long each phase takes; a phase may have several laps."""
 
     phases_s: dict[str, float] = field(default_factory=dict)
     _since: float = field(default_factory=time.monotonic)

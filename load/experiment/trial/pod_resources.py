@@ -1,4 +1,4 @@
-"""CPU time and memory of a cluster's components during a load, from what the cluster says of its containers."""
+"""CPU time and memory of a cluster's components during a load, from the cluster's figures of its containers."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Look:
 
     @property
     def at_ns(self) -> int:
-        """When the newest of them end."""
+        """When the newest figures end."""
         return max(usage.ended_ns for usage in self.usages)
 
 
 class PodSampler:
-    """Looks at the containers until it is left, and then until the figures cover all the time before that.
+    """Samples the containers until the block ends, and then until the figures cover all the time before.
 
-    Where figures are counted since the last look, they are most exact if somebody calls `look` when the load begins and
-    when it ends: else one figure has idle time and load in it, which are then taken for one mean.
+    Figures that count since the last look are most exact if the caller calls `look` when the load begins and when it
+    ends. Otherwise a figure covers both idle time and load, as a mean.
 
     Args:
-        look: Gives the newest figures of every container.
-        machines: Gives the CPU times of every node.
-        source: Where the figures come from.
-        interval_s: Seconds between looks; figures that come less often are seen more than once.
-        settle_s: Seconds to wait at most for figures of the last moments.
-        settling_s: Seconds between looks meanwhile, when they disturb nothing any more.
+        look: Returns the newest figures of every container.
+        machines: Returns the CPU times of every node.
+        source: Source of the figures.
+        interval_s: Seconds between looks; figures that change less often are seen more than once.
+        settle_s: Maximum seconds to wait for figures of the last moments.
+        settling_s: Seconds between looks during that wait, when they no longer disturb anything.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PodSampler:
             self._thread.join(timeout=60)
 
     def look(self) -> None:
-        """Looks once; what fails now may be there at the next look, which then covers the time between."""
+        """Looks once; if that fails, the next look covers the time between."""
         with self._looking:
             try:
                 usages = self._ask()
@@ -100,14 +100,14 @@ class PodSampler:
                 self._looks.append(Look(usages))
 
     def during(self, began_ns: int, ended_ns: int) -> PodResources:
-        """What was used in a part of the time that was sampled.
+        """Returns the resources used during a part of the sampled time.
 
         Args:
             began_ns: Begin of the load, in nanoseconds of the Unix epoch by the nodes' clocks.
-            ended_ns: End of the load, likewise.
+            ended_ns: End of the load, in the same way.
 
         Raises:
-            MeshError: The cluster did not say.
+            MeshError: The cluster gave no figures.
         """
         if self._failure is not None and (not self._looks or self._looks[-1].at_ns < ended_ns):
             raise self._failure
@@ -123,7 +123,7 @@ class PodSampler:
     def _covers(self, until_ns: int) -> bool:
         if not self._looks:
             return False
-        # Of a container that has ended there are no new figures.
+        # A container that has ended gives no new figures.
         began_ns = self._looks[0].at_ns
         ends = [usage.ended_ns for usage in self._looks[-1].usages if usage.ended_ns > began_ns]
         return bool(ends) and min(ends) >= until_ns
@@ -134,15 +134,15 @@ class PodSampler:
 
 
 class PodResources:
-    """What a load has cost, as `Resources` has it.
+    """The cost of a load, an implementation of `Resources`.
 
-    Figures that begin before the load or end after it count by the share of their time that lies within. Containers
-    of one component, such as its replicas, are added up.
+    Figures that begin before the load or end after it count by the share of their time within it. Containers of one
+    component, such as its replicas, are added up.
 
     Args:
-        looks: The looks, in the order of time.
+        looks: The looks, ordered by time.
         machines: CPU times of every node, before the load and after it.
-        source: Where the looks come from.
+        source: Source of the looks.
         began_ns: Begin of the load, in nanoseconds of the Unix epoch.
         ended_ns: End of the load, likewise.
     """
@@ -164,7 +164,7 @@ class PodResources:
 
     @property
     def origin(self) -> Origin:
-        """The source, and the longest time that a figure covers; 0 if there is none."""
+        """The source, and the longest time that a figure covers; 0 without figures."""
         lengths_s = ((usage.ended_ns - usage.began_ns) / 1e9 for usage in self._within)
         return Origin(self._source, max(lengths_s, default=0.0))
 
@@ -173,7 +173,7 @@ class PodResources:
         return self._cpu_until(self._ended_ns)
 
     def peak_memory_mb(self) -> dict[str, float]:
-        """Returns the largest memory that each component was seen with, in MiB."""
+        """Returns each component's largest sampled memory, in MiB."""
         return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
@@ -181,17 +181,17 @@ class PodResources:
         return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:
-        """Returns the share of the nodes' CPU time that their hosts took away meanwhile, 0 to 1."""
+        """Returns the share of the nodes' CPU time that their hosts took away during the load, 0 to 1."""
         total_s = self._of_machines(lambda times: times.total_s)
         return self._of_machines(lambda times: times.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs which are no part of the run used meanwhile, the mean over the nodes.
+        """Returns the cores that programs outside the run used during the load, the mean over the nodes.
 
         Args:
             cpu_s: CPU seconds of each component of the run.
         """
-        # A node's figures all end at the same time as the others', but for the time that asking took.
+        # All nodes' figures end at the same time, apart from the time of the requests for them.
         nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
         return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
 
@@ -200,7 +200,7 @@ class PodResources:
         return ()
 
     def disk_stall_share(self) -> None:
-        """Returns None: kubelets do not say how long was waited for disks."""
+        """Returns None: kubelets do not report waits for disks."""
 
     def _of_machines(self, figure: Callable[[MachineTimes], float]) -> float:
         first, last = self._machines
@@ -225,13 +225,13 @@ class PodResources:
         return dict(cpu_s)
 
 
-def renamed(usages: Iterable[Usage], names: Mapping[str, str]) -> list[Usage]:
-    """The figures with other names for some components."""
+def rename(usages: Iterable[Usage], names: Mapping[str, str]) -> list[Usage]:
+    """Returns the figures with other names for some components."""
     return [replace(usage, component=names.get(usage.component, usage.component)) for usage in usages]
 
 
 def _cpu_within(usage: Usage, began_ns: int, ended_ns: int) -> float:
-    """The part of the CPU seconds that falls between two moments, if they were used evenly."""
+    """Returns the CPU seconds between two moments, as if they were used evenly."""
     length_ns = usage.ended_ns - usage.began_ns
     overlap_ns = min(usage.ended_ns, ended_ns) - max(usage.began_ns, began_ns)
     return usage.cpu_s * max(0, overlap_ns) / length_ns if length_ns > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Runs the probe of an arm in its trial, and makes rows of what it observes."""
+"""Runs the probe of an arm in its trial, and makes rows of its observations."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 
 LOOK_S, MAX_HOLD_S = 1.0, 20.0
-"""Seconds between two looks at a number of connections, and how long it is held at most."""
+"""Seconds between two samples at a number of connections, and the maximum time to hold that number."""
 POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
 TRACES_S = 20.0
-"""Seconds that the last spans of updates may take to Jaeger."""
+"""Seconds that the last spans of updates may take to reach Jaeger."""
 DATABASE_SIZE = "SELECT pg_database_size(current_database())"
 
 
 @dataclass(slots=True)
 class Observation:
-    """What a probe adds to a trial.
+    """The additions of a probe to a trial.
 
     Attributes:
         sender: Sends the load; None for the usual sender.
-        rows: Its rows, by the name of their file.
-        account: What the generator says of it, on top of its account of the load.
+        rows: The probe's rows, by the name of their file.
+        account: The generator's account of the probe, in addition to its account of the load.
     """
 
     sender: Sender | None = None
@@ -53,7 +53,7 @@ class Observation:
 
 
 @contextmanager
-def observing(
+def observe(
     probe: Probe | None,
     system: Loaded,
     shopload: Shopload,
@@ -62,7 +62,7 @@ def observing(
     clock: Clock,
     say: Callable[[str], None],
 ) -> Iterator[Observation]:
-    """Runs a probe around the load that is sent inside the block; its rows are complete after the block.
+    """Runs a probe around a load that the block sends; the rows are complete after the block.
 
     Raises:
         ComponentDiedError: A component ended.
@@ -80,19 +80,17 @@ def observing(
         case Holding(counts):
             with _looks(system) as looks:
                 for count in counts:
-                    with shopload.held(load.tape, system.target, count) if count else nullcontext():
+                    with shopload.hold(load.tape, system.target, count) if count else nullcontext():
                         held_mb = looks.take_until_steady(count)
                     say(f"{count} connections: {held_mb:.0f} MiB in all components")
             observed.rows["looks"] = looks.rows
             clock.lap("holding")
             yield observed
         case Watching(way, watchers, interval_s, channel):
-            shop = cast("Runtime", system)  # targets that are not the shop have no updates
+            shop = cast("Runtime", system)  # only the shop has updates
             told, seconds = folder / WATCHERS, load.duration_s + probe.settle_s + SETTLE_S
             before = positions(shop)
-            with shopload.watching(
-                load.tape, system.target, told, watchers, way, interval_s, seconds, channel
-            ) as process:
+            with shopload.watch(load.tape, system.target, told, watchers, way, interval_s, seconds, channel) as process:
                 observed.sender = LocalSender(system, shopload, helpers={WATCHERS: [process.pid]})
                 yield observed
                 if process.wait(timeout=seconds + 10 * SETTLE_S) != 0:
@@ -102,11 +100,11 @@ def observing(
 
 
 class Looks:
-    """Looks at what the components of a system hold.
+    """Samples the resources that the components of a system hold.
 
     Args:
         system: The system.
-        database: A connection to its database; None if that is not known.
+        database: A connection to its database; None if the database is unknown.
     """
 
     def __init__(self, system: Loaded, database: psycopg.Connection | None) -> None:
@@ -116,11 +114,11 @@ class Looks:
 
     @property
     def rows(self) -> pl.DataFrame:
-        """A row for each component and look (`hops.run.rows.LOOKS`)."""
+        """A row for each component and sample (`hops.run.rows.LOOKS`)."""
         return pl.DataFrame(self._rows, schema=LOOKS, orient="row")
 
     def take_during(self, duration_s: float, every_s: float) -> None:
-        """Looks at equal intervals while a load lasts that has just begun."""
+        """Samples at equal intervals during a load that has just begun."""
         self._began, looks = time.monotonic(), 0
         while time.monotonic() - self._began < duration_s:
             self.take(0)
@@ -128,13 +126,13 @@ class Looks:
             time.sleep(max(0.0, looks * every_s - (time.monotonic() - self._began)))
 
     def take_until_steady(self, held: int) -> float:
-        """Looks until the memory of all components is steady, or for `MAX_HOLD_S`.
+        """Samples until the memory of all components is steady, or for `MAX_HOLD_S`.
 
         Args:
-            held: Connections that are held open meanwhile.
+            held: Number of connections that are open meanwhile.
 
         Returns:
-            Memory of all components at the last look, MiB.
+            Memory of all components at the last sample, MiB.
         """
         totals_mb, until = [self.take(held)], time.monotonic() + MAX_HOLD_S
         while not is_steady(totals_mb) and time.monotonic() < until:
@@ -143,7 +141,7 @@ class Looks:
         return totals_mb[-1]
 
     def take(self, held: int) -> float:
-        """Takes one look; returns the memory of all components, MiB."""
+        """Takes a sample; returns the memory of all components, MiB."""
         self._system.check()
         at_s, heads = time.monotonic() - self._began, self._system.pids()
         size = self._database.execute(DATABASE_SIZE).fetchone() if self._database else None
@@ -167,7 +165,7 @@ def _looks(system: Loaded) -> Iterator[Looks]:
 
 
 def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
-    """How many descriptors, threads and IP connections a process has; 0 for a process that has just ended."""
+    """Counts the descriptors, threads and IP connections of a process; 0 for a process that has just ended."""
     try:
         process = psutil.Process(pid)
         return process.num_fds(), process.num_threads(), connections
@@ -178,15 +176,15 @@ def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
 def read_updates(
     system: Runtime, folder: Path, before: Mapping[int, int]
 ) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """Reads which updates reached the watchers, and which should have, by the shop's database.
+    """Reads which updates reached the watchers, and from the shop's database which should have.
 
     Args:
-        system: The system, which still runs.
+        system: The running system.
         folder: The watchers' files.
-        before: The position of each customer's newest notification before they waited.
+        before: The position of each customer's newest notification before the wait.
 
     Returns:
-        Rows of `hops.run.rows.OBSERVED`, and what the generator says of the watchers.
+        Rows of `hops.run.rows.OBSERVED`, and the generator's account of the watchers.
 
     Raises:
         HopsError: The traces could not be read.
@@ -219,6 +217,6 @@ def read_updates(
 
 
 def positions(system: Runtime) -> dict[int, int]:
-    """The position of each customer's newest notification."""
+    """Reads the position of each customer's newest notification."""
     with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
         return {int(user): int(position) for user, position in connection.execute(POSITIONS).fetchall()}

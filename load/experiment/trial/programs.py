@@ -1,4 +1,4 @@
-"""Which programs use the processors that are no part of a run, by name, process id and cores."""
+"""Finds programs outside the run that use the processors: name, process id and cores."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import psutil
 from hops.run.documents.trial import Program
 
 MIN_CORES = 0.02
-"""A program that uses less is not named."""
+"""Programs that use less are not named."""
 MAX_PROGRAMS = 5
 
 
 class Programs:
-    """Compares the CPU time of every process with that at the start."""
+    """Compares the CPU time of every process with its CPU time at the start."""
 
     def __init__(self) -> None:
         self._began_s = time.monotonic()
@@ -32,7 +32,7 @@ class Programs:
         A program that ended meanwhile is not named.
 
         Args:
-            excluded: Process ids that are part of the run; this process and what it started are left out anyway.
+            excluded: Process ids of the run; this process and its children are always excluded.
         """
         lasted_s = max(self.lasted_s, 1e-3)
         mine = {*excluded, *_own()}

@@ -1,4 +1,4 @@
-"""A trial's record, judged by its gates, and its rows on disk."""
+"""Writes a trial's rows, and makes its record with the verdicts of its gates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
 def record_of(
     trial: Trial, *, block: int, topology: str, position: int, attempt: int, began: datetime, commit: str
 ) -> TrialRecord:
-    """Judges a trial that has just ended by its gates, and makes its record."""
+    """Judges a finished trial by its gates, and makes its record."""
     gates = evaluate(trial.evidence)
     if trial.fault is not None:
         gates += audit_gates(trial.fault["unanswered"], trial.fault["unsettled"], gates)

@@ -1,4 +1,4 @@
-"""A load that is sent to a running system, and what is read of it afterwards."""
+"""Replays a load on a running system, and collects the evidence afterwards."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from mesh.description.topology import SERVICES
 from mesh.runtime import Runtime
 
 DRAIN_S = 20.0
-"""Seconds that the last spans may take from their process to Jaeger's answer."""
+"""Seconds that the last spans may take from their process to Jaeger."""
 
 
 class Replay:
-    """A load that is sent to a running system, and what is known of it afterwards.
+    """A replay of a load on a running system, and its evidence.
 
     Args:
-        system: System to send to.
+        system: The running system.
         shopload: The generator.
-        load: What to send.
+        load: The load to send.
         folder: Folder for the replay's files.
-        clock: Notes how long each phase takes.
+        clock: Measures how long each phase takes.
         reference: SHA-256 of the right answers, by seq; None if only the parity sample was compared.
-        sender: What sends the load; None for what usually does.
+        sender: Sends the load; None for the usual sender.
 
     Raises:
         ComponentDiedError: A component ended during the load.
@@ -60,7 +60,7 @@ class Replay:
 
     Attributes:
         audited: Whether the data is in the database, where `collect` can audit it.
-        broken: The promises about the shop's data that `collect` found not to hold.
+        broken: The broken promises about the shop's data that `collect` found.
     """
 
     def __init__(
@@ -111,37 +111,37 @@ class Replay:
 
     @property
     def sampled(self) -> list[str]:
-        """The traces of the sampled journeys."""
+        """The trace ids of the sampled journeys."""
         return self._journeys.filter(pl.col("sampled"))["trace_id"].to_list()
 
     @property
     def audit_in_words(self) -> str:
-        """What the audit found."""
+        """The finding of the audit."""
         if not self.audited:
             return f"left out; {NOT_AUDITED}"
         return f"BROKEN: {'; '.join(self.broken)}" if self.broken else "every invariant of the shop holds"
 
     def collect(
-        self, acknowledged: Path, once_told: Callable[[], None] = lambda: None, *, keep_traces: bool = False
+        self, acknowledged: Path, release_services: Callable[[], None] = lambda: None, *, keep_traces: bool = False
     ) -> None:
-        """Reads the traces, keeps the exemplars, asks the sidecars, and audits the data if it is in the database.
+        """Reads the traces, keeps the exemplars, reads the sidecars, and audits the data if it is in the database.
 
-        The system still runs.
+        The system must still run.
 
         Args:
-            acknowledged: Rows of journeys, whose checkouts that ended ok must all be in the data.
-            once_told: Called when gateways and services are not needed any more; the audit runs meanwhile.
+            acknowledged: Rows of journeys; the data must have all checkouts that ended ok.
+            release_services: Called when gateways and services are no longer needed; the audit runs meanwhile.
             keep_traces: Whether the folder gets the traces of all sampled journeys.
 
         Raises:
-            MeshError: The audit could not be done.
+            MeshError: The audit failed.
             HopsError: The traces could not be read.
         """
         system = self._system
         self._sidecars = sidecars_of(system)
         store = system.database.admin_url, TRIAL_DATABASE
         with auditing(*store, acknowledged) if self.audited else nullcontext() as findings:
-            once_told()
+            release_services()
             self._clock.lap("stop")
             self._read_traces(keep_traces)
             if findings is not None:
@@ -175,22 +175,22 @@ class Replay:
         edge_log: Path | None = None,
         machine_speed: float | None = None,
     ) -> Trial:
-        """Puts together what the trial left.
+        """Makes the outcome of the trial.
 
         Args:
-            overload: Whether failures are what the load is for, and no gate.
-            edge_log: The log of an edge that has stopped: while it runs, it holds the last lines back.
+            overload: Whether the load is meant to cause failures, which then trip no gate.
+            edge_log: Log of the stopped edge; a running edge buffers the last lines.
             machine_speed: Speed of the machine, as in `Trial`.
         """
         generator, resources, closed = self._generator, self._resources, self._load.closed
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
-        # Once the system has stopped, its processes have said the last of their spans.
+        # Processes account for their spans when the system stops.
         lost = self._refused + spans_lost(self._system.span_accounts()) - self._lost_before
-        # The generator accounts for itself to its end; a look from outside may have missed its last moments.
+        # The generator's own account includes its last moments, which samples may miss.
         cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
         observed = Observed(
             journeys_planned=self._load.tape.journeys,
-            # A difference in the parity sample would have ended the trial before the load.
+            # A difference in the parity sample would have ended the trial earlier.
             parity_mismatches=0 if self._reference is None else wrong_answers(self._journeys, self._reference),
             invariants_broken=len(self.broken) if self.audited else None,
             generator_cores=busiest_cores(generator),
@@ -243,11 +243,11 @@ class Replay:
 
 
 def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
-    """How many journeys that ended ok got another answer than the right one.
+    """Counts the journeys that ended ok with a wrong answer.
 
     Args:
         journeys: Rows of `run.rows.JOURNEYS`.
-        reference: SHA-256 of the right answers, by seq; a journey that is not there may have any.
+        reference: SHA-256 of the right answers, by seq; journeys without an entry may have any answer.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")
     return sum(reference.get(str(seq), sha256) != sha256 for seq, sha256 in ok.iter_rows())

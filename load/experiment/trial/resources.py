@@ -20,25 +20,25 @@ from hops.run.documents.trial import Program
 CLIENT = "client"
 """The load generator among the components."""
 MEMORY_EVERY = 5
-"""At each how manieth look memory is read: the kernel goes through all pages of a process for it."""
+"""Memory is read at every Nth look, because the kernel walks all pages of a process for it."""
 PRESSURE = Path("/proc/pressure/io")
 """The kernel's account of waits for disks: https://docs.kernel.org/accounting/psi.html."""
 STALL_S = 0.2
-"""How much longer than usual something waits for a disk between two looks if that stalls, in seconds."""
+"""A disk stalls if the wait for it between two looks is this much longer than usual, in seconds."""
 Processes = Callable[[], Mapping[str, Sequence[int]]]
-"""Component -> process ids at its head; children are found from them."""
+"""Component -> ids of its head processes, whose children are found from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look at one component.
+    """A sample of a component.
 
     Attributes:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
         component: Name of the component.
         cpu_s: CPU seconds (user and system) used since the first look, or since it started.
-        memory_mb: Resident memory in MiB, pages shared between processes counted once (proportional set size); as of
-            the last look that read it.
+        memory_mb: Resident memory in MiB, with pages that processes share counted once (proportional set size); as of
+            the last look that read memory.
         processes: Number of its processes.
     """
 
@@ -51,10 +51,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where figures come from that this machine's kernel has not counted.
+    """Source of figures that do not come from this machine's kernel.
 
     Attributes:
-        source: What has: `kubelet` or `metrics API`.
+        source: Name of the source: `kubelet` or `metrics API`.
         resolution_s: Seconds over which the coarsest CPU figure is a mean.
     """
 
@@ -63,40 +63,40 @@ class Origin:
 
 
 class Resources(Protocol):
-    """What a load has cost."""
+    """The cost of a load."""
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """Every look at a component."""
+        """Every sample of a component."""
 
     @property
     def origin(self) -> Origin | None:
-        """Where the figures come from; None for this machine's kernel."""
+        """Source of the figures; None for this machine's kernel."""
 
     def cpu_seconds(self) -> Mapping[str, float]:
         """Returns the CPU seconds that each component used."""
 
     def peak_memory_mb(self) -> Mapping[str, float]:
-        """Returns the largest memory that each component was seen with, in MiB."""
+        """Returns each component's largest sampled memory, in MiB."""
 
     def peak_memory_of_all_mb(self) -> float:
         """Returns the largest memory of all components at one look, in MiB."""
 
     def steal_share(self) -> float:
-        """Returns the share of CPU time that the machines' hosts took away meanwhile, 0 to 1."""
+        """Returns the share of CPU time that the machines' hosts took away during the load, 0 to 1."""
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs which are no part of the run used meanwhile."""
+        """Returns the cores that programs outside the run used during the load."""
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs that are no part of the run; none where they cannot be seen."""
+        """Returns the busiest programs outside the run; empty if they cannot be seen."""
 
     def disk_stall_share(self) -> float | None:
-        """Returns the share of looks before which the disk stalled, 0 to 1; None if nobody keeps account of it."""
+        """Returns the share of looks before which the disk stalled, 0 to 1; None if there is no account of stalls."""
 
 
 def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
-    """Returns the largest memory that each component was seen with, in MiB."""
+    """Returns each component's largest sampled memory, in MiB."""
     peaks: dict[str, float] = {}
     for sample in samples:
         peaks[sample.component] = max(peaks.get(sample.component, 0.0), sample.memory_mb)
@@ -115,9 +115,8 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
     """Returns the memory of each component now, in MiB, as in `Sample`.
 
     Args:
-        heads: The process ids at the head of each component.
-        shared: Whether memory counts that processes were given to share. PostgreSQL reserves its buffers as a whole,
-            and their pages count once they were used.
+        heads: The ids of each component's head processes.
+        shared: Whether shared memory counts. PostgreSQL reserves all its buffers, and pages count once they are used.
     """
     found: dict[str, float] = {}
     for component, family in _families(heads).items():
@@ -132,7 +131,7 @@ def stall_share(waits_s: Sequence[float]) -> float | None:
     """Returns the share of looks before which the disk stalled, 0 to 1; a disk that is always slow does not stall.
 
     Args:
-        waits_s: For how long something waited for a disk before each look, in seconds.
+        waits_s: Wait for a disk before each look, in seconds.
     """
     if not waits_s:
         return None
@@ -141,10 +140,10 @@ def stall_share(waits_s: Sequence[float]) -> float | None:
 
 
 class ResourceSampler:
-    """Samples the components until it is left; afterwards `samples` holds every look.
+    """Samples the components until the block ends; then `samples` has every sample.
 
     Args:
-        processes: Gives the components' process ids; asked at each look, since components may be restarted.
+        processes: Returns the components' process ids; called at each look, because components may restart.
         interval_s: Seconds between looks.
     """
 
@@ -187,7 +186,7 @@ class ResourceSampler:
         return {sample.component: sample.cpu_s for sample in self.samples}
 
     def peak_memory_mb(self) -> dict[str, float]:
-        """Returns the largest memory that each component was seen with, in MiB."""
+        """Returns each component's largest sampled memory, in MiB."""
         return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
@@ -195,13 +194,13 @@ class ResourceSampler:
         return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:
-        """Returns the share of the machine's CPU time that its host took away meanwhile, 0 to 1."""
+        """Returns the share of the machine's CPU time that its host took away during the load, 0 to 1."""
         first, last = self._machine
         total_s = last.total_s - first.total_s
         return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that were used meanwhile by programs that are no part of the run, this one too.
+        """Returns the cores that programs outside the run used during the load, including this program.
 
         Args:
             cpu_s: CPU seconds of each component of the run.
@@ -211,7 +210,7 @@ class ResourceSampler:
         return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs that are no part of the run, this one left out."""
+        """Returns the busiest programs outside the run, without this program."""
         return self._others
 
     def disk_stall_share(self) -> float | None:
@@ -238,22 +237,22 @@ class ResourceSampler:
                         cpu[(process.pid, process.create_time())] = times.user + times.system
                         alive += 1
                 except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-                    continue  # it ended between being listed and being looked at; its last figure stays
+                    continue  # it has ended since it was listed; its last figure stays
             used = sum(cpu.values())
-            # What the first look does not see starts later, and its CPU counts from the start.
+            # A component that starts after the first look counts its CPU from its start.
             used -= self._cpu_at_start.setdefault(component, used if self._looks == 1 else 0.0)
             if reads:
                 self._memory_mb[component] = memory_b / 2**20
             self.samples.append(Sample(at_ns, component, used, self._memory_mb[component], alive))
 
     def _look_at_disk(self) -> None:
-        before_s, self._waited_s = self._waited_s, _waited_for_disks_s()
+        before_s, self._waited_s = self._waited_s, _read_disk_wait_s()
         if before_s is not None and self._waited_s is not None:
             self._disk_waits_s.append(self._waited_s - before_s)
 
 
-def _waited_for_disks_s() -> float | None:
-    """For how long some task of the machine waited for a disk so far, in seconds; None if the kernel does not say."""
+def _read_disk_wait_s() -> float | None:
+    """Reads the time that tasks of this machine have waited for a disk, in seconds; None if the kernel does not say."""
     try:
         some = PRESSURE.read_text(encoding="ascii").partition("\n")[0]
     except OSError:
@@ -263,7 +262,7 @@ def _waited_for_disks_s() -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """The whole machine at one moment, CPU seconds so far: all, at work, taken away."""
+    """The machine's CPU seconds so far: all, at work, taken away."""
 
     at_s: float
     total_s: float
@@ -283,10 +282,10 @@ def _machine() -> _Machine:
 
 
 class OtherWork:
-    """Counts the CPU time that this process and what it started did not use, while processes come and go.
+    """Counts the CPU time of processes other than this one and its children, while processes come and go.
 
     Args:
-        heads: Returns process ids of daemons, which are part of the run although this process is not their ancestor.
+        heads: Returns the process ids of daemons that belong to the run and are not children of this process.
     """
 
     def __init__(self, heads: Callable[[], Iterable[int]] = tuple) -> None:
@@ -295,7 +294,7 @@ class OtherWork:
 
     @property
     def cores(self) -> float:
-        """Cores that other programs have used since the start."""
+        """Returns the cores that other programs have used since the start."""
         now = _machine()
         others_s = now.busy_s - self._machine.busy_s - (self._own_cpu_s() - self._own_s)
         return max(0.0, others_s) / max(now.at_s - self._machine.at_s, 1e-3)
@@ -310,7 +309,7 @@ class OtherWork:
 
 
 def _families(heads: Mapping[str, Sequence[int]]) -> dict[str, list[psutil.Process]]:
-    """The processes of each component: its heads, and all that they started; found in one pass over all there are."""
+    """Finds the processes of each component, its heads and their children, in one pass over all processes."""
     there: dict[int, psutil.Process] = {}
     children: dict[int, list[int]] = {}
     for process in psutil.process_iter():
@@ -336,10 +335,10 @@ def _below(heads: Sequence[int], children: Mapping[int, Sequence[int]]) -> list[
 
 
 def _memory_bytes(process: psutil.Process, *, shared: bool = True) -> int:
-    # PostgreSQL's processes share their buffers; adding up their RSS would count those once for each.
+    # PostgreSQL's processes share their buffers; a sum of their RSS would count the buffers once for each process.
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as rollup:
             kib = {line.split(":")[0]: int(line.split()[1]) for line in rollup if line.startswith("Pss")}
         return (kib["Pss"] - (0 if shared else kib.get("Pss_Shmem", 0))) * 1024
-    except (OSError, KeyError):  # a process that is ending may have none of it
+    except (OSError, KeyError):  # a process that is ending may lack the figure
         return int(process.memory_info().rss)

@@ -24,12 +24,12 @@ from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
 MAX_COMPARED = 10_000
-"""Journeys of an overload or with a probe up to which each answer is compared with the data, which takes a while."""
+"""Maximum journeys of an overload, or of a load with a probe, for comparing every answer with the data: it is slow."""
 REST_CORES, MAX_REST_S = 0.25, 12.0
-"""A shop has come to rest when it uses less than so many cores; after so many seconds, nobody waits any more."""
+"""A shop has come to rest when it uses fewer cores than `REST_CORES`; the wait for that ends after `MAX_REST_S`."""
 MAX_LOG_BYTES = 16 << 20
 Say = Callable[[str], None]
-"""Tells a person what the trial is doing now."""
+"""Reports the trial's progress to the user."""
 
 
 def run_trial(
@@ -44,18 +44,18 @@ def run_trial(
     parity_in_full: bool = True,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
-    """Runs one trial on a system that is not started yet, and stops it again.
+    """Runs one trial: starts a system, and stops it afterwards.
 
     Args:
-        system: What to start; its database is a fresh copy.
+        system: The system to start; its database is a fresh copy.
         shopload: The generator.
-        tapes: What to replay.
-        arm: What runs.
-        plan: The experiment that the trial is part of.
-        folder: Where the generator's files and the components' logs go.
-        say: Told what is going on.
-        parity_in_full: Whether the whole parity sample is sent before the load, or a spot check.
-        meanwhile: Work of this process to do beside the warm-up; it is over before the load begins.
+        tapes: The tapes to replay.
+        arm: The arm that runs.
+        plan: The experiment of the trial.
+        folder: Folder for the generator's files and the components' logs.
+        say: Reports progress.
+        parity_in_full: Whether to send the whole parity sample before the load, instead of a spot check.
+        meanwhile: Work of this process during the warm-up; it ends before the load begins.
 
     Raises:
         ParityError: The system's answers are not the data's.
@@ -75,19 +75,19 @@ def run_trial(
     compared = not (sending.overload or arm.probe) or load.tape.journeys <= MAX_COMPARED
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare, plan.may_differ):
-        # Not at the top: the system's start need not wait for the import of what reads rows and traces.
-        from experiment.trial.probes import observing
+        # Not at the top: the system's start need not wait for these imports.
+        from experiment.trial.probes import observe
         from experiment.trial.replay import Replay
 
         reference = reference_digests(system, load.tape, plan.may_differ) if compared else None
-        with observing(arm.probe, system, shopload, load, folder, clock, say) as observed:
+        with observe(arm.probe, system, shopload, load, folder, clock, say) as observed:
             say(f"replaying {load}")
             replay = Replay(system, shopload, load, folder, clock, reference, observed.sender)
-        if sending.overload:  # the shop may still work on journeys that were given up
+        if sending.overload:  # the shop may still work on abandoned journeys
             wait_for_rest(system, REST_CORES, MAX_REST_S)
             clock.lap("rest")
         say(f"reading {len(replay.sampled)} traces from Jaeger")
-        replay.collect(folder / JOURNEYS, once_told=system.stop_serving, keep_traces=arm.keeps_traces)
+        replay.collect(folder / JOURNEYS, release_services=system.stop_serving, keep_traces=arm.keeps_traces)
         say(f"audit: {replay.audit_in_words}")
     speed = (speed_before + machine_speed()) / 2
     clock.lap("stop")
@@ -96,7 +96,7 @@ def run_trial(
 
 
 def loads_of(tapes: Tapes, plan: Plan, arm: Arm) -> tuple[Load, Load]:
-    """The warm-up and the counted load of an arm."""
+    """Returns the warm-up and the counted load of an arm."""
     of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
     warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed if sending.warm_rate is None else None)
     return warmup, Load(of_arm.load, sending.duration_s, sending.closed, sending.connections, sending.steps)
@@ -114,19 +114,19 @@ def ready(
     meanwhile: Callable[[], object] = lambda: None,
     may_differ: Collection[str] = (),
 ) -> Iterator[None]:
-    """Starts a system on fresh data, and makes sure that its answers are right and that it is warm.
+    """Starts a system on fresh data, checks its answers, and warms it up.
 
-    After the block it is stopped, and its logs are in the folder.
+    After the block, the system is stopped and its logs are in the folder.
 
     Args:
-        system: What to start.
+        system: The system to start.
         shopload: The generator.
         parity: The sample whose answers are compared with the data.
         warmup: The load that is not counted.
-        folder: Where the generator's files and the components' logs go; to be made.
-        clock: Notes how long each phase takes.
-        say: Told what is going on.
-        meanwhile: Work to do meanwhile, as for `run_trial`.
+        folder: Folder to make for the generator's files and the components' logs.
+        clock: Measures how long each phase takes.
+        say: Reports progress.
+        meanwhile: Work during the warm-up, as for `run_trial`.
         may_differ: Kinds of journey whose answers are not compared.
 
     Raises:
@@ -143,7 +143,7 @@ def ready(
             say(f"parity holds: {len(compared)} answers match the data")
             clock.lap("parity")
             say(f"warming up for {warmup.duration_s:g} s, not counted")
-            with beside_it(meanwhile):
+            with run_meanwhile(meanwhile):
                 sender_of(system, shopload).warm_up(warmup, folder / "warmup")
             clock.lap("warmup")
             yield
@@ -152,8 +152,8 @@ def ready(
 
 
 @contextmanager
-def beside_it(work: Callable[[], object]) -> Iterator[None]:
-    """Does work of this process beside what is inside the block, which ends no sooner than the work."""
+def run_meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """Does work in a thread while the block runs; the block ends only after the work."""
     thread = threading.Thread(target=work, name="meanwhile")
     thread.start()
     try:
@@ -164,11 +164,11 @@ def beside_it(work: Callable[[], object]) -> Iterator[None]:
 
 def _keep_logs(system: Runtime, folder: Path) -> None:
     logs = folder / "logs"
-    logs.mkdir(mode=0o700, parents=True, exist_ok=True)  # for the same user alone as the run's own
+    logs.mkdir(mode=0o700, parents=True, exist_ok=True)  # for the same user only, like the run's logs
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
         if size := log.stat().st_size:
             with log.open("rb") as whole, (logs / log.name).open("wb") as kept:
-                if size > MAX_LOG_BYTES:  # an overload makes much more; the last lines say how it ended
+                if size > MAX_LOG_BYTES:  # an overload logs much more; the last lines show how it ended
                     whole.seek(size - MAX_LOG_BYTES)
                     whole.readline()
                 shutil.copyfileobj(whole, kept)

@@ -1,4 +1,4 @@
-"""How a load gets to a running system: by one generator on this machine, or by several in its cluster."""
+"""Sends a load to a running system, by one generator on this machine or by several in its cluster."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WATCH_S = 0.25
 
 
 class Sender(Protocol):
-    """Sends loads to one system, which runs."""
+    """Sends loads to a running system."""
 
     def warm_up(self, load: Load, out: Path) -> None:
-        """Sends a load without traces and without keeping rows."""
+        """Sends a load without tracing it and without keeping rows."""
 
     def replay(self, load: Load, out: Path) -> Resources:
         """Sends a load, and leaves its rows and the generator's figures in a folder.
@@ -33,7 +33,7 @@ class Sender(Protocol):
 
 
 class Loaded(Protocol):
-    """What a generator on this machine needs to know of a system."""
+    """A system as a generator on this machine sees it."""
 
     @property
     def target(self) -> Path:
@@ -41,17 +41,17 @@ class Loaded(Protocol):
 
     @property
     def switches(self) -> Switches:
-        """The switches that it runs with."""
+        """The system's switches."""
 
     @property
     def database(self) -> Database | None:
-        """Its database server; None if that is not known."""
+        """The system's database server; None if unknown."""
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes of each component on this machine."""
 
     def check(self) -> None:
-        """Checks that it still runs."""
+        """Checks that the system still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class LocalSender:
     Attributes:
         system: System to send to.
         shopload: The generator.
-        meanwhile: What to do to the system from the begin of a replay on.
+        meanwhile: Called when a replay begins.
         helpers: Process ids of other parts of the generator, by name; their CPU counts with it.
     """
 
@@ -75,7 +75,7 @@ class LocalSender:
 
     def replay(self, load: Load, out: Path) -> Resources:
         system, heads = self.system, dict(self.helpers)
-        # The first look takes a moment, in which a short load would be over on a busy machine.
+        # The first look takes a moment; on a busy machine a short load would be over by then.
         with ResourceSampler(lambda: {**system.pids(), **heads}) as sampler:
             process = self.shopload.start_replay(load, system.target, out, trace=system.switches.trace)
             heads[CLIENT] = [process.pid]
@@ -87,21 +87,21 @@ class LocalSender:
                     time.sleep(min(WATCH_S, max(0.0, load_over - time.monotonic())))
                 self.shopload.finish_replay(process)
             finally:
-                stop(process)  # it has ended, unless the user or a dead component ended the trial
+                stop(process)  # it still runs only if the user or a dead component ended the trial
         return sampler
 
 
 def sender_of(system: Runtime, shopload: Shopload, meanwhile: Callable[[], None] = lambda: None) -> Sender:
-    """What sends loads to a system.
+    """Makes the sender for a system.
 
     Args:
         system: The system.
         shopload: The generator.
-        meanwhile: What to do to the system from the begin of a replay on.
+        meanwhile: Called when a replay begins.
     """
     if not system.switches.in_cluster:
         return LocalSender(system, shopload, meanwhile)
-    # Imported here, as native runs do not need it.
+    # Imported here because native runs do not need it.
     from experiment.trial.cluster_sender import ClusterSender
     from mesh.kubernetes.cluster.system import ClusterSystem
 

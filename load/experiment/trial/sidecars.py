@@ -1,4 +1,4 @@
-"""What the gates of a mesh look at, asked of the sidecars while they run."""
+"""Reads evidence for the gates of a mesh from the running sidecars."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mesh.runtime import Runtime
 
 
 def sidecars_of(system: Runtime) -> Sidecars | None:
-    """Asks the sidecars of a running system; None without a mesh."""
+    """Reads the counts of a running system's sidecars; None without a mesh."""
     facts = system.sidecar_facts()
     if facts is None:
         return None

@@ -1,4 +1,4 @@
-"""What the spans of a trial were, and what each cost the thread that made it."""
+"""Counts the spans of a trial, and what each kind cost the thread that made it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.traces.span import Span
 Spans = dict[str, dict[str, dict[str, float]]]
 """Mean number of spans of a journey, by journey, component and kind."""
 Costs = Mapping[str, float]
-"""What a span costs, ns, by kind."""
+"""Cost of a span, ns, by kind."""
 
 
 def spans_of(traces: Iterable[tuple[str, Sequence[Span]]]) -> Spans:
@@ -36,12 +36,12 @@ def spans_of(traces: Iterable[tuple[str, Sequence[Span]]]) -> Spans:
 
 
 def tracing_record(spans: Spans, accounts: Mapping[str, Costs], generator: Mapping[str, Any]) -> TracingRecord:
-    """Puts beside the spans what each costs.
+    """Combines the spans with their costs.
 
     Args:
         spans: Spans of the trial.
-        accounts: What a span costs by process; the process of a replica is named `<component>-<number>`.
-        generator: The generator's own account of the replay.
+        accounts: Cost of a span by process; the process of a replica is named `<component>-<number>`.
+        generator: The generator's account of the replay.
     """
     costs = {
         component: _mean([of for process, of in accounts.items() if _is_of(process, component)])

@@ -85,7 +85,7 @@ def test_kills_make_nobody_miss_an_update(
         with ExitStack() as stack:
             watching = [
                 stack.enter_context(
-                    shopload.watching(tape, system.target, folder, WATCHERS, way, INTERVAL_S, seconds, channel)
+                    shopload.watch(tape, system.target, folder, WATCHERS, way, INTERVAL_S, seconds, channel)
                 )
                 for channel, folder in folders.items()
             ]

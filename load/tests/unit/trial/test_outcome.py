@@ -6,7 +6,7 @@ import threading
 import time
 
 from experiment.trial.outcome import Clock
-from experiment.trial.run import beside_it
+from experiment.trial.run import run_meanwhile
 
 
 def test_the_parts_of_a_phase_add_up() -> None:
@@ -25,7 +25,7 @@ def test_work_beside_a_phase_is_over_when_the_phase_is() -> None:
         may_end.wait(10)
         ended.set()
 
-    with beside_it(work):
+    with run_meanwhile(work):
         assert not ended.is_set()
         may_end.set()
     assert ended.is_set()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from experiment.trial.pod_resources import Look, PodResources, PodSampler, renamed
+from experiment.trial.pod_resources import Look, PodResources, PodSampler, rename
 from experiment.trial.resources import Origin
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.machines import MachineTimes
@@ -67,7 +67,7 @@ def test_what_was_seen_before_the_load_is_no_row_of_it() -> None:
 
 
 def test_a_component_may_have_another_name_in_results() -> None:
-    assert [usage.component for usage in renamed([used("load-0", 0, 1, 1.0)], {"load": "client"})] == ["client"]
+    assert [usage.component for usage in rename([used("load-0", 0, 1, 1.0)], {"load": "client"})] == ["client"]
 
 
 def machines(at_s: float, busy_s: float, steal_s: float, nodes: int = 1) -> dict[str, MachineTimes]:
