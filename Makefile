@@ -1,10 +1,10 @@
-# `make` or `make help` shows what there is. Areas of their own are in the .mk files beside them.
+# `make` or `make help` lists the targets. Separate areas are in the .mk files of their folders.
 SHELL := /bin/sh
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-# In order: the targets share one machine, and a run must not be measured beside a build. Lints measure nothing.
+# In order: the targets share one machine, and a build during a run would distort its figures. Lints measure nothing.
 ifneq ($(MAKECMDGOALS),lints)
 .NOTPARALLEL:
 endif
@@ -12,28 +12,28 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
 
 PYTHON ?= python3
 VENV := .venv/bin
-# In the place of the recipe's shell, so that a SIGTERM that make is sent reaches the program, which then cleans up.
+# exec replaces the recipe's shell, so that a SIGTERM to make reaches the program, which then cleans up.
 RUN := exec $(VENV)/python
 
-# Without the bytecode that Python keeps, every process compiles all that it imports.
+# Without Python's stored bytecode, every process would compile every module that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-# What was given on the command line; make defines it only then.
+# The settings on the command line; make defines this only if there are some.
 MAKEOVERRIDES ?=
 
 include mesh/provision/provision.mk
 include proto/proto.mk
 include load/load.mk
 
-# Commands and their settings, given as `make topology=hybrid bench`, are rows of observability/hopwise/commands.toml.
-# Python alone reads them: wrong settings are refused before anything is installed. The shell gets each value in quotes,
+# Commands and their settings, such as `make topology=hybrid bench`, are rows of observability/hopwise/commands.toml.
+# Only Python reads them: wrong settings are refused before anything is installed. The shell gets each value in quotes,
 # as it was typed, and make never expands it.
 quoted = '$(subst ','\'',$(1))'
 TABLE := PYTHONPATH=load:mesh:observability $(PYTHON) -S -m experiment.make
-# A word for each setting that was given, `=topology`, and for each command: `chaos:|setup|.tools/toxiproxy.stamp`.
+# A word for each setting on the command line, `=topology`, and for each command: `chaos:|setup|.tools/toxiproxy.stamp`.
 COMMANDS := $(shell $(TABLE) check $(call quoted,$(MAKECMDGOALS)) $(call quoted,$(MAKEOVERRIDES)))
 ifneq ($(filter bench:%,$(COMMANDS)),)
-# make expands what it exports.
+# make expands the variables that it exports.
 unexport $(patsubst =%,%,$(filter =%,$(COMMANDS)))
 COMMANDS := $(filter-out =%,$(COMMANDS))
 $(foreach command,$(COMMANDS),$(eval .PHONY: $(firstword $(subst :, ,$(command))))$(eval $(subst |, ,$(command))))
@@ -45,7 +45,7 @@ endif
 $(COMMANDS):
 	@$(shell $(TABLE) line $@ $(call quoted,$(MAKEOVERRIDES)))
 
-# What is no target: a mistyped command, most often.
+# Anything that is not a target: usually a mistyped command.
 .DEFAULT:
 	@$(TABLE) unknown $(call quoted,$@) $(call quoted,$(MAKEFILE_LIST))
 
@@ -78,7 +78,7 @@ lint-compose: $(ENVIRONMENT)
 	@$(RUN) -m mesh compose --check
 	@$(VENV)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
 
-# The program is a version in the Go module proxy. It could also run checkers of shell and Python, where a machine has them.
+# The Go module proxy has this version. The program could also run checkers of shell and Python, which are turned off.
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 .PHONY: lint-host
 lint-host: $(ENVIRONMENT) .tools/bin/shopload
@@ -87,8 +87,8 @@ lint-host: $(ENVIRONMENT) .tools/bin/shopload
 
 ##@ Develop
 
-# Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
-# A test that hangs fails by its name.
+# Test files run side by side, and the tests of a file in order. There are more workers than cores, as many tests wait
+# for processes. A test that hangs fails under its name.
 SIDE_BY_SIDE := --numprocesses=4 --dist=loadfile --no-loadscope-reorder --timeout=300
 PYTEST_FLAGS ?=
 .PHONY: test

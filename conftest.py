@@ -1,6 +1,6 @@
-"""What the tests of all folders share.
+"""Fixtures and hooks that the tests of all folders share.
 
-The folder `mesh/` has the name of the package inside it: imported first, the package is not taken for the folder.
+The folder `mesh/` has the name of the package inside it: importing it first keeps Python from taking the folder for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import mesh  # noqa: F401
 from mesh.description.ports import Ports, load_ports
 from mesh.errors import PortError
 
-# How long an example takes depends on what else the machine does.
+# How long an example takes depends on the machine's other load.
 settings.register_profile("hopwise", deadline=None, max_examples=50)
 settings.load_profile("hopwise")
 
@@ -29,12 +29,12 @@ SHARED_SYSTEMS = (
     "load/tests/integration/running/",
     "mesh/tests/integration/meshed/",
 )
-"""Folders whose files share systems that take seconds to start: one worker runs all of them."""
+"""Folders whose files share systems that take seconds to start: one worker runs all files of such a folder."""
 
 BASES = range(10_000, 17_800, 200)
 """Port bases for tests: below the ports that the kernel gives to outgoing connections, and below the default base."""
 SHOP_BASES = 2
-"""Number of a worker's port bases that only `shop_ports` chooses from."""
+"""Number of a worker's port bases that are only for `shop_ports`."""
 
 
 def this_worker() -> tuple[int, int]:
@@ -50,7 +50,7 @@ def bases_of_worker() -> Sequence[int]:
 
 
 def port_finder(bases: Sequence[int]) -> Callable[[], Ports]:
-    """Returns a function that finds the next of some port bases whose ports are all free."""
+    """Returns a function that finds the next port base of a list whose ports are all free."""
     turns = itertools.cycle(bases)
 
     def find() -> Ports:
@@ -68,23 +68,23 @@ def port_finder(bases: Sequence[int]) -> Callable[[], Ports]:
 
 @pytest.fixture(scope="session")
 def free_ports() -> Callable[[], Ports]:
-    """Finds a port base whose ports are all free, and which `shop_ports` never is."""
+    """Finds a port base whose ports are all free, and which is never the one of `shop_ports`."""
     return port_finder(bases_of_worker()[SHOP_BASES:])
 
 
 @pytest.fixture(scope="session")
 def shop_ports() -> Ports:
-    """A port base for shops that run one after the other.
+    """A port base for shops that run one after another.
 
-    The run's folder has one database cluster, which is made and seeded once; every shop starts with a fresh copy of the
-    data. Tests that run two shops at once, or harm the cluster, take `free_ports`.
+    The run's folder has one database cluster, which is created and seeded once; every shop starts with a fresh copy of
+    the data. Tests that run two shops at once, or damage the cluster, use `free_ports`.
     """
     return port_finder(bases_of_worker()[:SHOP_BASES])()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def charts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leaves charts empty, of which a report has dozens: a module that looks at them has `DRAWN = True`."""
+    """Leaves charts empty, as a report has dozens; a module that looks at charts has `DRAWN = True`."""
     with pytest.MonkeyPatch.context() as patch:
         if not getattr(request.module, "DRAWN", False):
             patch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")
@@ -92,17 +92,17 @@ def charts(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Takes notice of signals that whoever started the tests ignores, as `nohup` and jobs in the background do.
+    """Restores signals that the starter of the tests ignores, as `nohup` and background jobs do.
 
-    The programs that tests start would ignore them too, and tests that send them would wait in vain. And it gives NumPy
-    and Polars one thread for each process: tests' tables are small, and their threads would wait for each other.
+    Otherwise, the programs that tests start would ignore them too, and tests that send them would wait in vain. It also
+    limits NumPy and Polars to one thread per process: tests' tables are small, and threads would wait for each other.
     """
     for library in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
         os.environ.setdefault(library, "1")
     for ignored, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(ignored) is signal.SIG_IGN:
             signal.signal(ignored, usual)
-    # In a new clone pytest compiles every test file, and keeps the result: workers that begin with different folders
+    # In a new clone, pytest compiles every test file and keeps the result: workers that begin with different folders
     # share that work.
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         worker, workers = this_worker()
@@ -111,9 +111,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts tests first that wait for processes; those that compute fill the gaps, and the end.
+    """Puts tests that wait for processes first; tests that compute fill the gaps, and the end.
 
-    All workers have the same order, whichever folder they began with.
+    All workers have the same order, regardless of the folder that they began with.
     """
     folders = config.getini("testpaths")
 
@@ -126,7 +126,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collects no garbage while it imports and collects, and later never looks at what that made."""
+    """Turns garbage collection off while it imports and collects, and later skips the objects made by then."""
     gc.disable()
     try:
         return (yield)

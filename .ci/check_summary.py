@@ -1,9 +1,9 @@
-"""Checks the `summary.json` of a smoke bench for what must hold on any machine, however busy.
+"""Checks the `summary.json` of a smoke bench for what must be true on any machine, busy or not.
 
     python .ci/check_summary.py results/latest/summary.json
 
 A shared machine may be too noisy for its figures to be VALID: gates that make a run NOISY are printed, not enforced.
-Gates that make it WRONG depend on the code alone, and are enforced.
+Gates that make it WRONG depend only on the code, and are enforced.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Runs a command; what fails is run once more, alone, so that a busy machine does not fail a change.
+"""Runs a command, and what fails in it once more, alone, so that a busy machine does not fail a change.
 
     python .ci/once_more.py REPORT make test
 
-Failed tests of pytest are run again one after the other. A command that fails before pytest starts, such as by a test
-in Go, is run again as a whole: Go runs only its failed packages a second time. What passes the second time is FLAKY,
-what does not is FAILED. REPORT gets a line for each, and one for each reason for which tests were skipped.
+Failed tests of pytest are run again one after another. A command that fails before pytest starts, for example by a test
+in Go, is run again as a whole: Go repeats only its failed packages. What passes the second time is FLAKY, what fails
+again is FAILED. REPORT gets a line for each, and a line for each reason for which tests were skipped.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 MAX_RERUNS = 10
-"""More tests than this do not fail by accident; they are not run again."""
+"""More tests than this do not fail by accident, so they are not run again."""
 RERUN_LIMIT_S = 240
-"""How long all failed tests together may take the second time."""
+"""Time limit of all repeated tests together."""
 SHORT_S = 300
 """A command that took longer than this is not run again as a whole."""
 _GO_FAILED = re.compile(r"^\s*--- FAIL: (\S+)|^FAIL\t(\S+)", re.MULTILINE)
@@ -34,7 +34,7 @@ _STEP_SKIPPED = re.compile(r"^(Skipped .*)$", re.MULTILINE)
 
 @dataclass
 class Outcomes:
-    """What became of the tests of one run of pytest, by their node ids, and why some were skipped."""
+    """The outcomes of the tests of one run of pytest, by their node ids, and why some were skipped."""
 
     passed: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
@@ -46,7 +46,7 @@ def read_outcomes(results: Path) -> Outcomes:
     outcomes = Outcomes()
     if not results.exists():
         return outcomes
-    for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest's own, of this moment
+    for case in ElementTree.parse(results).iter("testcase"):  # noqa: S314 - pytest wrote it in this run
         node = _node_id(case)
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
@@ -60,14 +60,14 @@ def read_outcomes(results: Path) -> Outcomes:
 
 
 def _node_id(case: ElementTree.Element) -> str:
-    """The id under which pytest finds a test; of a file that cannot be collected, its name."""
+    """Returns the id under which pytest finds a test; for a file that cannot be collected, its name."""
     file, name = case.get("file", ""), case.get("name", "")
     classes = case.get("classname", "").removeprefix(file.removesuffix(".py").replace("/", "."))
     return "::".join(filter(None, [file, *classes.split("."), name]))
 
 
 def run_once_more(command: Sequence[str], folder: Path) -> Iterator[str]:
-    """Runs a command and what failed once more; gives the lines of the report.
+    """Runs a command, and its failures once more; yields the lines of the report.
 
     Args:
         command: The command, which passes PYTEST_FLAGS to pytest.
@@ -109,7 +109,7 @@ def run_once_more(command: Sequence[str], folder: Path) -> Iterator[str]:
 
 
 def _stream(command: Sequence[str], environment: dict[str, str]) -> tuple[int, str]:
-    """Runs a command and shows what it prints; gives its exit code and all that it printed."""
+    """Runs a command and shows its output; returns its exit code and output."""
     printed = bytearray()
     with subprocess.Popen(  # noqa: S603
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -1,11 +1,12 @@
 """Writes the functions that convert between the contract's messages and the shop's values.
 
-For each service and each of protobuf and Thrift, a module has a row for each call: its message classes, and what turns
+For each service and each of protobuf and Thrift, a module has a row for each call: its message classes, and functions
+that turn
 
 - the arguments of the port's method into a request,
 - a request into a call of the use case,
-- what the use case returns into an answer, and
-- an answer into what the port's method returns.
+- the use case's result into an answer, and
+- an answer into the result of the port's method.
 
 The ports' signatures say what to convert. Fields and arguments have the messages' names, except that
 
@@ -40,10 +41,10 @@ UNKNOWN = {
     "Notification.status": "FAILED",
     "UpdateOrderStatusRequest.status": "PENDING",
 }
-"""Meanings of numbers that the contract does not know: statuses that use cases refuse. Elsewhere, they are errors."""
+"""Meanings of numbers that the contract does not have: statuses that use cases refuse. Elsewhere, they are errors."""
 MASK = "update_mask"
 READ_MASK = "read_mask"
-"""The server applies it to what the use case returns, so that no port has it."""
+"""The server applies it to the use case's result, so no port has it."""
 EXPECTED = "expected"
 
 
@@ -77,7 +78,7 @@ class Parameter:
     Attributes:
         name: Name of the argument.
         type: Its type.
-        path: The field, behind the resource's in the request if it is one of the resource's fields.
+        path: The field, after the resource's field in the request if it belongs to the resource.
         default: Its default as text, empty without one.
         by_name: Whether it must be given by its name.
     """
@@ -104,7 +105,7 @@ class Module:
     _rows: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """Returns the whole text but for the header."""
+        """Returns the whole text except for the header."""
         imports = "".join(f"{line}\n" for line in sorted(self._imports))
         constants = "".join(f"{name} = {value}\n" for name, value in self._constants.items())
         rows = "".join(f"    {row},\n" for row in self._rows)
@@ -162,7 +163,7 @@ class Module:
         self._function(f"call_{name}", "method, request", f"method({', '.join(given)})", before)
 
     def _answer(self, message: Descriptor, hint: Any) -> tuple[str, str]:
-        """Returns the names of the functions that make a call's answer of a value, and a value of an answer."""
+        """Returns the names of the functions that make a call's answer from a value, and a value from an answer."""
         origin, inner = get_origin(hint), get_args(hint)
         if origin is AsyncGenerator or (origin is None and isinstance(hint, type) and is_value(hint)):
             pair = self._pair(message, inner[0] if inner else hint)
@@ -202,7 +203,7 @@ class Module:
         return f"[{made} for key, some in value.items()]", f"entry.{key.name}: {read}"
 
     def _pair(self, message: Descriptor, value: type) -> str:
-        """Adds the functions that make a message of a value, and a value of it; returns the end of their names."""
+        """Adds the functions that convert a value to a message and back; returns the end of their names."""
         name = snake(message.name)
         if f"encode_{name}" not in self._functions:
             self._functions[f"encode_{name}"] = ""
@@ -216,7 +217,7 @@ class Module:
         return name
 
     def _encode(self, hint: Any, of: FieldDescriptor, value: str) -> str:
-        """Returns the expression that makes a field's content of a value's."""
+        """Returns the expression that makes a field's content from a value's."""
         plain = plainest(hint)
         if is_optional(hint) and (is_value(without_none(hint)) or plain is datetime):
             return f"None if {value} is None else {self._encode(without_none(hint), of, value)}"
@@ -237,13 +238,13 @@ class Module:
         return f"encode_{self._pair(message_of(of), plain)}({value})" if is_value(plain) else value
 
     def _decode(self, hint: Any, of: FieldDescriptor, holder: str) -> str:
-        """Returns the expression that makes a value's content of a field's."""
+        """Returns the expression that makes a value's content from a field's."""
         content, plain = f"{holder}.{of.name}", plainest(hint)
         if is_optional(hint):
             present = self._decode(without_none(hint), of, holder)
             if self.is_protobuf:
                 return f'{present} if {holder}.HasField("{of.name}") else None'
-            # A struct of a request is there, with empty fields, even if the caller sent none; nothing has the id 0.
+            # A request's struct is there, with empty fields, even if the caller sent none; nothing has the id 0.
             is_there = f"{content}.id" if of.name == EXPECTED else f"{content} is not None"
             return f"{present} if {is_there} else None"
         if plain is datetime:
@@ -277,7 +278,7 @@ class Module:
         return name
 
     def _make(self, message: Descriptor, fields: Mapping[str, str]) -> str:
-        """Returns the expression that makes a message of its fields' contents."""
+        """Returns the expression that makes a message from its fields' contents."""
         if self.is_protobuf:
             return f"{self._class(message)}({', '.join(f'{name}={content}' for name, content in fields.items())})"
         contents = [fields.get(each.name, "None") for each in sorted(message.fields, key=lambda each: each.number)]
@@ -328,24 +329,24 @@ def parameters_of(method: Any, request: Descriptor) -> Iterator[Parameter]:
 
 
 def message_of(field: FieldDescriptor) -> Descriptor:
-    """Returns the message that a field has."""
+    """Returns the message type of a field."""
     assert field.message_type is not None
     return field.message_type
 
 
 def holder_of(field: FieldDescriptor) -> Descriptor:
-    """Returns the message whose field it is."""
+    """Returns the message that a field belongs to."""
     assert field.containing_type is not None
     return field.containing_type
 
 
 def changeable(parameters: Sequence[Parameter]) -> list[Parameter]:
-    """Returns the arguments that an update changes: the resource's fields but for its id."""
+    """Returns the arguments that an update changes: the resource's fields except its id."""
     return [each for each in parameters if len(each.path) == 2 and each.path[1].name != "id"]
 
 
 def has_mask(parameters: Sequence[Parameter]) -> bool:
-    """Tells whether a request says which fields to change."""
+    """Returns whether a request says which fields to change."""
     return any(MASK in holder_of(each.path[0]).fields_by_name for each in parameters)
 
 
@@ -361,7 +362,7 @@ def signature(parameters: Sequence[Parameter]) -> str:
 
 
 def field_of(message: Descriptor, attribute: str, hint: Any) -> FieldDescriptor:
-    """Returns the field of a message that has the content of a value's attribute."""
+    """Returns the field of a message that holds a value's attribute."""
     name = attribute if attribute in message.fields_by_name else "create_time"
     if name != attribute and plainest(hint) is not datetime:
         raise ValueError(f"{message.full_name} has no field {attribute}")
@@ -369,13 +370,13 @@ def field_of(message: Descriptor, attribute: str, hint: Any) -> FieldDescriptor:
 
 
 def plainest(hint: Any) -> Any:
-    """Returns a type without its notes, and without None."""
+    """Returns a type without its annotations, and without None."""
     hint = without_none(hint)
     return plainest(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
 
 
 def is_optional(hint: Any) -> bool:
-    """Tells whether a type allows None."""
+    """Returns whether a type allows None."""
     if get_origin(hint) is Annotated:
         return is_optional(get_args(hint)[0])
     return get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
@@ -392,13 +393,13 @@ def without_none(hint: Any) -> Any:
 
 
 def is_value(hint: Any) -> bool:
-    """Tells whether a type is one of the shop's values with fields."""
+    """Returns whether a type is one of the shop's values with fields."""
     plain = plainest(hint)
     return isinstance(plain, type) and plain.__module__.startswith("shop.") and not issubclass(plain, StrEnum)
 
 
 def is_whole(hint: Any) -> bool:
-    """Tells whether a moment has whole seconds."""
+    """Returns whether a moment has whole seconds."""
     notes = get_args(without_none(hint))[1:] if get_origin(without_none(hint)) is Annotated else ()
     return any(isinstance(note, Meta) and (note.extra_json_schema or {}).get("pattern") == INSTANT for note in notes)
 

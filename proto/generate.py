@@ -1,19 +1,19 @@
-"""Makes what is derived from the contract, or checks that it is up to date: stubs, and the transcoder's descriptor.
+"""Generates everything that is derived from the contract, or checks that it is up to date.
 
-protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
-services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The Go
-stubs, which the load generator and the services in Go share, are a module of their own, made with the plugins that
-the load generator's module pins. The GraphQL gateway in Go is made of the schema of the one in Python, by
-gqlgen, which its module pins. Envoy's gRPC-JSON transcoder reads the contract as
-a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
+protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the services
+themselves. So the stubs are put under `shop.stubs` and their imports rewritten. The Go stubs, which the load generator
+and the services in Go share, are a separate module, made with the plugins that the load generator's module pins. The
+GraphQL gateway in Go is generated from the schema of the gateway in Python, by gqlgen, which its module pins. Envoy's
+gRPC-JSON transcoder reads the contract as a descriptor whose methods have the REST rules of
+gateway/envoy/transcoding.yaml.
 
-Thrift's stubs, of what is in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
-elsewhere they stay as they are. `converters` writes what converts between messages and the shop's values.
+Thrift's stubs, from the file in thrift/, are made if Apache Thrift's compiler of the pinned version is on PATH.
+Otherwise they stay as they are. `converters` writes the functions that convert between messages and the shop's values.
 
     python proto/generate.py           write services/shop/stubs, the Go stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
 
-GO names the go command; the default is the one on PATH.
+GO names the go command; by default the one on PATH.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
-"""Details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full."""
+"""Details of the services' errors: the transcoder drops the body of an error that it cannot write in full."""
 THRIFT = PROTO / "thrift" / "shop.thrift"
 THRIFT_VERSION = "Thrift version 0.17.0"
-"""What Apache Thrift's compiler says; Debian 12 has it as `thrift-compiler`, and no index of Python or Go does."""
+"""Version output of Apache Thrift's compiler; Debian 12 has it as `thrift-compiler`; PyPI and Go's proxy lack it."""
 THRIFT_PYTHON = "thrift"
-"""Folder of Thrift's stubs below those of Python."""
+"""Folder of Thrift's stubs below the Python stubs."""
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
 LAZY = """
@@ -140,14 +140,14 @@ def generate_go(into: Path) -> None:
 
 
 def generate_go_thrift(into: Path) -> None:
-    """Writes the load generator's stubs of Thrift below `into`; raises as `generate_go`."""
+    """Writes the load generator's stubs of Thrift below `into`; raises the errors of `generate_go`."""
     _thrift("go:skip_remote", Path(THRIFT_GO_STUBS.name), into, THRIFT_GO_STUBS)
     gofmt = Path(_go("env", "GOROOT"), "bin", "gofmt")
     subprocess.run([gofmt, "-w", into], check=True, timeout=BUILD_LIMIT_S)  # noqa: S603 - Go's own
 
 
 def generate_go_graphql(into: Path) -> None:
-    """Writes what the GraphQL gateway in Go is made of below `into`; raises as `generate_go`."""
+    """Writes the generated code of the GraphQL gateway in Go below `into`; raises the errors of `generate_go`."""
     with tempfile.TemporaryDirectory() as scratch:
         # gqlgen writes below the module that it reads.
         module = Path(scratch) / SERVICES_GO.relative_to(ROOT)
@@ -162,7 +162,7 @@ def generate_transcoder(into: Path) -> None:
     """Writes `shop.pb` below `into`: the contract as a descriptor set, with its REST rules and error details.
 
     Raises:
-        RuntimeError: `protoc` refused a file, or a rule names a method that is not there.
+        RuntimeError: `protoc` refused a file, or a rule names a method that does not exist.
     """
     rules: dict[str, dict[str, str]] = yaml.safe_load(TRANSCODER_RULES.read_text())
     plain = into / "plain.pb"
@@ -196,13 +196,13 @@ def _protoc(*arguments: str) -> None:
 
 
 def _thrift(language: str, made: Path, into: Path, stored: Path) -> None:
-    """Puts Thrift's stubs of one language at `into`: new ones, or the stored ones where there is no compiler.
+    """Puts Thrift's stubs of one language at `into`: new ones, or the stored ones if there is no compiler.
 
     Args:
         language: The compiler's name of the language, with its options.
-        made: Where the compiler puts them, below its output folder.
+        made: Folder of the compiler's stubs, below its output folder.
         into: Their folder.
-        stored: Folder of those in the checkout.
+        stored: Folder of the stubs in the checkout.
 
     Raises:
         RuntimeError: The compiler refused the file.
@@ -218,7 +218,7 @@ def _thrift(language: str, made: Path, into: Path, stored: Path) -> None:
 
 
 def _go_plugin(name: str) -> str:
-    """Returns the path of one of the Go module's tools, which is built if it is not yet."""
+    """Returns the path of one of the Go module's tools, which is built if necessary."""
     return _go("tool", "-n", name)
 
 
@@ -231,13 +231,13 @@ def _go(*arguments: str, module: Path = GO_TOOLS) -> str:
 
 
 def _output(command: Sequence[str], module: Path = GO_TOOLS) -> str:
-    """What a command prints, run in the folder of a Go module.
+    """Returns the output of a command that runs in the folder of a Go module.
 
     Raises:
         RuntimeError: It failed.
     """
     try:
-        answer = subprocess.run(  # noqa: S603 - the pinned tools of our own module
+        answer = subprocess.run(  # noqa: S603 - the pinned tools of this project's module
             command, cwd=module, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
         )
     except subprocess.CalledProcessError as error:
@@ -253,7 +253,7 @@ def _redirect(line: str) -> str:
 
 
 def stale(made: Path, stored: Path) -> list[str]:
-    """Lists the files that differ between two folders of stubs, or stand in one of them only."""
+    """Lists the files that differ between two folders of stubs, or that only one of them has."""
 
     def files(folder: Path) -> set[str]:
         kept = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
@@ -268,7 +268,7 @@ MADE = (
     (PYTHON_STUBS, generate_python),
     (GO_STUBS, generate_go),
     (THRIFT_GO_STUBS, generate_go_thrift),
-    (GRAPHQL_STUBS, generate_go_graphql),  # binds to the stubs above
+    (GRAPHQL_STUBS, generate_go_graphql),  # uses the stubs above
     (TRANSCODER, generate_transcoder),
 )
 

@@ -1,4 +1,4 @@
-"""What CI does with tests that fail: run once more, named, and counted."""
+"""How CI treats failed tests: they are run once more, named, and counted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.integration
 SCRIPT = Path(__file__).parents[1] / "once_more.py"
 FEW_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist.plugin"}
-"""Settings of pytest's that spare the nested runs the seconds that other plugins take to load."""
+"""Settings of pytest that save the nested runs the seconds that other plugins take to load."""
 TESTS = """
 import pathlib, pytest
 before = pathlib.Path("before")
@@ -58,7 +58,7 @@ def test_fails(number): assert False
 
 
 def run(folder: Path, command: str) -> tuple[int, list[str]]:
-    """Runs a shell command as CI does; gives the exit code and the lines of the report."""
+    """Runs a shell command like CI; returns the exit code and the lines of the report."""
     report = folder / "report"
     argv = [sys.executable, SCRIPT, report, "sh", "-ec", command]
     ended = subprocess.run(argv, cwd=folder, env=os.environ | FEW_PLUGINS, check=False)
@@ -66,7 +66,7 @@ def run(folder: Path, command: str) -> tuple[int, list[str]]:
 
 
 def run_pytest(folder: Path, **files: str) -> tuple[int, list[str]]:
-    """Runs the tests of files as CI does."""
+    """Runs the tests in files like CI."""
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
     return run(folder, f"{shlex.quote(sys.executable)} -m pytest -q -n1 $PYTEST_FLAGS .")

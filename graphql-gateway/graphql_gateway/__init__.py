@@ -1,1 +1,1 @@
-"""The GraphQL gateway: one schema over the four services, whatever protocol reaches them."""
+"""The GraphQL gateway: one schema over the services, over any protocol."""

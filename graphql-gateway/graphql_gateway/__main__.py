@@ -11,10 +11,10 @@ USAGE = "usage: python -m graphql_gateway [schema]"
 
 
 def main(arguments: list[str]) -> int:
-    """Does what the arguments ask for.
+    """Runs the command that the arguments name.
 
     Args:
-        arguments: None to serve by the environment, or "schema" to print the schema.
+        arguments: Empty to serve with the environment's settings, or "schema" to print the schema.
     """
     if arguments == ["schema"]:
         from graphql_gateway.schema import build_schema

@@ -24,8 +24,8 @@ def build_app(
     """Returns the whole application, which compresses large answers.
 
     Args:
-        loaders: Whether reads are batched; without, every resolver makes a call of its own.
-        streams: Limits and ends the streams of updates; None where there are no updates.
+        loaders: Whether reads are batched; otherwise every resolver makes a separate call.
+        streams: Limits and ends the streams of updates; None for no updates.
     """
     reads: Callable[[Clients], Reads] = BatchedReads if loaders else SingleReads
     schema, held = build_schema(updates=streams is not None), streams or Streams()

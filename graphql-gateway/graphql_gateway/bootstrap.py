@@ -14,8 +14,8 @@ from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 
 SWITCH_S = 0.0001
-"""How long the event loop waits for the interpreter, each time that it has something to do while a document is prepared
-beside it; Python's default is 50 times as much."""
+"""How long the event loop waits for the interpreter while another thread prepares a document. The wait occurs each time
+that the loop has something to do; Python's default is 50 times as much."""
 FIRST_QUERY = """\
 # Ctrl+Enter sends it. Everybody may ask for products.
 # To ask as a customer, log in:
@@ -34,11 +34,11 @@ FIRST_QUERY = """\
   }
 }
 """
-"""What GraphiQL opens with."""
+"""GraphiQL's first query."""
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
-    """Serves until SIGTERM; errors are as of `serve_gateway`."""
+    """Serves until SIGTERM; raises the errors of `serve_gateway`."""
     sys.setswitchinterval(SWITCH_S)
 
     def build(clients: Clients, incoming: Incoming, streams: Streams | None) -> GraphiQL:

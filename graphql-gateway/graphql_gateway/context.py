@@ -1,4 +1,4 @@
-"""What the resolvers of one request share: the services, the loaders, and who is asking."""
+"""The context that the resolvers of one request share: the services, the loaders, and the caller."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Context(RequestContext, Generic[R]):
     """One request.
 
     Args:
-        authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
-            to know who is asking, so that open reads pay nothing for it.
-        admission: Bounds the passwords that are hashed; None for no bound.
+        authorization: The Authorization header; empty if it is absent. It is not checked before a resolver needs to
+            know the caller, so that open reads pay nothing for it.
+        admission: Limits the number of passwords that are hashed at a time; None for no limit.
         address: The client's address, as the edge gives it; None for a request from inside.
 
     Attributes:
-        shown: Products that the public fields of the answer show.
+        shown: Products in the public fields of the answer.
     """
 
     __slots__ = (
@@ -72,7 +72,7 @@ class Context(RequestContext, Generic[R]):
 
     @property
     def caller(self) -> Caller:
-        """Who is asking, and what that allows. Raises `Unauthenticated` if there is no token, or it is not valid."""
+        """The caller, and what it may do. Raises `Unauthenticated` if there is no token, or it is not valid."""
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
@@ -85,12 +85,12 @@ class Context(RequestContext, Generic[R]):
         """Admits the caller to a call as its row says; calls for everybody need no token.
 
         Args:
-            user_id: The user whom the call concerns, if its request names one.
-            field: The argument that named the user.
+            user_id: The user concerned, if the call's request names one.
+            field: The argument with the user.
 
         Raises:
             Unauthenticated: There is no valid token.
-            PermissionDenied: The row admits other callers, or the caller is another user.
+            PermissionDenied: The row does not admit the caller, or the user is another.
         """
         row = call_of(method)
         if row.access is Access.EVERYBODY:
@@ -100,28 +100,28 @@ class Context(RequestContext, Generic[R]):
             self.caller.require_owner(user_id, field)
 
     def show(self, method: Callable[..., Any], owner: int, missing: NotFound) -> None:
-        """Checks that the caller may see what a call found, as the call's row says.
+        """Checks that the caller may see a call's result, as the call's row says.
 
         Args:
-            owner: The user whom it belongs to; 0 if that account is gone.
+            owner: The user who owns it; 0 if that account is gone.
 
         Raises:
             Unauthenticated: There is no valid token.
-            NotFound: The caller may not: `missing`.
+            NotFound: The caller may not; the error is `missing`.
         """
         if call_of(method).owner:
             self.caller.require_visible(owner, missing)
 
     def hashing(self) -> AbstractContextManager[None]:
-        """Bounds the requests that have a password hashed, where the edge cannot tell them from others by their path.
+        """Limits the requests that hash a password, where the edge cannot identify them by their path.
 
         Raises:
-            TooManyRequests: This process does enough of it already.
+            TooManyRequests: This process is hashing as many passwords as it may.
         """
         return nullcontext() if self._admission is None else self._admission.hashes.hold()
 
     def lasting(self, stream: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Returns a stream that ends with the caller's token and with the process."""
+        """Returns a stream that ends when the caller's token expires or the process stops."""
         return self._streams.hold(stream, self.caller)
 
     def renew(self) -> None:

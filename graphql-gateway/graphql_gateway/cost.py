@@ -1,4 +1,4 @@
-"""What the fields of the gateway's schema cost."""
+"""The costs of the fields of the gateway's schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shop.values.order import MAX_LINES
 from shop.values.product import MAX_RECORDS, MAX_SECTIONS
 
 COST_OF_REFUSAL = 16
-"""What a field costs that not everybody may see: an error takes as long as the fields of several objects."""
+"""Cost of a field that only some callers may see: an error takes as long as the fields of several objects."""
 TARIFF = Tariff(
     bounds=("first",),
     pages="Connection",
@@ -21,12 +21,12 @@ TARIFF = Tariff(
         ("Query", "notifications"): KEPT,
     },
     dear={
-        # A call for each of its parents.
+        # One call per parent.
         ("User", "orders"): COST_OF_CALL,
         # A caller who may not see them gets an error for each.
         ("User", "address"): COST_OF_REFUSAL,
         ("User", "email"): COST_OF_REFUSAL,
-        # A search through the whole order for each line of `orderLines`.
+        # Each line of `orderLines` searches the whole order.
         ("OrderLine", "lineNumber"): 4,
     },
 )

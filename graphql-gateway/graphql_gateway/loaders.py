@@ -1,4 +1,4 @@
-"""Reads of one request: batched, so that no query makes a call per item, and remembered, so that none is made twice."""
+"""Reads of one request: batched, so that no query makes a call per item, and remembered, so that no call repeats."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BatchedReads:
         return self._reviews.load((product_number, first))
 
     def expect_payment(self, order_number: int) -> None:
-        # If the order is not shown in the end, nobody else looks at what became of this.
+        # If the answer does not include the order after all, nothing else retrieves this result.
         asyncio.ensure_future(self.payment_of_order(order_number)).add_done_callback(_look_at)
 
     async def ahead(
@@ -63,7 +63,7 @@ class BatchedReads:
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
     ) -> None:
-        # All of them before the first is waited for: those of one loader are one call, and the calls run side by side.
+        # Start all before awaiting the first: reads of one loader share a call, and the calls run side by side.
         readings = [
             *[self.product(number) for number in products],
             *[self.payment_of_order(number) for number in payments_of_orders],
@@ -76,7 +76,7 @@ class BatchedReads:
                     for other in readings:
                         asyncio.ensure_future(other).cancel()
                     raise
-            except Exception:  # noqa: S110 - whoever asks for it gets the failure
+            except Exception:  # noqa: S110 - the resolver that needs it gets the failure
                 pass
 
     @cached_property
@@ -108,7 +108,7 @@ class BatchedReads:
         return _in_order(numbers, {product.id: Product.of(product) for product in products})
 
     async def _read_reviewed(self, keys: list[tuple[int, int]]) -> list[Product | None]:
-        # One call for the longest list that the query has; shorter lists are its beginnings.
+        # One call for the longest list in the query; shorter lists are its beginnings.
         numbers = [number for number, _ in keys]
         longest = max(reviews for _, reviews in keys)
         products = await self._clients.product.batch_get_products_with_reviews(
@@ -129,14 +129,14 @@ class BatchedReads:
         return _in_order(order_numbers, {payment.order_id: Payment.of(payment) for payment in payments})
 
     async def _read_reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
-        # One call for the longest list asked for; shorter ones are its beginnings.
+        # One call for the longest requested list; shorter lists are its beginnings.
         products = list(dict.fromkeys(product for product, _ in keys))
         reviews = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
         return [[Review.of(review) for review in reviews.get(product, ())[:first]] for product, first in keys]
 
 
 class SingleReads:
-    """A call per read, as a gateway without loaders makes them: the naive variant, never the default."""
+    """A call per read, as in a gateway without loaders: the naive variant, never the default."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients

@@ -1,4 +1,4 @@
-"""What customers are told of their orders: to read, to mark as read, and to follow."""
+"""Customers' notifications of their orders: to read, to mark as read, and to subscribe to."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class NotificationUpdate:
 
 @strawberry.input
 class MarkReadInput:
-    """Up to where a customer has read."""
+    """The position up to which a customer has read."""
 
     up_to_position: int
     user_id: strawberry.ID | None = strawberry.field(default=None, description="Whose; with a partner's token only.")
@@ -64,7 +64,7 @@ class MarkReadInput:
 
 @strawberry.type
 class MarkReadPayload:
-    """What is left to read."""
+    """The number of unread notifications."""
 
     unread: int
 
@@ -112,7 +112,7 @@ class Subscription:
 
 async def _followed(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -> AsyncGenerator[NotificationUpdate]:
     async for update in info.context.lasting(updates):
-        # What was read for the update before may have changed.
+        # What was read for the previous update may have changed.
         info.context.renew()
         told = update.notification
         shown = None if told is None else Notification.of(told)

@@ -19,11 +19,11 @@ MAX_LINES = 1000
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id to whom it belongs, and to partners.
+    """Returns the order with this id to its owner, and to partners.
 
     Raises:
         Unauthenticated: There is no valid token.
-        NotFound: There is none, or it is another customer's.
+        NotFound: It does not exist, or belongs to another customer.
     """
     info.context.admit(Orders.get_order)
     order = await existing(info.context.reads.order(number), "order", number)
@@ -42,7 +42,7 @@ class CheckoutLineInput:
 
 @strawberry.input
 class CheckoutInput:
-    """What to buy."""
+    """The purchase."""
 
     idempotency_key: str = strawberry.field(
         description="Chosen by the client for this purchase; the same key again returns the same order."
@@ -54,7 +54,7 @@ class CheckoutInput:
 
 @strawberry.input
 class UpdateOrderStatusInput:
-    """Where an order goes."""
+    """The new status of an order."""
 
     id: strawberry.ID
     status: OrderStatus = strawberry.field(description="SHIPPED or DELIVERED.")
@@ -62,7 +62,7 @@ class UpdateOrderStatusInput:
 
 @strawberry.input
 class CancelOrderInput:
-    """Which order to cancel."""
+    """The order to cancel."""
 
     id: strawberry.ID
 
@@ -90,7 +90,7 @@ class OrderQuery:
         "`cursor` of a line. Partners only."
     )
     async def order_lines(self, info: GatewayInfo, first: int = 100, after: str | None = None) -> Connection[OrderLine]:
-        """Returns a page of order lines, each of which knows its order's id, status, time and user."""
+        """Returns a page of order lines, each of which has its order's id, status, time and user."""
         info.context.admit(OrderClient.stream_order_lines)
         checked_first(first, MAX_LINES)
         kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)

@@ -1,4 +1,4 @@
-"""Payments of orders: how they are asked for."""
+"""Payments of orders, and how clients read them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from shop.platform.graphql.field import field
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:
-    """Returns the payment with this id to whom it belongs, and to partners.
+    """Returns the payment with this id to its owner, and to partners.
 
     Raises:
         Unauthenticated: There is no valid token.
-        NotFound: There is none, or it is another customer's.
+        NotFound: It does not exist, or belongs to another customer.
     """
     info.context.admit(PaymentClient.get_payment)
     payment = await info.context.clients.payment.get_payment(number)

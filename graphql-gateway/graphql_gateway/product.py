@@ -23,7 +23,7 @@ MAX_PER_PAGE = 1000
 
 @strawberry.input
 class CreateProductInput:
-    """What a new product is."""
+    """A new product."""
 
     title: str
     description: str = ""
@@ -43,13 +43,13 @@ class ExpectedProductInput:
     stock: Long
 
     def to_shop(self, number: int) -> values.Product:
-        """Returns the product with its number."""
+        """Returns the product with the given number."""
         return values.Product(number, self.title, self.description, self.category, self.price.to_shop(), self.stock)
 
 
 @strawberry.input
 class UpdateProductInput:
-    """What changes of a product; whatever is left out stays."""
+    """Changes of a product; fields that are left out stay as they are."""
 
     id: strawberry.ID
     expected: ExpectedProductInput | None = strawberry.field(
@@ -64,7 +64,7 @@ class UpdateProductInput:
 
 @strawberry.input
 class DeleteProductInput:
-    """Which product to remove."""
+    """The product to remove."""
 
     id: strawberry.ID
     expected: ExpectedProductInput | None = None
@@ -79,7 +79,7 @@ class ProductPayload:
 
 @strawberry.type
 class DeleteProductPayload:
-    """The identifier that is free of a product now."""
+    """The identifier of the removed product."""
 
     deleted_id: strawberry.ID
 
@@ -101,7 +101,7 @@ class ProductQuery:
         reads, reviews = info.context.reads, reviews_asked(info, "edges", "node")
 
         def fetch(size: int, token: str) -> Awaitable[Page[values.Product]]:
-            # Far inside a page, most of what is read is left out: no reviews of that.
+            # A page that begins far inside another skips most products, so their reviews are not read.
             together = reviews if size <= MAX_PRODUCTS else 0
             return reads.product_page(together, page_size=size, page_token=token, category=category or "")
 

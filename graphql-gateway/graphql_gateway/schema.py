@@ -24,7 +24,7 @@ PUBLIC = frozenset(
         *("Document", "DocumentSection", "DocumentRecord"),
     }
 )
-"""What everyone may see: types with all their fields, and single fields. Everything else is personal."""
+"""Everything public: types with all their fields, and single fields. Everything else is personal."""
 NODES = ("Order", "Payment", "Product", "User")
 
 
@@ -55,16 +55,16 @@ class Mutation(ProductMutation, UserMutation, OrderMutation):
 
 @strawberry.type(name="Query", description="Everything that can be read.")
 class QueryWithUpdates(Query, NotificationQuery):
-    """The same, with what customers are told of their orders."""
+    """The same, with customers' notifications."""
 
 
 @strawberry.type(name="Mutation", description="Everything that can be changed.")
 class MutationWithUpdates(Mutation, NotificationMutation):
-    """The same, with what customers are told of their orders."""
+    """The same, with customers' notifications."""
 
 
 def build_schema(*, updates: bool = True) -> Schema:
-    """Returns the schema; building it takes some milliseconds, so once per process is enough."""
+    """Returns the schema; building it takes milliseconds, so build it once per process."""
     types = (Order, Payment, Product, User)
     if not updates:
         return Schema(Query, Mutation, types=types)

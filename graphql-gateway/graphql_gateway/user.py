@@ -1,4 +1,4 @@
-"""Customers: who they are, how they log in, and what they bought."""
+"""Customers: their profiles, logins and orders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LoginInput:
 
 @strawberry.input
 class CreateUserInput:
-    """Who the new customer is."""
+    """A new customer."""
 
     email: str
     name: str
@@ -47,13 +47,13 @@ class ExpectedUserInput:
     address: AddressInput
 
     def to_shop(self, number: int) -> values.User:
-        """Returns the user with its number."""
+        """Returns the user with the given number."""
         return values.User(number, self.email, self.name, self.address.to_shop())
 
 
 @strawberry.input
 class UpdateProfileInput:
-    """What changes of the profile; whatever is left out stays."""
+    """Changes of the profile; fields that are left out stay as they are."""
 
     expected: ExpectedUserInput | None = None
     name: str | None = None
@@ -62,7 +62,7 @@ class UpdateProfileInput:
 
 @strawberry.input
 class DeleteUserInput:
-    """Which user to remove."""
+    """The user to remove."""
 
     id: strawberry.ID
     expected: ExpectedUserInput | None = None
@@ -70,7 +70,7 @@ class DeleteUserInput:
 
 @strawberry.type
 class LoginPayload:
-    """A token, valid for one hour, and who logged in."""
+    """A token, valid for one hour, and the user who logged in."""
 
     token: str = strawberry.field(description='Send it as "Authorization: Bearer <token>".')
     user: User
@@ -85,7 +85,7 @@ class UserPayload:
 
 @strawberry.type
 class DeleteUserPayload:
-    """The identifier that is free of a user now."""
+    """The identifier of the removed user."""
 
     deleted_id: strawberry.ID
 

@@ -1,1 +1,1 @@
-"""The shop's REST gateway: the partner's resources over HTTP, in front of the services' client ports."""
+"""The shop's REST gateway: the partners' resources over HTTP, in front of the services' client ports."""

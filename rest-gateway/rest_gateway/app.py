@@ -51,7 +51,7 @@ def build_app(
     """Returns the application.
 
     Args:
-        streams: Limits and ends the streams of updates; None where there are no updates.
+        streams: Limits and ends the streams of updates; None for no updates.
     """
     api = rest_api(
         title="Hopwise shop",

@@ -1,4 +1,4 @@
-"""What belongs to orders and lies with other services, fetched in batches and side by side."""
+"""Data of other services that belongs to orders, read in batches and side by side."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Include = Annotated[
 
 
 async def get_order_and_payment(shop: Clients, order_id: int) -> tuple[Order, Payment | None]:
-    """Returns an order and its payment, fetched side by side."""
+    """Returns an order and its payment, read side by side."""
     order, payments = await both(shop.order.get_order(order_id), shop.payment.batch_get_payments_by_order([order_id]))
     return order, payments[0] if payments else None
 
 
 async def with_related(shop: Clients, orders: Sequence[Order], include: frozenset[str]) -> list[OrderDocument]:
-    """Returns orders with what was asked for besides."""
+    """Returns orders with the requested extras."""
     if not include:
         return [order_document(order) for order in orders]
     payments, (users, products) = await both(
@@ -62,7 +62,7 @@ async def with_related(shop: Clients, orders: Sequence[Order], include: frozense
 
 
 async def _batches(fetch: Callable[[Sequence[int]], Awaitable[list[T]]], ids: Iterable[int]) -> list[T]:
-    """Returns what a batch call finds; more than one call only where there are more ids than one may have."""
+    """Returns the results of a batch call; makes several calls only if there are more ids than one call may have."""
     left = iter(dict.fromkeys(ids))
     result: list[T] = []
     while batch := list(islice(left, MAX_BATCH)):

@@ -29,7 +29,7 @@ Headers = dict[str, str]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests that say something of the program that is tested, if there is one."""
+    """Keeps only the tests that apply to the tested program, if there is one."""
     if program := conforming():
         items[:] = [item for item in items if program.is_reached_by(item)]
 
@@ -42,7 +42,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture(scope="session")
 def installed(signer: TokenSigner, keys: Keys, recorder: Recorder) -> tuple[MemoryShop, FastAPI]:
-    """One gateway for all tests: declaring the routes takes longer than most tests do."""
+    """One gateway for all tests: declaring the routes takes longer than most tests."""
     incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)), Runtime(Spans(recorder)))
     shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
     return shop, build_app(shop.clients, incoming, streams=Streams())
@@ -83,7 +83,7 @@ def documented(installed: tuple[MemoryShop, FastAPI]) -> OpenApiSchema:
 def program(
     installed: tuple[MemoryShop, FastAPI], keys: Keys, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str | None]:
-    """URL of the program that is tested in place of the application in this process; None for the application."""
+    """URL of the program that is tested instead of the application in this process; None for the application."""
     with gateway_over(installed[0], keys.public_pem, tmp_path_factory.mktemp("gateway")) as url:
         yield url
 

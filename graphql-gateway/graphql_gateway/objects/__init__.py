@@ -1,1 +1,1 @@
-"""The objects of the graph, and what all of them have: identifiers, pages, what a query asks of them."""
+"""The objects of the graph, and what all of them share: identifiers, pages, and analysis of the query's selections."""

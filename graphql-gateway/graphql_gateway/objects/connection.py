@@ -1,8 +1,8 @@
 """Relay connections over the services' page tokens.
 
-A service hands out one token per page, for what comes after its last item. A cursor here is that of any item: the
-number of items to leave out, and the token of the page that they are on: "3.<token>". So that resuming from
-the middle of a page asks for that page again and leaves out its first items.
+A service returns one token per page, for the items after its last one. A cursor here belongs to any item: it has the
+number of items to skip, and the token of the page that they are on: "3.<token>". So a query that resumes in the middle
+of a page reads that page again and skips its first items.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ async def connect(
     """Returns one page of a service's listing as a connection.
 
     Args:
-        fetch: Lists a page of this size behind this page token.
-        first: Items on the page, checked already.
-        after: The cursor to go on behind; nothing for the first page.
-        most: The largest page that the service gives.
+        fetch: Reads a page of a size, after a page token.
+        first: Items on the page, already checked.
+        after: The cursor after which to continue; None for the first page.
+        most: The largest page that the service returns.
 
     Raises:
-        InvalidPageToken: The cursor was not handed out by this list.
+        InvalidPageToken: The cursor does not come from this list.
     """
     skip, token = _split(after, most) if after else (0, "")
     try:

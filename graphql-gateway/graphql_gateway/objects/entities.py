@@ -1,4 +1,4 @@
-"""What the graph consists of, and how resolvers read it: customers, orders and products name each other's types."""
+"""The entities of the graph, and how resolvers read them: customers, orders and products refer to each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_ORDERS = 50
 MAX_ORDERS_PER_PAGE = 100
 _IDENTITY = frozenset({"__typename", "id"})
 KNOWN_OF_USER = _IDENTITY | {"orders"}
-"""Fields of a user that need no call; so do these of the others."""
+"""Fields of a user that need no call; the same for the other entities below."""
 _KNOWN_OF_PRODUCT = _IDENTITY | {"reviews"}
 _KNOWN_OF_ORDER = _IDENTITY | {"payment"}
 _KNOWN_BY_LINE = _KNOWN_OF_ORDER | {"status", "placedAt", "user"}
@@ -40,10 +40,10 @@ strawberry.enum(PaymentStatus, description="How far a payment has come.")
 
 
 class Reads(Protocol):
-    """What resolvers read of the services by identifier; None stands for what is not there."""
+    """The services' data that resolvers read by identifier; None stands for things that do not exist."""
 
     def product(self, number: int, reviews: int = 0, /) -> Awaitable[Product | None]:
-        """Returns one product; `reviews` is how many of its reviews resolvers are about to read."""
+        """Returns one product; `reviews` is the number of its reviews that resolvers are about to read."""
 
     async def product_page(
         self, reviews: int, /, *, page_size: int, page_token: str, category: str
@@ -63,7 +63,7 @@ class Reads(Protocol):
         """Returns the first reviews of one product."""
 
     def expect_payment(self, order_number: int) -> None:
-        """Tells that the payment of an order is about to be asked for, while the order is still being read."""
+        """Announces that a resolver is about to read the payment of an order, while the order is still being read."""
 
     async def ahead(
         self,
@@ -71,7 +71,7 @@ class Reads(Protocol):
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
     ) -> None:
-        """Reads what resolvers are about to ask for, so that they have it at once; failures are left to them."""
+        """Reads what resolvers are about to need, so that they have it at once; failures are left to them."""
 
 
 GatewayInfo: TypeAlias = strawberry.Info[Context[Reads], None]
@@ -116,7 +116,7 @@ class Product(Node):
         """Returns the service's product as a GraphQL object.
 
         Args:
-            reviews: How many reviews of it were to be read.
+            reviews: Number of reviews that were read with it.
         """
         first_reviews = product.reviews if isinstance(product, ReviewedProduct) else None
         return cls(
@@ -142,7 +142,7 @@ class Product(Node):
 class User(Node):
     name: str
     user: strawberry.Private[ShopUser]
-    # The answer of a login or a sign-up shows its own user, though the request came without a token.
+    # The answer to a login or sign-up shows its own user, though the request came without a token.
     own: strawberry.Private[bool] = False
 
     @classmethod
@@ -150,12 +150,12 @@ class User(Node):
         """Returns the service's user as a GraphQL object.
 
         Args:
-            own: Whether the request has proved to be this user's in another way than by a token.
+            own: Whether the request has identified itself as this user in another way than by a token.
         """
         return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
 
     def check_owner(self, info: GatewayInfo) -> None:
-        """Passes this user and partners."""
+        """Admits this user and partners."""
         if not self.own:
             info.context.admit(UserClient.get_user, self.number)
 
@@ -185,9 +185,9 @@ class User(Node):
 
 
 def user_of(info: GatewayInfo, number: int) -> User | None:
-    """Returns the user with this id, without a call if the query asks for no more than the id and orders.
+    """Returns the user with this id, without a call if the query selects only the id and orders.
 
-    None for 0, which stands for an account that is gone.
+    None for 0, which stands for a deleted account.
     """
     if not number:
         return None
@@ -198,7 +198,7 @@ def user_of(info: GatewayInfo, number: int) -> User | None:
 
 @strawberry.type(description="One product of an order.")
 class OrderLine:
-    """A line; those of the bulk read know of their order only what comes with them."""
+    """A line; in the bulk read, its order has only the fields that come with the line."""
 
     id: strawberry.ID
     quantity: int = strawberry.field(description="Pieces.")
@@ -213,7 +213,7 @@ class OrderLine:
         """Returns the service's line as a GraphQL object.
 
         Args:
-            parent: The order that it belongs to, or what is known of it.
+            parent: The order that it belongs to, or the known part of it.
             place: Its number in the order, if known.
         """
         return cls(
@@ -256,7 +256,7 @@ class Order(Node):
     user_number: strawberry.Private[int]
     reads: strawberry.Private[Reads]
     whole: strawberry.Private[bool] = False
-    # Whether the query asks more of the lines' products than their identifiers: `note_products` finds out.
+    # Whether the query selects more of the lines' products than their identifiers: `note_products` finds out.
     whole_products: strawberry.Private[bool] = False
 
     @classmethod
@@ -278,14 +278,14 @@ class Order(Node):
 
     @classmethod
     def named(cls, number: int, reads: Reads) -> Order:
-        """Returns one of which the query asks for no more than its identifier and payment."""
+        """Returns an order of which the query selects only its identifier and payment."""
         order = cls.known(number)
         order.reads = reads
         return order
 
     @classmethod
     def of_line(cls, line: JoinedOrderLine, reads: Reads) -> Order:
-        """Returns what a line of the bulk read knows of its order."""
+        """Returns the part of an order that is known from a line of the bulk read."""
         order = cls.named(line.order_id, reads)
         order.status = line.status
         order.placed_at = Moment(line.placed_at)
@@ -302,27 +302,27 @@ class Order(Node):
 
 
 def reviews_asked(info: GatewayInfo, *path: str) -> int:
-    """Returns how many reviews of each product the query has at most; lengths that are refused do not count.
+    """Returns the largest number of reviews of a product in the query; lengths that are refused do not count.
 
     Args:
-        path: GraphQL names of the fields from that one to the products.
+        path: GraphQL names of the fields from the current field to the products.
     """
     lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, *path, "reviews")]
     return max((first for first in lengths if isinstance(first, int) and 1 <= first <= MAX_REVIEWS), default=0)
 
 
 def order_of(info: GatewayInfo, number: int) -> Order | None:
-    """Returns the order with this id, without a call if the query asks for no more than its id and payment."""
+    """Returns the order with this id, without a call if the query selects only its id and payment."""
     if asks_only(info, _KNOWN_OF_ORDER):
         return Order.named(number, info.context.reads)
     return later(_prepared_order(info, number))
 
 
 async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
-    """Reads what the query asks of orders that a field returns, so that their own fields have it at once.
+    """Reads what the query selects from the orders of a field, so that their own fields have it at once.
 
     Args:
-        path: GraphQL names of the fields from that one to the orders.
+        path: GraphQL names of the fields from the current field to the orders.
     """
     whole_products = note_products(info, orders, *path, "lines", "product")
     await info.context.reads.ahead(
@@ -332,11 +332,11 @@ async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
 
 
 def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> bool:
-    """Notes in orders whether the query asks more of their lines' products than their identifiers, and returns it.
+    """Records in orders whether the query selects more of their products than identifiers, and returns it.
 
     Args:
-        orders: The orders; what was noted before, for another part of the query, stays.
-        path: GraphQL names of the fields from that one to the products.
+        orders: The orders; an earlier record, for another part of the query, stays.
+        path: GraphQL names of the fields from the current field to the products.
     """
     whole_products = not only(info, asked(info, *path), _KNOWN_OF_PRODUCT)
     if whole_products:

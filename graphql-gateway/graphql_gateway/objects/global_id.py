@@ -18,10 +18,10 @@ def global_id(kind: str, number: int) -> str:
 
 
 def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
-    """Returns the type's name and the service's id that a global identifier stands for.
+    """Returns the type's name and the service's id in a global identifier.
 
     Raises:
-        InvalidArgument: It was not handed out by this gateway.
+        InvalidArgument: It does not come from this gateway.
     """
     try:
         kind, _, digits = a2b_base64(value.encode(), strict_mode=True).decode().partition(":")
@@ -35,10 +35,10 @@ def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
 
 
 def number_of(value: str, kind: str, field: str = "id") -> int:
-    """Returns the service's id that a global identifier of one type stands for, at least 1.
+    """Returns the service's id in a global identifier of one type, at least 1.
 
     Raises:
-        InvalidArgument: It was not handed out by this gateway, or is of another type.
+        InvalidArgument: It does not come from this gateway, or is of another type.
     """
     given, number = split_global_id(value, field)
     if given != kind or number < 1:

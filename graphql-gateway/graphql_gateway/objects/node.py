@@ -1,4 +1,4 @@
-"""Relay's Node: everything that can be fetched by its global identifier."""
+"""Relay's Node: everything that can be read by its global identifier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @strawberry.interface(description="Something that can be fetched by its global identifier.")
 class Node:
-    """What `Query.node` can return; the number is the service's own identifier."""
+    """The type of `Query.node`; the number is the service's own identifier."""
 
     id: strawberry.ID
     number: strawberry.Private[int]
@@ -27,7 +27,7 @@ class Node:
 
     @classmethod
     def known(cls, number: int) -> Self:
-        """Returns one of which the query asks for no more than needs no call."""
+        """Returns an object of which the query selects only fields that need no call."""
         node = cls.__new__(cls)
         node.id = strawberry.ID(global_id(cls.__name__, number))
         node.number = number
@@ -35,7 +35,7 @@ class Node:
 
 
 async def existing(reading: Awaitable[T | None], kind: str, number: int) -> T:
-    """Returns what a read gives. Raises `NotFound` if it is not there."""
+    """Returns the result of a read. Raises `NotFound` if there is none."""
     thing = await reading
     if thing is None:
         raise no_such(kind, number)

@@ -1,4 +1,4 @@
-"""Tells what a query asks of an object: nothing is fetched for its identifier alone, and lists are read ahead."""
+"""Analyses what a query selects of an object: its identifier alone needs no call, and lists are read ahead."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shop.platform.graphql.schema import core_info
 
 
 def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
-    """Tells whether the query asks only for fields that are known already.
+    """Returns whether the query selects only fields that are already known.
 
     Args:
         known: GraphQL names of the fields that need no call.
@@ -28,7 +28,7 @@ def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
 
 
 def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: frozenset[str]) -> bool:
-    """Tells whether these selections of an object ask only for fields that are known already.
+    """Returns whether these selections of an object include only fields that are already known.
 
     Args:
         nodes: The field that returns the object, as often as the query names it.
@@ -38,11 +38,11 @@ def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: fro
 
 
 def asked(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
-    """Returns the fields that the query asks for at the end of a path.
+    """Returns the selected fields at the end of a path.
 
     Args:
-        info: Of the field that the path begins inside.
-        path: GraphQL names of the fields on the way, and of the field itself.
+        info: Of the field inside which the path begins.
+        path: GraphQL names of the fields on the path, and of the field itself.
     """
     nodes = core_info(info).field_nodes
     for name in path:
@@ -61,7 +61,7 @@ def argument(info: strawberry.Info[Any, Any], node: FieldNode, name: str, defaul
 
 def _inside(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode]) -> Iterator[FieldNode]:
     raw = core_info(info)
-    # Each fragment once: fragments that spread each other twice would double the work with every one of them.
+    # Each fragment once: fragments that spread each other twice would double the work at every level.
     visited: set[str] = set()
     pending = [node.selection_set for node in nodes]
     while pending:

@@ -1,4 +1,4 @@
-"""The gateway in Go refuses the same documents as the one in Python before it calls anybody, by the same limits."""
+"""The gateway in Go refuses the same documents as the gateway in Python before any call, by the same limits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 def verdict(text: str) -> str:
-    """What the gateway in Python says of a document whose variables have no values."""
+    """Returns the verdict of the gateway in Python on a document whose variables have no values."""
     try:
         prepared = validated(SCHEMA, parsed(text), measure)
         assert prepared.cost is not None
@@ -69,7 +69,7 @@ def verdict(text: str) -> str:
 
 
 def verdict_in_go(gateway: httpx.Client, text: str) -> str:
-    """What the gateway in Go says of it."""
+    """Returns the verdict of the gateway in Go."""
     # On a busy machine, a new document waits for seconds after an expensive document.
     headers = {"accept": "application/graphql-response+json", "x-envoy-expected-rq-timeout-ms": "30000"}
     response = gateway.post("/graphql", json={"query": text}, headers=headers)
@@ -77,7 +77,7 @@ def verdict_in_go(gateway: httpx.Client, text: str) -> str:
     first = answer.get("errors", [{"extensions": {"code": ""}}])[0]
     if first["extensions"]["code"] == "RESOURCE_EXHAUSTED":
         return str(first["message"])
-    # What is wrong with a variable has its path.
+    # An error of a variable has its path.
     is_variable = first.get("path", [""])[0] == "variable"
     return INVALID if response.status_code == 400 and not is_variable else RUNS
 
@@ -105,7 +105,7 @@ def test_documents_made_from_the_schema_get_the_same_verdict(gateway: httpx.Clie
     )
     @given(documents())
     def is_the_same(text: str) -> None:
-        # A larger body is refused before its document is looked at.
+        # A larger body is refused before its document is read.
         assume(len(json.dumps({"query": text}).encode()) <= MAX_BYTES)
         verdicts.append(verdict(text))
         both = {verdict_in_go(gateway, text), verdicts[-1]}

@@ -1,8 +1,8 @@
-"""Whatever a document says, it costs little before it runs: a search for the most costly ones.
+"""Any document costs little before it runs: a search for the most costly ones.
 
-It begins with what honest clients send, with what is costly by design, and with documents made from the schema; it
-repeats parts of them, and goes on from the most costly ones. What they cost is counted in steps: calls of functions, as
-Python's profiler sees them, of which there are as many each time, however busy the machine is.
+It begins with documents of honest clients, with documents that are costly by design, and with documents made from the
+schema. It repeats parts of them, and continues from the most costly ones. Their cost is counted in steps: calls of
+functions, as Python's profiler sees them. Their number is the same each time, even on a busy machine.
 
     COSTLY_DOCUMENTS=10000 .venv/bin/pytest -q -n0 graphql-gateway/tests/unit/test_costly_documents.py
 """
@@ -33,7 +33,7 @@ from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.schema import core_schema
 
 MAX_STEPS = 200_000
-"""A thousand take between 0.1 and 0.2 ms of CPU, so this is less than 50 ms."""
+"""A thousand steps take between 0.1 and 0.2 ms of CPU, so this is less than 50 ms."""
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 HONEST = [
@@ -75,7 +75,7 @@ REPEATED: Mapping[str, Callable[[int], str]] = {
     "comments": lambda n: "{ __typename\n" + "#\n" * n + "}",
     "escapes": lambda n: '{ product(id: "' + "\\n" * n + '") { id } }',
 }
-"""Documents with something in them as often as told."""
+"""Documents that repeat something a given number of times."""
 
 STARTS = [*HONEST, *[repeat(10) for repeat in REPEATED.values()]]
 
@@ -83,7 +83,7 @@ PIECE = re.compile(
     r'(?:fragment\s+\w+\s+on|query|mutation)\s*\w*|\.\.\.\s*(?:on\s+)?\w*|[$@]\w+|\w+\s*:|""".*?"""|"[^"\n]*"|#.*\n|[\w.-]+|\S',
     re.DOTALL,
 )
-"""A word together with what it means nothing without: `fragment F on Order`, `...F`, `alias:`."""
+"""A word together with the part that it needs: `fragment F on Order`, `...F`, `alias:`."""
 
 SCHEMA = core_schema(build_schema())
 LONG = st.integers(0, 100).map(nodes.Int)
@@ -91,7 +91,7 @@ LONG = st.integers(0, 100).map(nodes.Int)
 
 @st.composite
 def documents(draw: Callable[..., Any]) -> str:
-    """A document with parts of it repeated, with a number in each copy or the same again."""
+    """Returns a document with repeated parts, with a number in each copy or without."""
     text = draw(st.one_of(from_schema(SCHEMA, custom_scalars={"Long": LONG}), st.sampled_from(STARTS)))
     pieces = PIECE.findall(text)
     for size in draw(st.lists(st.sampled_from([100, 250, 500, 5000]), max_size=3)):
@@ -104,7 +104,7 @@ def documents(draw: Callable[..., Any]) -> str:
 
 
 def end_of_part(pieces: list[str], begin: int) -> int:
-    """Returns the end of a piece together with the groups behind it: `price { currency }`."""
+    """Returns the end of a piece together with the groups after it: `price { currency }`."""
     depth = 0
     for place in range(begin, len(pieces)):
         depth += (pieces[place] in "{([") - (pieces[place] in "})]")
@@ -114,7 +114,7 @@ def end_of_part(pieces: list[str], begin: int) -> int:
 
 
 def refusal(text: str) -> str:
-    """Does what the gateway does with a document before it runs; returns why it refuses it, empty if it does not."""
+    """Treats a document like the gateway before it runs; returns why it is refused, or an empty text."""
     try:
         validated(SCHEMA, parsed(text), measure)
     except (ShopError, RequestError) as error:

@@ -1,4 +1,4 @@
-"""No answer has more fields than its document costs: a search over documents, on data whose lists are the longest.
+"""No answer has more fields than its document costs: a search over documents, on data with the longest lists.
 
 Documents grow at random from the schema until they cost nearly as much as is allowed. The search is seeded.
 
@@ -33,7 +33,7 @@ SCHEMAS = {updates: core_schema(build_schema(updates=updates)) for updates in (T
 LONGEST = {"products": 100, "users": 100, "orders": 50, "orderLines": 1_000, "reviews": 20}
 KINDS = {"product": "Product", "user": "User", "payment": "Payment", "document": "Document"}
 REFUSED = {True: {"me"}, False: {"users", "orderLines"}}
-"""What partners and customers get nothing but an error for."""
+"""Fields from which partners and customers get only an error."""
 DOCUMENT = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents" / "document.graphql"
 LARGEST = [
     "query ($id: ID!) { order(id: $id) { lines { order { lines { id } } } } }",
@@ -51,7 +51,7 @@ RECURSIVE = [
 
 
 class Selection:
-    """A field of a document with what it asks for."""
+    """A field of a document with its selections."""
 
     def __init__(self, text: str, returned: Any) -> None:
         self.text = text
@@ -63,12 +63,12 @@ class Selection:
         return f"{self.text} {{ {inside} }}" if inside else self.text
 
     def objects(self) -> list[Selection]:
-        """Returns itself and what is in it, without leaves."""
+        """Returns itself and the objects in it, without leaves."""
         return [self, *[one for inner in self.inner if is_object(inner.type) for one in inner.objects()]]
 
 
 def grown(schema: GraphQLSchema, seed: int, *, is_partner: bool) -> str:
-    """Returns a document that is allowed."""
+    """Returns a random document within the limits."""
     draws = random.Random(seed)
     root = Selection("query", schema.query_type)
     for number in range(STEPS):
@@ -116,7 +116,7 @@ def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tupl
 
 
 def fields_of(answer: Any) -> int:
-    """Counts the fields of an answer; those of a list are those of its items."""
+    """Counts the fields of an answer; for a list, those of its items."""
     if isinstance(answer, dict):
         return len(answer) + sum(map(fields_of, answer.values()))
     return sum(map(fields_of, answer)) if isinstance(answer, list) else 0

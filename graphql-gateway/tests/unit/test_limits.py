@@ -1,4 +1,4 @@
-"""Depth, aliases, tokens and cost: what is let through, what is refused, and with which words."""
+"""Depth, aliases, tokens and cost: which documents are accepted, which are refused, and with which message."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
         ("query ($n: Int! = 9) { products(first: $n) { edges { node { title } } } }", {"n": 7}, 50 + 7 * 3),
         ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {}, 50 + 20 * 3),
         ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {"n": 7}, 50 + 7 * 3),
-        # Execution answers null with an error in place of the field.
+        # Execution answers null with an error instead of the field.
         ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {"n": None}, 50 + 3),
         ("{ products(first: 10) { edges { node { reviews(first: 5) { id title } } } } }", {}, 50 + 10 * (3 + 5 * 2)),
         ("{ me { orders(first: 10) { edges { node { lines { id } } } } } }", {}, 50 + 50 + 10 * (2 + 1 + 100)),
@@ -132,7 +132,7 @@ def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time
     document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f25 on Product {{ title }}")
 
     assert check_shape(document).depth == 2
-    # On paper; execution resolves one.
+    # In theory; execution resolves one.
     assert measure(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
 
 

@@ -1,4 +1,4 @@
-"""Subscriptions: what the gateway says of each event, and what an event may cost."""
+"""Subscriptions: what the gateway sends for each event, and what an event may cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Tell = Callable[..., Any]
 
 @pytest.fixture
 def tell(shop: MemoryShop) -> Tell:
-    """Tells a customer of a change of an order."""
+    """Notifies a customer of a change of an order."""
     return shop.notifications.tell
 
 

@@ -1,4 +1,4 @@
-"""Lists read ahead what their items will be asked for: no call more or fewer, and failures where they belong."""
+"""Lists read ahead what their items need: exactly the necessary calls, and failures where they belong."""
 
 from __future__ import annotations
 

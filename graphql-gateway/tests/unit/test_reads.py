@@ -1,4 +1,4 @@
-"""Every other read: nodes, connections, and what is reached from one entity to another."""
+"""Every other read: nodes, connections, and paths from one entity to another."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_every_edge_can_be_resumed_from(gateway: Any) -> None:
         for place, edge in enumerate(page["edges"]):
             rest = await orders(3, edge["cursor"])
             assert [one["node"]["id"] for one in rest["edges"]] == ids[place + 1 : place + 4]
-            # A page that began in the middle of another has cursors that hold, too.
+            # A page that began in the middle of another has valid cursors, too.
             if rest["edges"]:
                 after_first = await orders(2, rest["edges"][0]["cursor"])
                 assert [one["node"]["id"] for one in after_first["edges"]] == ids[place + 2 : place + 4]

@@ -1,4 +1,4 @@
-"""Who is let in."""
+"""Who is admitted."""
 
 from __future__ import annotations
 

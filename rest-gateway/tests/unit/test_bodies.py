@@ -1,4 +1,4 @@
-"""Bodies that are no good are refused clearly, and never break anything."""
+"""Invalid bodies are refused clearly, and never break anything."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ async def test_a_large_body_without_a_length_is_refused_while_it_comes(api: http
 async def test_a_body_that_does_not_come_runs_into_the_deadline(api: httpx.AsyncClient) -> None:
     async def stalled() -> AsyncIterator[bytes]:
         yield b"{"
-        # The limit of the whole request goes off in the same turn of the loop.
+        # The limit of the whole request expires in the same turn of the loop.
         asyncio.get_running_loop().call_later(0.2, time.sleep, 0.3)
         await asyncio.sleep(30)
 

@@ -1,4 +1,4 @@
-"""gzip, for those who take it and where it pays."""
+"""gzip, for clients that accept it and where it pays off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemathesis makes requests from the document, good and bad ones, and checks every answer against it."""
+"""Schemathesis makes requests from the document, valid and invalid ones, and checks every answer against it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHECKS = [
     checks.negative_data_rejection,
 ]
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
-# A stream of events has no end that could be waited for.
+# A stream of events never ends, so a test cannot wait for it.
 OPERATIONS = [
     f"{method.upper()} {path}"
     for path, methods in DOCUMENT["paths"].items()

@@ -1,4 +1,4 @@
-"""Swagger UI, without anything from elsewhere."""
+"""Swagger UI, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 

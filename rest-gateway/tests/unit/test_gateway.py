@@ -1,4 +1,4 @@
-"""What is the same for every resource: routing, deadlines, problems, HEAD."""
+"""Behaviour that all resources share: routing, deadlines, problems, HEAD."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_head_gives_the_headers_of_get(api: httpx.AsyncClient) -> None:
     assert head.status_code == 200
     assert head.content == b""
     for answer in (head, get):
-        answer.headers.pop("date", None)  # which a server gives to each answer
+        answer.headers.pop("date", None)  # a server adds it to each answer
     assert head.headers == get.headers
 
 
@@ -127,5 +127,5 @@ async def test_the_edge_says_how_much_time_there_is(
     await api.get("/v1/products/1", headers={"x-envoy-expected-rq-timeout-ms": header} if header else {})
 
     assert left[0] is not None
-    # A little less than the caller waits, so that the answer still reaches it.
+    # A little less than the caller's time, so that the answer still reaches it.
     assert 0.5 * seconds < left[0] < seconds

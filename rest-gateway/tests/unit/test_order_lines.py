@@ -41,7 +41,7 @@ async def test_pages_reach_every_line_once(api: httpx.AsyncClient, partner: Head
         params["page_token"] = page["next_page_token"]
 
     assert seen == list(range(1, 151))
-    assert pages == 4, "three full pages, then the empty one that ends"
+    assert pages == 4, "three full pages, then the final empty page"
 
 
 async def test_a_token_goes_without_a_start(api: httpx.AsyncClient, partner: Headers) -> None:

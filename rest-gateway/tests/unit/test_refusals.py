@@ -1,4 +1,4 @@
-"""What each resource refuses: from whom, with which status, and what the problem says."""
+"""What each resource refuses: from which callers, with which status, and what the problem says."""
 
 from __future__ import annotations
 
