@@ -1,8 +1,8 @@
-"""How far apart the clocks of a cluster's nodes are, from the spans themselves.
+"""How far apart the clocks of a cluster's nodes are, estimated from spans.
 
-A call leaves four times: sent and answered by the caller's clock, begun and ended by the callee's. As in NTP (RFC 5905,
-section 8), the callee's clock is ahead by ((begun - sent) + (ended - answered)) / 2, give or take half of the time on
-the wire. Calls with little time on the wire therefore say most.
+A call has four times: sent and answered by the caller's clock, begun and ended by the callee's. As in NTP (RFC 5905,
+section 8), the callee's clock is ahead by ((begun - sent) + (ended - answered)) / 2, plus or minus half of the time on
+the wire. So calls with little time on the wire are the most precise.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from collections.abc import Callable, Iterable
 from hops.traces.span import CLIENT, SERVER, Span
 
 FASTEST = 0.25
-"""Share of a pair's calls that count: those with the least time on the wire."""
+"""Share of a pair's calls that count: those with the shortest time on the wire."""
 
 
 def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], str]) -> float:
-    """The largest difference between the clocks of two nodes that call each other.
+    """Estimates the largest difference between the clocks of two nodes that call each other.
 
     Args:
         traces: Spans, trace by trace.
-        node_of: Gives the node that a span's component ran on; empty if it is not known.
+        node_of: Gives the node that a span's component ran on; empty if unknown.
 
     Returns:
         Milliseconds, 0 if every call stayed on its node.
     """
-    # By caller's and callee's node: time on the wire, and how far the callee's clock was ahead.
+    # By the nodes of caller and callee: time on the wire, and how far the callee's clock was ahead.
     seen: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
     for spans in traces:
         by_id = {span.span_id: span for span in spans}
@@ -43,10 +43,10 @@ def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], 
 
 
 def ahead_ns(calls: list[tuple[int, float]]) -> float:
-    """How far a callee's clock is ahead of its caller's, from the calls with the least time on the wire.
+    """Estimates how far a callee's clock is ahead of its caller's, from the calls with the shortest time on the wire.
 
     Args:
-        calls: Time on the wire, and how far the callee's clock seemed to be ahead, of each call, ns.
+        calls: For each call, its time on the wire and how far the callee's clock seemed to be ahead, ns.
     """
     fastest = sorted(calls)[: max(1, round(FASTEST * len(calls)))]
     return statistics.median(ahead for _, ahead in fastest)

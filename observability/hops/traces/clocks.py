@@ -1,9 +1,9 @@
-"""How far the clocks of services are apart, within the bounds that calls allow, and spans on one clock.
+"""How far apart the clocks of services are, within the bounds that calls allow; and spans corrected to one clock.
 
-A callee cannot begin before its call, nor end after it. So each call allows only some offsets of the callee's clock:
-from the end of the SERVER span less that of the CLIENT span, to the start of the one less that of the other. Where 0 is
-not among those that all calls of a pair allow, the two clocks differ. The estimate is that of `clock_offset`, brought
-within the bounds.
+A callee cannot begin before its call, nor end after it. So each call allows only some offsets of the callee's clock,
+from the difference between the ends of SERVER and CLIENT span to the difference between their starts. If no
+offset of 0 suits all calls of a pair, the two clocks differ. The estimate is that of `clock_offset`, clipped to
+the bounds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hops.traces.span import SERVER, Span
 from hops.traces.tree import Tree
 
 AGREEING = 0.98
-"""Share of the calls that bounds have to suit: some spans are closed late, and a few such must not hide an offset."""
+"""Share of the calls that the bounds must suit: a few spans are closed late, and must not hide an offset."""
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -29,12 +29,12 @@ class Clock(msgspec.Struct, frozen=True):
     Args:
         caller: Service that calls.
         callee: Service that answers.
-        calls: Number of calls that say so.
-        low_ns: Least offset that the calls allow, but for the few of them that allow least.
-        high_ns: Largest offset, likewise; below `low_ns` if no one offset fits, as when a clock is set.
-        ahead_ns: Estimate, within these bounds where there is such an offset.
+        calls: Number of calls of the pair.
+        low_ns: Smallest offset that the calls allow, except for the few strictest of them.
+        high_ns: Largest offset, likewise; below `low_ns` if no single offset fits, as when a clock is set.
+        ahead_ns: Estimate, within these bounds if an offset fits.
         outside: How many calls were answered before they began, or after they had ended.
-        outside_ns: By how much at most.
+        outside_ns: Maximum time by which they were.
     """
 
     caller: str
@@ -48,14 +48,14 @@ class Clock(msgspec.Struct, frozen=True):
 
     @property
     def differs(self) -> bool:
-        """Whether the calls rule out that both have the same clock."""
+        """Whether the calls rule out that both clocks agree."""
         if self.low_ns <= self.high_ns:
             return self.low_ns > 0 or self.high_ns < 0
-        return False  # no one offset fits: some spans were closed late, or a clock was set
+        return False  # no single offset fits: some spans were closed late, or a clock was set
 
 
 class Clocks:
-    """What the calls of many traces say of their services' clocks."""
+    """Estimates of clock differences from the calls of many traces."""
 
     def __init__(self) -> None:
         self._pairs: dict[tuple[str, str], tuple[array[int], array[int], array[int]]] = defaultdict(
@@ -63,13 +63,13 @@ class Clocks:
         )
 
     def add(self, tree: Tree) -> None:
-        """Adds the calls of a tree, by the times that their spans reported."""
+        """Adds the calls of a tree, at the times that their spans reported."""
         for call in tree.calls:
             for child in call.children:
                 caller, callee = call.span, child.span
                 if callee.kind is SERVER and callee.service != caller.service:
                     there, back = callee.start_ns - caller.start_ns, caller.end_ns - callee.end_ns
-                    # A callee that took longer than its call was not waited for: it says nothing.
+                    # A callee that took longer than its call was not waited for, and says nothing about clocks.
                     if there + back >= 0:
                         lows, highs, outside = self._pairs[caller.service, callee.service]
                         lows.append(-back)
@@ -78,16 +78,16 @@ class Clocks:
                             outside.append(by_ns)
 
     def estimates(self) -> list[Clock]:
-        """Each pair of services that call each other, those that differ most first."""
+        """Lists the pairs of services that call each other, the largest difference first."""
         made = [_clock(*pair, *bounds) for pair, bounds in self._pairs.items()]
         return sorted(made, key=lambda one: (not one.differs, -abs(one.ahead_ns), one.caller, one.callee))
 
 
 def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
-    """How far each service's clock is ahead of that of the first caller that leads to it.
+    """Computes how far each service's clock is ahead of the clock of the first caller that leads to it.
 
-    Offsets are followed from caller to callee, beginning with services that nobody calls, those with the most calls
-    first. Only where calls rule out that two clocks agree is there an offset between them.
+    Offsets are followed from caller to callee, from services that nobody calls, those with the most calls first. Only
+    where calls rule out that two clocks agree is there an offset between them.
     """
     links: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     called: set[str] = set()
@@ -111,7 +111,7 @@ def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
 
 
 def corrected(spans: Iterable[Span], offsets: Mapping[str, int]) -> list[Span]:
-    """Spans on one clock: each moved back by the offset of its service."""
+    """Puts spans on one clock: moves each back by the offset of its service."""
     return [
         replace(span, start_ns=span.start_ns - offset, end_ns=span.end_ns and span.end_ns - offset)
         if (offset := offsets.get(span.service, 0)) and (span.start_ns or span.end_ns)

@@ -1,8 +1,8 @@
-"""Traces from their root's start to the end of their last span, over all that nobody waited for.
+"""Traces from their root's start to the end of their last span, including work that nobody waited for.
 
 A root ends with its answer. Work that it handed on, to a queue or another thread, may continue long after that. To
-reach its end, each span between the root and the last span lasts as long as the last span does. Where one of them began
-after the end of the span above, the wait gets a node.
+reach its end, each span between the root and the last span is extended to the end of the last span. If one of them
+began after the end of the span above, the wait gets a node.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Adjuster = Callable[[Tree], None]
 
 
 def to_the_end(adjusters: Iterable[Adjuster]) -> tuple[Adjuster, ...]:
-    """Adjusters of trees that reach the last span's end."""
+    """Gives the adjusters for trees that reach the last span's end."""
     return tuple(
         one for adjuster in adjusters for one in ((reach_the_end,) if adjuster is clip_children else ()) + (adjuster,)
     )
 
 
 def after_root_ns(tree: Tree) -> int:
-    """How much of a trace lies after its root's end, ns."""
+    """Computes how much of a trace is after its root's end, ns."""
     root = tree.root
     if root is None or max(node.span.end_ns for node in tree.nodes) <= root.span.end_ns:
         return 0
@@ -34,7 +34,7 @@ def after_root_ns(tree: Tree) -> int:
 
 
 def reach_the_end(tree: Tree) -> None:
-    """Lets the root last until the last span below it has ended, and so each span between the two."""
+    """Extends the root, and each span between the two, to the end of the last span below it."""
     root = tree.root
     if root is None or root.span.end_ns < root.span.start_ns:
         return
@@ -70,13 +70,13 @@ def reach_the_end(tree: Tree) -> None:
 
 
 def waiting(sender: Span, receiver: Node, since_ns: int, end_ns: int) -> Node:
-    """A node for what was handed on: its own time is the time until the receiver began.
+    """Makes a node for handed-on work: its own time is the time until the receiver began.
 
     Args:
-        sender: What handed it on.
-        receiver: What began later; goes below the node.
-        since_ns: When it was handed on, Unix time, ns.
-        end_ns: When all that came of it had ended.
+        sender: Span that handed the work on.
+        receiver: Node that began later; goes below the new node.
+        since_ns: When the work was handed on, Unix time, ns.
+        end_ns: When the work and all that followed had ended.
     """
     span = receiver.span
     is_message = sender.kind is PRODUCER or span.kind is CONSUMER
@@ -93,9 +93,9 @@ def waiting(sender: Span, receiver: Node, since_ns: int, end_ns: int) -> Node:
 
 
 def _parents(tree: Tree, root: Node) -> dict[Node, Node]:
-    """The spans from which the end may be reached, the upper ones first, each with the one above it.
+    """Finds the spans from which the end may be reached, parents first, each with its parent.
 
-    A further root counts as one below the root, unless it began before; a span that follows another one is below that.
+    A further root counts as a child of the root, unless it began before; a span that follows another is its child.
     """
     parents = {root: root}
     for extra in tree.extra_roots:

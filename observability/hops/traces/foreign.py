@@ -1,8 +1,8 @@
 """Traces of any system: trees of spans that were not made for hop budgets.
 
-Stock SDKs, older tracers and half instrumented systems leave traces without CLIENT and SERVER pairs, without kinds,
-without a root, with messages between components. Each is brought into the shape that the walk and the budget know,
-by small adjusters in a stated order; what had to be repaired is counted as in any tree.
+Stock SDKs, older tracers and half-instrumented systems leave traces without CLIENT and SERVER pairs, without kinds,
+without a root, or with messages between components. Small adjusters in a stated order bring each trace into the shape
+that the walk and the budget need. Repairs are counted as in any tree.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ from hops.traces.tree import (
 )
 
 CALLEE = "-callee"
-"""Ends the id of the callee's half of a call whose halves shared theirs."""
+"""Suffix of the id of the callee's half of a call, if both halves had the same id."""
 YEAR_NS = 365 * 86_400 * 10**9
-"""No span takes as long."""
+"""No span takes this long."""
 EARLIEST_NS = YEAR_NS
 """No clock of today shows a time so soon after 1970; microseconds or milliseconds that are read as ns do."""
 LATEST_NS = 4_102_444_800 * 10**9
-"""Nor one so late: the year 2100."""
+"""No clock shows a time so late: the year 2100."""
 _MESSAGES = (PRODUCER, CONSUMER)
 
 
 def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
-    """Builds the tree of one trace of any system; as `hops.traces.tree.grow`, which has the shop's conventions.
+    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does by the shop's conventions.
 
     Args:
         spans: Spans of one trace, in any order.
@@ -77,13 +77,14 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
-    """Gives the callee's half of a call a separate id where both halves have one, as Zipkin's tracers do.
+    """Gives the callee's half of a call a separate id if both halves have the same, as Zipkin's tracers write them.
 
-    What others than the caller did then hangs below that half: the callee, or the application behind a proxy.
+    Spans of other components than the caller then hang below that half: the callee's, or the application's behind a
+    proxy.
     """
     if len({span.span_id for span in spans}) == len(spans):
         return spans
-    spans = sorted(spans, key=precedence)  # of several of one half, the one that the tree will keep
+    spans = sorted(spans, key=precedence)  # of several spans of one half, the tree will keep the last
     callers = {span.span_id: span.service for span in spans if span.kind is CLIENT}
     callees = {span.span_id: span.service for span in spans if span.kind is SERVER and span.span_id in callers}
 
@@ -99,11 +100,11 @@ def separate_shared(spans: list[Span]) -> list[Span]:
 
 
 def settle_times(tree: Tree) -> None:
-    """Gives times to spans that lack them, lack an end, or have times that cannot be.
+    """Gives times to spans that lack them, lack an end, or have impossible times.
 
-    Such a span lasts as long as what is below it; where nothing is, it is a moment at its parent's start. A span of
-    another year than the rest would otherwise hide its parent, and what is below it would be cut away. Where all spans
-    are of 1970, as in traces that a program made up, times count from 0.
+    Such a span lasts as long as the spans below it; without any, it is a moment at its parent's start. A span from
+    another year than the rest would otherwise hide its parent, and the spans below it would be cut away. If all spans
+    are from 1970, as in traces that a program made up, times count from 0.
     """
     nodes = tree.nodes
     for node in nodes:
@@ -138,13 +139,13 @@ def settle_times(tree: Tree) -> None:
 
 
 def _place_around_children(tree: Tree, without_start: set[str], without_end: set[str], moments: set[str]) -> None:
-    """Gives spans the times of what is below them.
+    """Gives spans the times of the spans below them.
 
     Args:
         tree: Tree whose nodes have no children yet.
         without_start: Ids of spans without times.
-        without_end: Ids of spans whose start alone is known.
-        moments: Ids of spans that took no time. Where a child continues, the duration was lost.
+        without_end: Ids of spans with a start only.
+        moments: Ids of spans that took no time. If a child lasts longer, the duration was lost.
     """
     below: dict[str, list[Node]] = defaultdict(list)
     for node in tree.nodes:
@@ -173,7 +174,7 @@ def _place_around_children(tree: Tree, without_start: set[str], without_end: set
         elif span_id in without_end:
             tree.undated.add(span_id)
     first = min((node.start_ns for node in tree.nodes if node.span.span_id not in unplaced), default=0)
-    # Behind those in order come those that are their own ancestors.
+    # Sorted nodes first, then nodes that are their own ancestors.
     for node in (*order, *tree.nodes) if unplaced else ():
         if node.span.span_id in unplaced:
             parent = tree.by_id.get(node.span.parent_id)
@@ -191,14 +192,14 @@ def _place(node: Node, start_ns: int, end_ns: int) -> None:
 
 
 def _waits_for(parent: Span, child: Span) -> bool:
-    """Whether a span lasts as long as one below it: not if that handles a message, or follows."""
+    """Whether a span lasts as long as a span below it: not if that handles a message, or follows."""
     if child.kind is CONSUMER and parent.kind is not CONSUMER:
         return False
     return not (parent.kind is PRODUCER and parent.service != child.service) and not follows(child)
 
 
 def leave_out(tree: Tree) -> None:
-    """Takes the root from a trace whose root has no times, or times that cannot be: it has no end-to-end time."""
+    """Removes the root if its times are missing or impossible: the trace has no end-to-end time."""
     root = tree.root
     if root is not None and (root.span.span_id in tree.undated or root.span.end_ns < root.span.start_ns):
         tree.root = None
@@ -208,8 +209,8 @@ def leave_out(tree: Tree) -> None:
 def follow_links(tree: Tree) -> None:
     """Hangs spans without a parent below the span of this trace that a link leads to.
 
-    A message's receipt is below its sending, as batch receivers have it, also where its parent is of another trace. All
-    else that is linked follows what began before it, which does not wait for it.
+    The receipt of a message goes below its sending, as batch receivers record it, also if its parent is in another
+    trace. All other linked spans follow an earlier span, which does not wait for them.
     """
     for node in tree.nodes:
         span = node.span
@@ -243,10 +244,10 @@ def _is_below(tree: Tree, node: Node | None, span: Span) -> bool:
 
 
 def adopt_root(tree: Tree) -> None:
-    """Gives a trace without a root one: of the spans whose parent was never reported the longest, else of all.
+    """Chooses a root for a trace without one: the longest span whose parent was never reported, else the longest.
 
-    A caller that is not instrumented, or whose spans are kept elsewhere, leaves such traces; so do spans that are each
-    other's parents. The root counts as an orphan, so that the trace is not taken for complete.
+    Such traces come from callers that are not instrumented, or whose spans are kept elsewhere; and from spans that are
+    each other's parents. The root counts as an orphan, so that the trace does not count as complete.
     """
     if not tree.nodes or not all(node.span.parent_id for node in tree.nodes):
         return
@@ -258,10 +259,11 @@ def adopt_root(tree: Tree) -> None:
 
 
 def settle_kinds(tree: Tree) -> None:
-    """Names the roles of spans that do not say theirs, or say a role that does not fit their place.
+    """Sets the kind of spans that report no kind, or a kind that does not fit their place.
 
-    A span without a kind is INTERNAL below a span of the same component, and SERVER below another's. What another
-    component did below a CLIENT span answered that call, under any kind. If it is CLIENT, it may make a call as well.
+    A span without a kind is INTERNAL below a span of the same component, and SERVER below another component's. A span
+    of another component below a CLIENT span answered that call, whatever its kind. If it is CLIENT, it may also make a
+    call.
     """
     answers: list[Node] = []
     for node in tree.nodes:
@@ -286,7 +288,7 @@ def settle_kinds(tree: Tree) -> None:
 def find_open_calls(tree: Tree) -> None:
     """Finds calls that no span right below them answers or makes.
 
-    CLIENT spans of work that calls nobody, such as looking up a name or connecting, become INTERNAL.
+    CLIENT spans of work that calls nobody, such as a name lookup or connecting, become INTERNAL.
     """
     for node in tree.nodes:
         span = node.span
@@ -307,10 +309,10 @@ def find_open_calls(tree: Tree) -> None:
 
 
 def name_far_callees(tree: Tree) -> None:
-    """Names the callee of calls that reach it through further spans of the caller.
+    """Names the callee of calls that reach it through more spans of the caller.
 
-    A client library over another leaves CLIENT above CLIENT, and some put INTERNAL spans in between. Each CLIENT span
-    on the way up from an answered call, as far as the component goes, is a call of the same callee.
+    One client library on top of another leaves CLIENT above CLIENT, some with INTERNAL spans in between. Each CLIENT
+    span on the way up from an answered call, within the component, is a call of the same callee.
     """
     seen: set[int] = set()
     for call in tree.calls:
@@ -330,7 +332,7 @@ def name_far_callees(tree: Tree) -> None:
 
 
 def leave_followers(tree: Tree) -> None:
-    """Takes spans off the path that follow another one: nobody waits for them."""
+    """Takes spans that follow another off the path: nobody waits for them."""
     left: dict[Node, set[Node]] = defaultdict(set)
     for node in tree.nodes:
         if REF_TYPE not in node.span.attributes or not node.span.parent_id or not follows(node.span):
@@ -345,13 +347,14 @@ def leave_followers(tree: Tree) -> None:
 
 
 def hand_messages_over(tree: Tree) -> None:
-    """Puts a message's receipt next to its sending, below a node that stands for the message's way.
+    """Puts a message's receipt next to its sending, below a node for the message's time on the way.
 
     A PRODUCER span ends when the message is sent, or acknowledged; its handling continues after that. Below the
-    PRODUCER span it would be cut away; next to it, it is on the path wherever somebody waited for it. A sender that had
-    answered before the message was handled did not wait; the receipt then stays where it is, and costs nothing.
+    PRODUCER span the handling would be cut away; next to it, it is on the path if any span waited for it. A sender that
+    answered before the message was handled did not wait; then the receipt stays where it is, and costs nothing.
 
-    What a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the receipt.
+    Work that a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the
+    receipt.
     """
     # Children are moved all at once: one sending may have many receipts.
     for node in tree.nodes:
@@ -393,7 +396,7 @@ def hand_messages_over(tree: Tree) -> None:
 
 
 def cross_the_link(tree: Tree) -> None:
-    """Does for the generator's spans what the shop's traces have done, where `hopwise load` began the trace."""
+    """Treats the generator's spans as in the shop's traces, if `hopwise load` began the trace."""
     if tree.is_of_load:
         leave_time_to_links(tree)
 
@@ -406,7 +409,7 @@ def _is_receipt(sender: Span, receipt: Span) -> bool:
 
 
 def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
-    """What a receipt hands on within its component: the spans that end after the one above, each behind that."""
+    """Finds the work that a receipt hands on in its component: the spans that outlast their parent, each after it."""
     later: list[tuple[Node, Node]] = []
     passed = [receipt] if receipt.span.kind is CONSUMER else []
     for node in passed:
@@ -415,8 +418,8 @@ def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
             for child in node.children
             if child.span.service == receipt.span.service and child.span.kind in (CONSUMER, INTERNAL)
         ]
-        # Brave ends a receipt at once and handles the message in a span without a kind. Where anything is done in the
-        # receipt itself, a later span is work that nobody waits for.
+        # Brave ends a receipt at once and handles the message in a span without a kind. If the receipt itself has work
+        # below it, a later span is work that nobody waits for.
         at_once = all(child.start_ns + child.end_ns > 2 * node.end_ns for child in node.children)
         for child in own:
             if child.end_ns > node.end_ns and (child.span.kind is CONSUMER or (at_once and node.span.kind is CONSUMER)):
@@ -427,13 +430,13 @@ def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
 
 
 def _waited(above: Node, start_ns: int, end_ns: int) -> bool:
-    """Whether what was done from start to end had ended when the span above did, as the path sees it."""
+    """Whether work from start to end had ended, by the rule of the path, when the span above ended."""
     over_ns = end_ns - above.end_ns
     return start_ns < above.end_ns and over_ns * 100 <= AHEAD_PERCENT * (end_ns - start_ns)
 
 
 def _sent_in(tree: Tree, sender: Node) -> Node | None:
-    """What a message was sent by: the nearest span above that is no sending; None if sendings are a ring."""
+    """Finds what sent a message: the nearest span above that is no sending; None if sendings form a ring."""
     above: Node | None = sender
     passed: set[str] = set()
     while above is not None and above.span.kind is PRODUCER and above is not tree.root:

@@ -28,11 +28,11 @@ _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces as Jaeger had them when the wait ended.
+    """Traces as Jaeger had them at the end of the wait.
 
     Args:
-        traces: Spans by trace id, sound or not.
-        missing: Ids that Jaeger knows nothing of.
+        traces: Spans by trace id, complete or not.
+        missing: Ids that Jaeger does not have.
         incomplete: Ids in `traces` with spans still missing, as far as the trace itself shows.
     """
 
@@ -67,17 +67,17 @@ async def fetch_traces(
     complete: Callable[[list[Span]], bool] = is_complete,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fetched:
-    """Reads traces by id, and asks again for those that have not wholly arrived.
+    """Reads traces by id, and polls until they are complete.
 
     Args:
         base_url: Base URL of the query API, as `http://127.0.0.1:18072`.
         trace_ids: 32 hex digits each; the same id twice is read once.
-        concurrency: Most requests under way at once.
+        concurrency: Maximum number of concurrent requests.
         request_timeout_s: Time limit of one request.
-        patience_s: Time limit for all of them together; then returns what has arrived. Every trace is asked
-            for at least once.
-        complete: Says whether a trace needs no second look.
-        progress: Called with (sound traces so far, traces asked for).
+        patience_s: Time limit for all of them together; then returns what has arrived. Every trace is requested at
+            least once.
+        complete: Says whether a trace is complete.
+        progress: Called with the number of complete traces, and of requested traces.
 
     Raises:
         JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or no OTLP JSON.
@@ -110,7 +110,7 @@ async def fetch_traces(
                         group.create_task(look(trace_id))
             return len(sound) == len(ids)
 
-        # Rounds, not a loop per trace: a trace that never becomes sound must not keep the others waiting.
+        # Rounds, not a loop per trace: a trace that never becomes complete must not delay the others.
         rounds = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_result(_is_false) | tenacity.retry_if_exception(_is_transport),
             stop=lambda _state: time.monotonic() >= deadline,
@@ -168,6 +168,6 @@ def _is_transport(error: BaseException) -> bool:
 
 
 def _last_outcome(state: tenacity.RetryCallState) -> Any:
-    # Out of patience: the error of the last round is raised, traces are kept as they are.
+    # Out of patience: raises the error of the last round, or keeps the traces as they are.
     assert state.outcome is not None
     return state.outcome.result()

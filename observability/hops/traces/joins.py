@@ -1,7 +1,7 @@
-"""Answers that do not hang below their call, but next to it, as GraphQL gateways leave them.
+"""Answers that hang next to their call, not below it, as GraphQL gateways record them.
 
-Such a gateway hands on the context of a span above the CLIENT span. The callee's SERVER span then hangs below that, and
-says of the call only when it was under way.
+Such a gateway passes on the context of a span above the CLIENT span. The callee's SERVER span then hangs below that
+span, and only its times connect it with the call.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from hops.traces.span import CLIENT, CONSUMER, SERVER, follows
 from hops.traces.tree import Node, Tree
 
 MAX_LEVELS = 6
-"""How many spans above a call its answer may hang below."""
+"""Maximum number of levels above a call at which its answer may hang."""
 MAX_CANDIDATES = 16
-"""How many calls are looked at for each answer: the last that began before it."""
+"""Maximum number of calls considered for each answer: the last ones that began before it."""
 
 
 def join_answers(tree: Tree) -> None:
-    """Hangs SERVER spans of other components below the calls that they answer, where their times leave no doubt.
+    """Hangs SERVER spans of other components below the calls that they answer, if their times leave no doubt.
 
-    Looked at are calls that nothing answers, and SERVER spans right below one of the few spans above the call that are
-    of its component. The nearest such span comes first.
+    Candidates are calls without an answer, and SERVER spans right below one of the few spans above the call in its
+    component. The nearest such span comes first.
     """
     waiting = [(node, node) for node in tree.open_calls if node.span.kind is CLIENT]
     services = None
@@ -71,15 +71,15 @@ def _join(above: Node, answers: list[Node], calls: list[Node], services: Service
 def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> dict[Node, Node]:
     """Finds the call of each answer by their times.
 
-    An answer fits a call during which it began and ended; if there is none, `AHEAD_PERCENT` of it may lie after the
-    call, as where a callee closes its span late. First comes what fits one call only. Then the longest answer takes the
+    An answer fits a call if it began and ended during it; if none fits, `AHEAD_PERCENT` of it may be after the call, as
+    when a callee closes its span late. First come answers that fit one call only. Then the longest answer takes the
     call that lies within all others which it fits. Then answers of one component are taken in the order of their
-    starts. All others stay.
+    starts. All others stay where they are.
 
     Args:
         answers: SERVER spans of other components.
         calls: CLIENT spans.
-        services: Components of the trace: a call of one of these is answered by no other.
+        services: Components of the trace; only the called component can answer a call of one of them.
     """
     ordered = sorted(calls, key=lambda one: (one.start_ns, -one.end_ns, one.span.span_id))
     starts = [one.start_ns for one in ordered]
@@ -137,7 +137,7 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
 
 
 def _follows(answer: Node, others: list[Node]) -> bool:
-    """Whether an answer is a further try of the same call: by the same component, one after the other."""
+    """Whether an answer is a further try of the same call: by the same component, one after another."""
     return all(
         other.span.service == answer.span.service
         and (other.end_ns <= answer.start_ns or answer.end_ns <= other.start_ns)

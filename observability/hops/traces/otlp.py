@@ -1,8 +1,8 @@
 """OTLP JSON to spans: Jaeger's api_v3 answers and files of OTLP JSON lines.
 
-Writers differ: the OTLP specification wants ids in hex and 64-bit integers as strings, plain protobuf JSON has ids
-in base64, and both allow numbers and names for enums. All of these are read, in one typed pass that makes no dictionary
-of anything and names the place of what is wrong; ids that are not in lower-case hex take a second look.
+Writers differ: the OTLP specification wants ids in hex and 64-bit integers as strings, plain protobuf JSON has ids in
+base64, and both allow numbers and names for enums. All of these are read in one typed pass, which builds no
+dictionaries and names the place of an error. Ids that are not in lower-case hex take a second pass.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from hops.traces.span import (
     shown_name,
 )
 
-#: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
+#: Attributes that a budget needs. Spans have a dozen; the others would only cost time and memory.
 NEEDED = frozenset(
     {
         *LOCAL_WORK,
@@ -59,7 +59,7 @@ NEEDED = frozenset(
         "shop.journey",
     }
 )
-#: By their numbers in OTLP.
+#: By number in OTLP.
 KINDS = (Kind.UNSPECIFIED, Kind.INTERNAL, Kind.SERVER, Kind.CLIENT, Kind.PRODUCER, Kind.CONSUMER)
 TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 
@@ -73,10 +73,10 @@ _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 _Moment = Annotated[int, Meta(gt=0, le=MAX_NS - 1)]
 _End = Annotated[int, Meta(ge=0, le=MAX_NS - 1)]
-"""0 of a span that was not finished."""
+"""0 for an unfinished span."""
 _ProtobufName = Literal["refused"]
-"""Type of members in snake_case, protobuf's own names, which its JSON allows too. No value has this type, so they are
-refused, not passed over; `sources.otlp_json` then reads the component again with all names in camelCase."""
+"""Type of members in snake_case, protobuf's own names, which its JSON also allows. No value has this type, so they are
+refused, not skipped; `sources.otlp_json` then reads the component again with all names in camelCase."""
 
 
 class _Value(msgspec.Struct, gc=False, rename="camel"):
@@ -136,12 +136,12 @@ class ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
 
     @property
     def scopes(self) -> list[_ScopeSpans]:
-        """Its spans by scope, also under the name that OTLP had for scopes until version 0.15."""
+        """Its spans by scope, also under the name that scopes had in OTLP until version 0.15."""
         return [*(self.scope_spans or ()), *(self.instrumentation_library_spans or ())]
 
 
 class Document(msgspec.Struct, gc=False, rename="camel"):
-    """One OTLP document, or Jaeger's answer with one inside."""
+    """One OTLP document, or an answer of Jaeger's with one inside."""
 
     result: Document | UnsetType = UNSET
     resource_spans: list[ResourceSpans] | UnsetType | None = UNSET
@@ -155,7 +155,7 @@ def read_file(path: Path) -> list[Span]:
     """Reads a file of OTLP JSON: one document, or one document a line.
 
     Args:
-        path: The file; a Jaeger api_v3 answer saved as it came is fine too.
+        path: The file; a saved answer of Jaeger's api_v3 is fine too.
 
     Returns:
         The spans in the order of the file.
@@ -194,7 +194,7 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
         where: Name of the input, for messages.
 
     Returns:
-        The spans in the order of the document, with those of their attributes that a budget needs.
+        The spans in the order of the document, with the attributes that a budget needs.
 
     Raises:
         MalformedTraceError: A value is missing or of another type; the message names its place in the document.
@@ -209,15 +209,15 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
     except msgspec.ValidationError as error:
         raise malformed(error, where) from error
     except msgspec.DecodeError as error:
-        json.loads(text)  # says in which line and column
+        json.loads(text)  # names line and column
         raise MalformedTraceError(f"{where}: not JSON: {error}") from error
 
 
 def malformed(error: msgspec.ValidationError, where: str) -> MalformedTraceError:
-    """The error for a value that is missing or of another type; its message names the place in the document.
+    """Makes the error for a missing value, or a value of another type; its message names the place in the document.
 
     Args:
-        error: What msgspec says.
+        error: Error of msgspec.
         where: Name of the input.
     """
     found = _PLACE.fullmatch(str(error))
@@ -229,17 +229,17 @@ def decode(text: bytes) -> Document:
     """Decodes one document.
 
     Raises:
-        msgspec.ValidationError: a value has not the type that OTLP gives it; names the place.
-        msgspec.DecodeError: the text is not JSON.
+        msgspec.ValidationError: A value does not have its type in OTLP; names the place.
+        msgspec.DecodeError: The text is not JSON.
     """
     return _DECODER.decode(text)
 
 
 def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
-    """The spans of a document, as `read_spans` gives them.
+    """Reads the spans of a document, as `read_spans` does.
 
     Raises:
-        MalformedTraceError: an id is neither hex nor base64, or the spans are missing.
+        MalformedTraceError: An id is neither hex nor base64, or the spans are missing.
     """
     body = document
     if body.result is not UNSET:
@@ -254,10 +254,10 @@ def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
 
 
 def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
-    """The spans of one component, as `read_spans` gives them.
+    """Reads the spans of one component, as `read_spans` does.
 
     Raises:
-        MalformedTraceError: an id is neither hex nor base64.
+        MalformedTraceError: An id is neither hex nor base64.
     """
     service = UNKNOWN_SERVICE
     for one in resource_spans.resource.attributes or ():
@@ -295,10 +295,10 @@ def _keys(text: bytes) -> str:
 
 
 def follows_only(parent: AnyStr, links: Iterable[tuple[AnyStr, object]]) -> bool:
-    """Whether the links of a span say that it only follows its parent, or without one, what it is linked to.
+    """Whether the links of a span say that it only follows its parent, or without a parent, the linked span.
 
     Args:
-        parent: Id of the parent; empty if there is none.
+        parent: Id of the parent; empty without a parent.
         links: Id of each linked span, and the value of the link's `opentracing.ref_type`.
     """
     types = {str(kind).lower() for span_id, kind in links if kind and parent in (span_id, span_id[:0])}
@@ -315,7 +315,7 @@ def _attributes_of(span: _Span) -> dict[str, AttributeValue]:
 
 
 def _attributes(attributes: list[_Attribute]) -> dict[str, AttributeValue]:
-    """Those that are needed and have a scalar value: no budget needs a list or a map."""
+    """Selects the needed attributes with scalar values; budgets need no lists and maps."""
     kept: dict[str, AttributeValue] = {}
     for one in attributes:
         if one.key in NEEDED:
@@ -328,7 +328,7 @@ def _attributes(attributes: list[_Attribute]) -> dict[str, AttributeValue]:
 
 
 def _has_plain_ids(spans: list[Span]) -> bool:
-    """Whether all ids are in lower-case hex, and no parent is written as zeros."""
+    """Whether all ids are in lower-case hex, and no parent id is all zeros."""
     span_ids, parents = {span.span_id for span in spans}, {span.parent_id for span in spans}
     parents.discard("")
     span_ids |= parents
@@ -358,7 +358,7 @@ def _with_plain_ids(span: Span, where: str) -> Span:
         span,
         trace_id=trace_id,
         span_id=span_id,
-        # An all-zero parent is how some exporters write "none".
+        # Some exporters write an all-zero parent id for "no parent".
         parent_id="" if parent_id == _NO_SPAN_ID else parent_id,
         links=tuple(
             (plain_id(link[0], TRACE_ID_DIGITS, f"{where}.links"), plain_id(link[1], SPAN_ID_DIGITS, f"{where}.links"))
@@ -368,13 +368,13 @@ def _with_plain_ids(span: Span, where: str) -> Span:
 
 
 def plain_id(raw: str, digits: int, where: str) -> str:
-    """An id in lower-case hex.
+    """Converts an id to lower-case hex.
 
     Args:
-        raw: Hex, or any of the forms of base64 that protobuf allows: with or without padding, for URLs or not. Their
+        raw: Hex, or any of the forms of base64 that protobuf allows: with or without padding, URL-safe or not. Their
             lengths differ from those of hex, for both kinds of ids.
-        digits: Hex digits of an id of this kind.
-        where: Its place, for messages.
+        digits: Number of hex digits of an id of this kind.
+        where: Place of the id, for messages.
 
     Raises:
         MalformedTraceError: It is neither.

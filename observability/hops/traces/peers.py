@@ -1,7 +1,7 @@
-"""Whom a call says that it calls, by the attributes that tracers write.
+"""Whom a call names as its callee, by the attributes that tracers write.
 
-A service's name says more than the host that it runs on, a host more than an address. Of what a proxy writes, the name
-of its upstream cluster comes first: its URL has the host that its own caller asked for.
+A service's name says more than a host, and a host more than an address. For a proxy, the name of its upstream cluster
+comes first, because its URL has the host that its own caller requested.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUBGRAPHS = (
     "wg.subgraph.name",
     "subgraph.name",
 )
-"""Attributes by which GraphQL gateways name the subgraph that they ask."""
+"""Attributes in which GraphQL gateways name the subgraph that they call."""
 SERVICES = ("peer.service", "service.peer.name", *SUBGRAPHS)
 """Attributes that name a service, not a host."""
 CLUSTERS = ("upstream_cluster", "upstream_cluster.name")
@@ -45,35 +45,35 @@ PEERS = (
     "peer.ipv4",
     "peer.ipv6",
 )
-"""Attributes by which a call says whom it calls; the first that names anybody counts."""
+"""Attributes that name a call's callee; the first with a value counts."""
 OF_PROXIES = (*CLUSTERS, *URLS, "upstream_address")
-"""The same of a proxy's span, whose `peer.address` may be who called the proxy."""
+"""The same for a proxy's span, whose `peer.address` may be the proxy's caller."""
 
 PROXIES = frozenset({"istio-proxy", "linkerd-proxy"})
-"""Services whose spans are all those of sidecars."""
+"""Services whose spans all come from sidecars."""
 PROXY_NODES = ("sidecar~", "router~", "waypoint~", "ztunnel~")
-"""How the `node_id` of Istio's proxies begins."""
+"""Prefix of the `node_id` of Istio's proxies."""
 PROXY_MARKS = frozenset({*CLUSTERS, "component", "node_id", "istio.canonical_service"})
-"""Attributes that proxies write; `component` and `node_id` with other values are somebody else's."""
+"""Attributes that proxies write; other writers give `component` and `node_id` other values."""
 INBOUND = ("inbound|", "inbound_.", "InboundPassthroughCluster", "cds_ingress_")
 LOCAL_APPLICATIONS = frozenset({"local_app", "local_service", "local_agent"})
 """Clusters that are the proxy's own application: in Consul and in Envoy's examples."""
 PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain", "svc"})
-"""Last labels of hosts whose first one is a service's name, as in `order.shop.svc.cluster.local`."""
+"""Last labels of hosts whose first label is a service's name, as in `order.shop.svc.cluster.local`."""
 NOWHERE = frozenset({"", "-", "PassthroughCluster", "BlackHoleCluster"})
 """Clusters that name nobody."""
 
 _OF_CALLS = frozenset(PEERS)
 _OF_CLIENTS = _OF_CALLS - PROXY_MARKS - frozenset(SUBGRAPHS)
 _TARGET = re.compile(r"(?:ipv4|ipv6|dns|xds|passthrough):(?://[^/]*/)?(?P<target>[^/].*)", re.IGNORECASE)
-"""A target of gRPC's, as `dns:///pay.example.com:443` or `ipv4:192.0.2.7:443`."""
+"""Matches a gRPC target, such as `dns:///pay.example.com:443` or `ipv4:192.0.2.7:443`."""
 _SCHEME = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
 _HOST_AND_PATH = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?/|[\w.-]+:\d+")
 _PORT = re.compile(r":\d*$")
 
 
 def lean(attributes: dict[str, AttributeValue], kind: Kind) -> Mapping[str, AttributeValue]:
-    """Attributes as a span keeps them: whom it calls only where it may be a call, and texts that repeat only once."""
+    """Reduces the attributes of a span: the callee only if it may be a call, and repeated texts only once in memory."""
     if kind is not CLIENT and kind is not Kind.UNSPECIFIED and not _OF_CLIENTS.isdisjoint(attributes):
         for name in _OF_CLIENTS.intersection(attributes):
             del attributes[name]
@@ -83,7 +83,7 @@ def lean(attributes: dict[str, AttributeValue], kind: Kind) -> Mapping[str, Attr
 
 
 def is_proxy(span: Span) -> bool:
-    """Whether a span is a proxy's, by what Envoy writes."""
+    """Whether a span is a proxy's, by the attributes that Envoy writes."""
     attributes = span.attributes
     if span.service in PROXIES:
         return True
@@ -99,19 +99,20 @@ def is_proxy(span: Span) -> bool:
 
 
 class Services:
-    """The components of a trace, by the names that calls have for them."""
+    """The components of a trace, by the names under which calls have them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = {name: name for name in names}
-        # Istio's proxies are called by service and namespace, their hosts and applications by the service alone.
+        # Calls name Istio's proxies by service and namespace, and their hosts and applications by service only.
         for name in sorted(self._names):
             if name.count(".") == 1:
                 self._names.setdefault(name.partition(".")[0], name)
 
     def named_by(self, peer: str) -> str:
-        """The component that a call to a peer calls; empty if it has no spans in the trace.
+        """Finds the component behind the peer of a call; empty if it has no spans in the trace.
 
-        `order.shop.svc` is the service `order`, or `order.shop`, if there is one; `order.example.com` is somebody else.
+        `order.shop.svc` is the service `order`, or `order.shop` if there is one; `order.example.com` is outside the
+        trace.
         """
         if not peer or peer in self._names:
             return self._names.get(peer, "")
@@ -122,7 +123,7 @@ class Services:
 
 
 def cluster_of(span: Span) -> str:
-    """The cluster that a proxy sent a request to; empty if it names none."""
+    """Gives the cluster that a proxy sent a request to; empty if the span names no cluster."""
     return next((str(span.attributes[name]) for name in CLUSTERS if span.attributes.get(name)), "")
 
 
@@ -133,12 +134,12 @@ def is_inbound(span: Span) -> bool:
 
 
 def peer_of(span: Span) -> str:
-    """Whom a call says that it calls; empty if it does not."""
+    """Gives the callee that a call names; empty if it names no callee."""
     return ranked_peer_of(span)[1]
 
 
 def ranked_peer_of(span: Span) -> tuple[int, str]:
-    """Whom a call says that it calls, behind the place of that attribute in `PEERS`; the less, the better known."""
+    """Gives the callee that a call names, after the rank of that attribute in `PEERS`; lower is more certain."""
     attributes = span.attributes
     if _OF_CALLS.isdisjoint(attributes):
         return len(PEERS), ""
@@ -152,7 +153,7 @@ def ranked_peer_of(span: Span) -> tuple[int, str]:
 
 
 def _ipv4_of(address: AttributeValue) -> str:
-    """An IPv4 address as a text; Jaeger's older clients write it as one number."""
+    """Formats an IPv4 address; Jaeger's older clients write it as one number."""
     digits = str(address)
     return str(IPv4Address(int(digits))) if digits.isdecimal() and int(digits) < 1 << 32 else digits
 
@@ -169,7 +170,7 @@ def _peer(name: str, value: str) -> str:
 
 @lru_cache(maxsize=4096)
 def cluster_host(cluster: str) -> str:
-    """The host in the name of an Envoy cluster, such as `outbound|443||pay.example.com`; empty without a host."""
+    """Extracts the host from an Envoy cluster's name, such as `outbound|443||pay.example.com`; empty without a host."""
     if cluster in NOWHERE or cluster in LOCAL_APPLICATIONS or cluster.startswith(INBOUND):
         return ""
     name = cluster.rpartition("|")[2] if "|" in cluster else cluster
@@ -180,7 +181,7 @@ def cluster_host(cluster: str) -> str:
 
 @lru_cache(maxsize=4096)
 def host_of(text: str) -> str:
-    """The host of a URL, a gRPC target or an address: without scheme, user, port and path."""
+    """Extracts the host of a URL, a gRPC target or an address: without scheme, user, port and path."""
     rest = text.strip()
     if target := _TARGET.fullmatch(rest):
         rest = target["target"].partition(",")[0]

@@ -1,7 +1,8 @@
-"""Applications and their proxies: what each of the two took, where both leave spans.
+"""Applications and their proxies: how much time each of the two took, if both leave spans.
 
-A sidecar mostly has the name of its application. What Envoy writes (`hops.traces.peers`) tells its spans apart. They
-are of a separate component while the tree grows, so that an application and its proxy call each other as any two do.
+A sidecar mostly has the name of its application. The attributes that Envoy writes (`hops.traces.peers`) identify its
+spans. While the tree grows, they belong to a separate component, so that an application and its proxy call each other
+like any two components.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
 from hops.traces.tree import Node, Tree, is_missing, settle_tries
 
 APART = "\0proxy"
-"""Ends the name of a proxy's component while the tree grows. No name has such a character: they are shown names."""
+"""Suffix of a proxy's component while the tree grows. No name has such a character, as names are made printable."""
 ANSWERED_ITSELF = frozenset({"DPE", "FI", "IH", "LH", "NC", "NR", "OM", "RL", "RLSE", "UAEX", "UF", "UH", "UO"})
 """Envoy's response flags for requests that the proxy answered without the application."""
 
 OUTBOUND = ("outbound|", "outbound_.")
-"""How Istio's clusters of other services begin."""
+"""Prefix of the clusters that Istio makes for other services."""
 
 
 def separate_proxies(spans: list[Span]) -> list[Span]:
-    """Makes the proxies' spans those of components apart."""
+    """Moves the proxies' spans to separate components."""
     for span in spans:
         if (span.attributes or span.service in PROXIES) and is_proxy(span):
             return [replace(one, service=one.service + APART) if is_proxy(one) else one for one in spans]
@@ -35,14 +36,14 @@ def is_apart(span: Span) -> bool:
 
 
 def reported_name(service: str) -> str:
-    """The name of a component as its spans report it."""
+    """Gives the name of a component as its spans report it."""
     return service.removesuffix(APART)
 
 
 def take_requests_in(tree: Tree) -> None:
-    """Makes a proxy's span of a request to its application a SERVER span; not that below it which hands the request on.
+    """Makes a proxy's span of a request to its application a SERVER span, but not the span below it that forwards it.
 
-    Zipkin's tracer in Envoy writes CLIENT for both ways.
+    Zipkin's tracer in Envoy writes CLIENT for both directions.
     """
     for node in tree.nodes:
         span = node.span
@@ -53,10 +54,10 @@ def take_requests_in(tree: Tree) -> None:
 
 
 def settle_relays(tree: Tree) -> None:
-    """Finds whom spans call that answer a call and make one themselves, as a proxy's only span of a request does.
+    """Finds the callee of spans that answer a call and make one themselves, as a proxy's only span of a request does.
 
-    What such a span takes outside of the next one's is the wire to it, as with any CLIENT span. Only where the next
-    span is of the same component, and neither says that it is a proxy, the first is that component's proxy.
+    The time of such a span outside the next span is the wire to it, as for any CLIENT span. But if the next span is of
+    the same component, and neither reports that it is a proxy, the first span is that component's proxy.
     """
     for relay in tree.relays:
         answers = [child for child in relay.children if child.span.kind is SERVER]
@@ -71,8 +72,8 @@ def settle_relays(tree: Tree) -> None:
 def wait_for_applications(tree: Tree) -> None:
     """Marks the application's SERVER span right below its proxy's as waited for, however late it closes.
 
-    A proxy is done with the last byte; the application may close its span after that. A component is taken for a proxy
-    if it says so. Else the other's span must be its only call, take most of its time, and lie mostly within.
+    A proxy is done with the last byte; the application may close its span after that. A component counts as a proxy if
+    it reports so. Otherwise the other's span must be its only call, take most of its time, and lie mostly within it.
     """
     for node in tree.nodes:
         span = node.span
@@ -90,10 +91,10 @@ def wait_for_applications(tree: Tree) -> None:
 
 
 def name_proxies(tree: Tree) -> None:
-    """Gives the proxies' own time its part, and proxies the names that their spans report.
+    """Names the part of the proxies' own time, and gives proxies the names that their spans report.
 
-    A proxy's own time is known only where what it handed the request on to is seen. Where an application leaves no
-    spans, the span of the proxy before it is all there is of both, and the time is the application's work.
+    A proxy's own time is known only if the span that it forwarded the request to is there. If an application leaves no
+    spans, the span of the proxy in front is the only span of both, and its time is the application's work.
     """
     for node in tree.nodes:
         if node.callee is not None:
@@ -127,7 +128,7 @@ def _part(node: Node) -> str:
             if child.span.kind is SERVER:
                 return f"proxy:{name}"
         elif child.span.kind is CLIENT and cluster_of(child.span) == cluster:
-            return f"proxy:{name}"  # the span of the request as it was handed on
+            return f"proxy:{name}"  # the span of the request as it was forwarded
     return f"proxy:{name}" if _answered_itself(span) else ""
 
 
@@ -140,6 +141,6 @@ def _calls(node: Node) -> bool:
 
 
 def _fills(node: Node, answer: Node) -> bool:
-    """Whether an answer takes most of a span's time, and no more after its end than within."""
+    """Whether an answer takes most of a span's time, and no more of it is after the span's end than within."""
     within = min(node.end_ns, answer.end_ns) - max(node.start_ns, answer.start_ns)
     return within * 2 >= node.end_ns - node.start_ns and answer.end_ns - node.end_ns <= within

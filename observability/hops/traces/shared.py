@@ -1,6 +1,6 @@
-"""Requests under way that a gateway shares: several calls, one request, one answer below one of them.
+"""Requests in flight that a gateway shares between calls: several calls, one request, one answer below one call.
 
-The other calls waited for the same answer. A trace does not say so; their times do.
+The other calls waited for the same answer. A trace does not say so; the times show it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from hops.traces.span import CLIENT, INTERNAL
 from hops.traces.tree import Node, Quality, Tree, clip_children, is_missing, sort_children
 
 MAX_LEVELS = 6
-"""How many spans below a gateway's span its call is looked for."""
+"""Maximum number of levels below a gateway's span at which its call is searched."""
 MAX_CANDIDATES = 8
-"""How many answered calls are looked at for each call: those around its start, half of them before it."""
+"""Maximum number of answered calls considered for each call: those around its start, half of them before it."""
 APART_PERCENT = 10
-"""How far apart the ends of two calls may be, of the answered call's length, for one answer to have ended both."""
+"""Maximum difference between the ends of two calls with one answer, in percent of the answered call's length."""
 SHARED = "-shared"
-"""Ends the id of an answer where a call that shares it waits for it."""
+"""Suffix of the id of an answer below a call that shares it."""
 
 
 def find_shared(tree: Tree) -> None:
-    """Finds calls that nothing answers which waited for the answer of another call.
+    """Finds unanswered calls that waited for the answer of another call.
 
-    That is a call of the same component, name and peer, which got its answer while the other one waited. It began
-    earlier or at about the same time, and both ended at about the same time. Where several such calls had answers of
-    several components, nobody knows.
+    The other call has the same component, name and peer, and got its answer while the first waited. It began earlier or
+    at about the same time, and both ended at about the same time. If several such calls had answers of several
+    components, the answer stays unknown.
     """
     waiting = [node for node in tree.open_calls if _may_share(node)]
     if not waiting:
@@ -56,9 +56,10 @@ def find_shared(tree: Tree) -> None:
 
 
 def lend_answers(tree: Tree) -> None:
-    """Puts what answered a shared request also below the calls that waited for it, of a tree whose parts are named.
+    """Copies the answer of a shared request below the calls that waited for it, in a tree whose parts are named.
 
-    There its spans count as INTERNAL: one request was made. What they cover of a call is theirs, the rest the wire's.
+    The copied spans count as INTERNAL, because there was one request. The time that they cover is theirs; the rest of
+    the call is the wire's.
     """
     room = len(tree.nodes)
     for node, shared, call in tree.shared:
@@ -75,7 +76,7 @@ def lend_answers(tree: Tree) -> None:
             below += one.children
             lent += one.children
             if len(lent) > room:
-                return  # as many copies as the trace has spans are enough
+                return  # no more copies than the trace has spans
         room -= len(lent)
         holder.children = [*holder.children, *copies]
         subtree = Tree(lent, {}, Quality(), holder)
@@ -90,12 +91,12 @@ def _may_share(node: Node) -> bool:
 
 
 def is_asking(node: Node) -> bool:
-    """Whether a span is a gateway's of asking a subgraph, with the call below it."""
+    """Whether a span is a gateway's span around a call of a subgraph."""
     return node.span.kind is INTERNAL and not _NAMES.isdisjoint(node.span.attributes)
 
 
 def _answered_call(node: Node) -> Node | None:
-    """The call that a call's or a gateway's span made: itself, or below it; None if none was answered."""
+    """Finds the answered call of a call's or a gateway's span: itself, or below it; None without an answer."""
     if node.span.kind is not CLIENT and not is_asking(node):
         return None
     level = [node]
@@ -122,7 +123,7 @@ def _waited_with(node: Node, shared: Node, call: Node) -> bool:
 
 
 def _counterparts(holder: Node, source: Node) -> tuple[Node, Node] | None:
-    """The next spans on the way from both calls to the request, where both have one of that name."""
+    """Finds the next spans on the way from both calls to the request, if both have a span of that name."""
     for child in holder.children:
         for other in source.children:
             if child.span.kind is other.span.kind is INTERNAL and child.span.name == other.span.name:

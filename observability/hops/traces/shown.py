@@ -1,4 +1,4 @@
-"""Which spans of a trace are shown where there is room for some of them only."""
+"""Selection of the spans of a trace that are shown if there is not room for all."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hops.traces.critical_path import walk
 from hops.traces.tree import Node
 
 MAX_SPANS = 80
-"""Spans beyond these are left out: a naive plan may have hundreds, other systems a hundred thousand. A checkout through
+"""Maximum number of spans shown. A naive plan may have hundreds, other systems a hundred thousand. A checkout through
 sidecars has about 60 on its path alone."""
 
 
 def pieces_on_path(root: Node) -> dict[str, list[tuple[int, int]]]:
-    """By span id, the pieces of the critical path that belong to the span: from and to, ns after the root's start."""
+    """Lists the pieces of the critical path by the id of their span: from and to, ns after the root's start."""
     on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for node, start_ns, end_ns in walk(root):
         on_path[node.span.span_id].append((start_ns - root.start_ns, end_ns - root.start_ns))
@@ -23,15 +23,15 @@ def pieces_on_path(root: Node) -> dict[str, list[tuple[int, int]]]:
 def shown_spans(
     root: Node, on_path: dict[str, list[tuple[int, int]]], most: int = MAX_SPANS
 ) -> tuple[list[tuple[int, Node]], int]:
-    """The spans with the most time on the path, then the longest, in the order of the tree.
+    """Selects the spans with the most time on the path, then the longest, in the order of the tree.
 
     Args:
         root: Root of the tree.
-        on_path: As `pieces_on_path` gives it.
-        most: Most spans.
+        on_path: Pieces of the path, as returned by `pieces_on_path`.
+        most: Maximum number of spans.
 
-    Returns:
-        Each with its depth, from 0; and how many are left out.
+        Returns:
+            Each span with its depth, from 0; and the number of spans left out.
     """
     ordered: list[tuple[int, Node]] = []
     stack = [(0, root)]

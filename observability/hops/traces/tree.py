@@ -1,6 +1,6 @@
-"""Spans of one trace to one tree, by small adjusters in a stated order.
+"""Builds one tree from the spans of one trace, by small adjusters in a stated order.
 
-What a trace lacks is repaired just far enough to be walked, and counted: a repaired trace never looks like a sound one.
+Defects of a trace are repaired just enough for the walk, and counted, so a repaired trace never looks like a sound one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ SHOP_JOURNEY, LOAD_JOURNEY, LOAD_CHANNEL = "shop.journey", "load.journey", "load
 """Attributes of the generator's roots: of a journey through the shop, and through any other system."""
 
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
-"""Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
-last at the far end, and the answer's last byte on its way back."""
+"""Spans below a CLIENT span for the time that an emulated network took of the call. `up` lasts from the request's first
+byte to its last at the far end; `down` is the way back of the answer's last byte."""
 _REACHED_NOBODY = frozenset({"UF", "UO"})
-"""Envoy's response flags for a try whose connection failed, and for one beyond its limit of requests under way."""
+"""Envoy's response flags for a try whose connection failed, and for a try above its limit of concurrent requests."""
 
 
 class Node(msgspec.Struct, eq=False):
@@ -30,19 +30,19 @@ class Node(msgspec.Struct, eq=False):
         span: The span as reported.
         start_ns: Unix time, ns, clipped to the parent.
         end_ns: Unix time, ns, clipped likewise.
-        began_ns: Start as the path looks at it: not before the parent's, but also after the parent's end; of what
-            carries out a call over an emulated network, not before the request had come whole.
-        ended_ns: The time at which the parent could take the span for finished: its reported end; of a try that was
-            given up, the start of the next; of what carries out a call over an emulated network, when the answer had
-            left whole.
-        children: Spans below it. None knows its parent: trees without rings are freed at once, and need no collector.
+        began_ns: Start for the path. It is not before the parent's start, but may be after the parent's end. For a span
+            that carries out a call over an emulated network, it is not before the whole request had arrived.
+        ended_ns: When the parent could treat the span as finished: its reported end. For a try that was given up, it is
+            the start of the next. For a span that carries out a call over an emulated network, it is when the whole
+            answer had left.
+        children: Spans below it. No node has a reference to its parent, so that trees without rings are freed at once.
         is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
-            CLIENT ends. Also of a span right below an event's root, which is waited for until the next one takes over,
-            and of what ended last of a message.
-        callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
-        unconnected: Whether the span is a proxy's try that reached nobody, by Envoy's own account.
-        part: Part that the span's own time belongs to, where it follows other conventions than the shop's.
-        is_outer: Whether a CLIENT span below makes the call that this one is of, which is then one call.
+            CLIENT ends. Also set for a span right below an event's root, which is waited for until the next takes over,
+            and for the span of a message that ended last.
+        callee: Service that answered a CLIENT span; None for other spans, and without a SERVER span below.
+        unconnected: Whether the span is a proxy's try that failed to connect, as Envoy reports.
+        part: Part that the span's own time belongs to, if it does not follow the shop's conventions.
+        is_outer: Whether a CLIENT span below makes the same call; both count as one call.
     """
 
     span: Span
@@ -59,28 +59,28 @@ class Node(msgspec.Struct, eq=False):
 
 
 class Quality(msgspec.Struct):
-    """How sound traces were; adds up over traces.
+    """Counts of the defects of traces; adds up over traces.
 
     Args:
-        traces: Traces looked at.
-        spans: Spans in them, duplicates not counted.
+        traces: Traces counted.
+        spans: Spans in them, without duplicates.
         duplicates: Spans reported more than once.
         orphans: Spans whose parent was never reported; they hang below the root instead.
-        missing_servers: CLIENT spans that no SERVER span answers, though one should: not of a database, not `given_up`,
-            and not `unconnected`.
-        given_up: Calls that a proxy gave up before anything answered; the callee's span is late, or there is none.
-        two_roots: Traces with more than one root; the budget is of the chosen one.
-        skewed: Spans that begin before their parent, which one clock cannot do; clipped.
+        missing_servers: CLIENT spans that lack the SERVER span of their answer. Calls of a database, `given_up` and
+            `unconnected` calls do not count.
+        given_up: Calls that a proxy gave up before an answer; the callee's span is late or missing.
+        two_roots: Traces with more than one root; the budget is that of the chosen root.
+        skewed: Spans that begin before their parent, which is impossible on one clock; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
-        empty: Traces without any root, hence without a budget.
-        rings: Of the orphans, those that are their own ancestors.
-        backwards: Of the skewed, those that end before they begin.
-        followers: Spans that follow another one, which does not wait for them.
-        unfinished: Spans without an end, or without times; they last as long as what is below them.
-        misdated: Spans with times that cannot be.
-        left_out: Traces without a budget, since the times of their root are unknown.
-        joined: SERVER spans that answered a call that they do not hang below.
-        shared: Calls that waited for what answered another call.
+        empty: Traces without a root, and so without a budget.
+        rings: Orphans that are their own ancestors.
+        backwards: Skewed spans that end before they begin.
+        followers: Spans that follow another span, which does not wait for them.
+        unfinished: Spans without an end, or without times; they last as long as the spans below them.
+        misdated: Spans with impossible times.
+        left_out: Traces without a budget, because the times of their root are unknown.
+        joined: SERVER spans that answered a call but do not hang below it.
+        shared: Calls that waited for the answer of another call.
     """
 
     traces: int = 0
@@ -103,7 +103,7 @@ class Quality(msgspec.Struct):
     shared: int = 0
 
     def add(self, other: Quality) -> None:
-        """Adds the counts of other traces to these."""
+        """Adds the counts of other traces."""
         self.traces += other.traces
         self.spans += other.spans
         self.duplicates += other.duplicates
@@ -125,23 +125,23 @@ class Quality(msgspec.Struct):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing hints at spans that have not arrived (yet)."""
+        """Whether nothing suggests that spans have not arrived yet."""
         lost = self.orphans or self.missing_servers or self.given_up or self.empty
         return not (lost or self.unfinished or self.left_out)
 
 
 class Tree(msgspec.Struct, eq=False):
-    """One trace, ready to be walked.
+    """One trace, ready for the walk.
 
     Args:
         nodes: Every span once, by id.
         by_id: The same nodes, by the ids of their spans.
-        quality: What had to be repaired.
-        root: The journey; none if no span is without a parent.
+        quality: Defects that were repaired.
+        root: The journey; None if every span has a parent.
         extra_roots: Further spans without a parent, and spans that follow another; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
-        undated: Ids of spans whose times are unknown, and of which nothing below tells any.
-        open_calls: Of a system that is not the shop's, calls that no span right below them answers or makes.
+        undated: Ids of spans whose times are unknown, with no span below that has times.
+        open_calls: In systems other than the shop, calls that no span right below them answers or makes.
         relays: Likewise, nodes that answer a call and may make one themselves.
         shared: Likewise, calls that waited for the answer of another call, each with that call and with its request.
     """
@@ -159,7 +159,7 @@ class Tree(msgspec.Struct, eq=False):
 
     @property
     def is_of_load(self) -> bool:
-        """Whether `hopwise load` began the trace, of a system that is not the shop."""
+        """Whether `hopwise load` began the trace, in a system other than the shop."""
         return self.root is not None and LOAD_JOURNEY in self.root.span.attributes
 
 
@@ -168,11 +168,11 @@ def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | No
 
     Args:
         spans: Spans of one trace, in any order.
-        adjusters: What is done to the tree, in order; `ADJUSTERS` if not given.
+        adjusters: Changes to the tree, in order; `ADJUSTERS` if not given.
 
     Returns:
-        The tree, its children clipped to their parents, each node's children by their end, last first; the same
-        whatever the order of the spans.
+        The tree, its children clipped to their parents, each node's children by their end, last first. The order of the
+        spans makes no difference.
     """
     tree = _deduplicated(list(spans))
     for adjust in ADJUSTERS if adjusters is None else adjusters:
@@ -181,12 +181,12 @@ def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | No
 
 
 def _deduplicated(spans: list[Span]) -> Tree:
-    """Keeps one span per id, and puts the spans into the order of their ids.
+    """Keeps one span per id, and sorts the spans by id.
 
-    Exporters send a batch again when its acknowledgement was lost. Where two spans of one id differ, the one that ends
-    last is kept, since a span that was reported while it ran is reported again when it has ended; then the one that
-    starts first; then the one whose other fields come last in the alphabet, so that it is always the same one. All
-    later sorting is stable, hence the order of arrival decides nothing.
+    Exporters send a batch again if its acknowledgement was lost. If two spans of one id differ, the span that ends last
+    is kept, because a span reported while it ran is reported again when it has ended. With equal ends, the span that
+    starts first is kept; then the last by its other fields, so that it is always the same. All later sorting is
+    stable, so the order of arrival decides nothing.
     """
     by_id = _by_id(spans)
     if duplicates := len(spans) - len(by_id):
@@ -196,7 +196,7 @@ def _deduplicated(spans: list[Span]) -> Tree:
 
 
 def precedence(span: Span) -> tuple[int, int, str, str, str, str, str, tuple[tuple[str, str], ...]]:
-    """Sorts spans of one id so that the one to keep comes last, whatever the order of their arrival."""
+    """Sorts spans of one id so that the span to keep comes last, independently of their order of arrival."""
     attributes = repr(sorted(span.attributes.items()))
     return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes, span.links
 
@@ -206,7 +206,7 @@ def _by_id(spans: Iterable[Span]) -> dict[str, Node]:
 
 
 def order_intervals(tree: Tree) -> None:
-    """Makes a span that ends before it starts a moment: its clock was set back while it ran."""
+    """Turns a span that ends before it starts into a moment: its clock was set back while it ran."""
     for node in tree.nodes:
         if node.end_ns < node.start_ns:
             node.end_ns = node.ended_ns = node.start_ns
@@ -215,12 +215,12 @@ def order_intervals(tree: Tree) -> None:
 
 
 def link_parents(tree: Tree) -> None:
-    """Hangs every span below its parent, and below the root when its parent was never reported.
+    """Hangs every span below its parent, or below the root if its parent was never reported.
 
-    A parent found by guessing (the shortest span that encloses it, say) could put time on the wrong component. Below
-    the root an orphan is a sibling of the request that it belongs to, and mostly in its shadow: it gets the time that
-    nothing which ended later covers, often none, and what it did stays with the spans above the gap, as
-    `unattributed` where its caller's CLIENT span lost its SERVER span. The count tells that the place is unknown.
+    A guessed parent, such as the shortest span that encloses it, could put time on the wrong component. Below the root,
+    an orphan is a sibling of the request that it belongs to, and mostly in its shadow. It gets only the time that no
+    later sibling covers, often no time at all. Its work stays with the spans above the gap, as `unattributed` if its
+    caller's CLIENT span lost its SERVER span. The count shows that the place is unknown.
     """
     by_id = tree.by_id
     roots: list[Node] = []
@@ -244,7 +244,7 @@ def link_parents(tree: Tree) -> None:
 
 
 def _choose_root(tree: Tree, roots: list[Node]) -> None:
-    """Picks the journey among the spans without a parent: the generator's, else the longest."""
+    """Picks the journey among the spans without a parent: the generator's span, else the longest."""
     if not roots:
         tree.quality.empty += 1
         return
@@ -264,13 +264,13 @@ def _choose_root(tree: Tree, roots: list[Node]) -> None:
 def find_callees(tree: Tree) -> None:
     """Names the component behind each CLIENT span, marks what carried the call out, and counts hops without a callee.
 
-    That is its SERVER, or, with client libraries that open a span for the call and one for each try, such a span and
-    the SERVER below it. A call waits for its callee and nothing else, so that a callee which closes its span late, or
-    hangs, was waited for until the CLIENT ended. Of several tries that were still running then each was given up when
-    the next began, and only the last one held the call until its end.
+    That is its SERVER span. With client libraries that open a span for the call and one for each try, it is such a span
+    and the SERVER below it. A call waits only for its callee, so a callee that closes its span late, or hangs, was
+    waited for until the CLIENT ended. Of several tries that were still running then, each was given up when the next
+    began, and only the last held the call until its end.
 
-    Where no SERVER span is, the callee is not instrumented, its span was lost, or it was never reached. A proxy's span
-    says so itself when it could not connect, or stopped waiting because its own caller had.
+    Without a SERVER span, the callee is not instrumented, its span was lost, or it was never reached. A proxy's span
+    reports that it could not connect, or stopped waiting because its own caller had stopped.
     """
     calls = tree.calls
     for node in tree.nodes:
@@ -280,7 +280,7 @@ def find_callees(tree: Tree) -> None:
         if not children:
             _note_unanswered(node, tree.quality)
             continue
-        # Mostly there is just one: nothing has to be sought then.
+        # Mostly there is only one, and nothing to search for.
         servers = children if len(children) == 1 and children[0].span.kind is SERVER else _servers(node)
         if len(servers) == 1:
             answer = servers[0]
@@ -310,7 +310,7 @@ def _note_unanswered(call: Node, quality: Quality) -> None:
 
 
 def settle_tries(call: Node, tries: list[Node], answers: list[Node]) -> None:
-    """Finds which SERVER answered a call that has several tries or answers, and until when each try was waited for."""
+    """Finds which SERVER answered a call with several tries or answers, and until when each try was waited for."""
     for one in (*tries, *answers):
         one.is_try = True
     starts = sorted({one.start_ns for one in tries})
@@ -324,9 +324,9 @@ def settle_tries(call: Node, tries: list[Node], answers: list[Node]) -> None:
 
 
 def hand_events_over(tree: Tree) -> None:
-    """Marks the steps of an event's way, which its root is made of: a CONSUMER span, of who waited for the event.
+    """Marks the steps of an event, below its root: a CONSUMER span of the customer who waited for the event.
 
-    Each step hands the event over to the next and ends a little later, when it knows that this is done.
+    Each step hands the event over to the next, and ends a little later, when it has the confirmation.
     """
     if tree.root is not None and tree.root.span.kind is CONSUMER:
         for step in tree.root.children:
@@ -334,10 +334,10 @@ def hand_events_over(tree: Tree) -> None:
 
 
 def leave_time_to_links(tree: Tree) -> None:
-    """Keeps what carries out a call off the time that the call's emulated network took.
+    """Keeps the span that carries out a call out of the time that the call's emulated network took.
 
-    A proxy's SERVER span begins with the request's headers, when the body may still be on its way to it, and ends a
-    little after the answer's last byte. The path goes through the link meanwhile, whose times are exact.
+    A proxy's SERVER span begins with the request's headers, while the body may still be on its way, and ends a little
+    after the answer's last byte. Meanwhile the path goes through the link, whose times are exact.
     """
     for call in tree.calls:
         for link in call.children:
@@ -353,9 +353,9 @@ def leave_time_to_links(tree: Tree) -> None:
 
 
 def clip_children(tree: Tree) -> None:
-    """Cuts every child to its parent, top down, and counts the two causes apart.
+    """Clips every child to its parent, from the root down, and counts the two causes separately.
 
-    Without this a callee on a fast clock, or work that goes on after the answer, would put more time into the budget
+    Otherwise a callee on a fast clock, or work that continues after the answer, would put more time into the budget
     than the customer waited.
     """
     skewed = outlived = 0
@@ -384,7 +384,7 @@ def clip_children(tree: Tree) -> None:
             child.end_ns = max(min(end, high), low)
     tree.quality.skewed += skewed
     tree.quality.outlived += outlived
-    # Spans that are each other's ancestors hang below nothing: as lost to the tree as any orphan.
+    # Spans that are each other's ancestors hang below nothing: they count as orphans.
     if tree.root is not None:
         tree.quality.orphans += len(tree.nodes) - reached
         tree.quality.rings += len(tree.nodes) - reached
@@ -415,7 +415,7 @@ def is_missing(call: Node) -> bool:
 
 
 def is_database(span: Span) -> bool:
-    """Whether a CLIENT span is a database's, which leaves no SERVER span of its own."""
+    """Whether a CLIENT span is a call of a database, which leaves no SERVER span."""
     attributes = span.attributes
     return "db.system.name" in attributes or "db.system" in attributes
 

@@ -1,4 +1,4 @@
-"""Spans as OTLP JSON, which Jaeger takes and these tools read."""
+"""Writes spans as OTLP JSON, which Jaeger and this package read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hops.traces.span import Span, by_service
 
 
 def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
-    """Spans as an OTLP document: one resource for each component, every attribute as text."""
+    """Converts spans to an OTLP document: one resource for each component, every attribute as text."""
     return {
         "resourceSpans": [
             {
