@@ -1,7 +1,7 @@
-"""What the arguments of the contracts name, and whose it is.
+"""Classifies the contracts' arguments: what each one identifies, and who owns that.
 
-Every argument of every contract must stand here: the attempts of `over_grpc`, `over_rest` and `over_graphql` are
-generated from the contracts, and an argument of a name that nobody has classified fails the test.
+Every argument of every contract must be listed here. The attempts of `over_grpc`, `over_rest` and `over_graphql` are
+generated from the contracts, and an argument with an unclassified name fails the test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What an argument names that belongs to one customer."""
+    """What an argument identifies that belongs to one customer."""
 
     USER = "user"
     ORDER = "order"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Ids:
-    """What a customer has, or what does not exist; both have values of the same length."""
+    """Things of one customer, or things that do not exist; both have values of the same length."""
 
     user: int
     order: int
@@ -56,7 +56,7 @@ OWNED = {
 }
 RESOURCES = {"User": Kind.USER, "Order": Kind.ORDER, "Payment": Kind.PAYMENT, "Product": None, "Document": None}
 NONCE = "<nonce>"
-# Everything else that a call says: nothing of it names what belongs to a customer.
+# All other arguments: none of them identifies a customer's thing.
 PLAIN: dict[str, Any] = {
     "document_id": 1,
     "product_id": 9000,
@@ -88,27 +88,27 @@ PLAIN: dict[str, Any] = {
     "if_match": "",
     "if_none_match": "",
 }
-# What a caller says that it read of the resource which the call names anyway; another id in it is refused.
+# The caller's last version of the resource that the call names anyway; another id in it is refused.
 CONDITIONS = {"expected"}
-# Identifiers of resources that a caller may send, and that the services do not look at.
+# Identifiers of resources that a caller may send, and that the services ignore.
 IGNORED = {"CreateUser.user.id", "CreateProduct.product.id"}
 
 
 class UnclassifiedError(AssertionError):
-    """A contract has an argument that this test does not know."""
+    """A contract has an argument that this module does not list."""
 
 
 def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind | None:
-    """Says what an argument names.
+    """Returns what an argument identifies.
 
     Args:
         where: The method and the path of the argument, for the message.
         name: The argument in snake case.
-        resource: The resource that the method is about: "Order".
-        names_user: Whether the method names a user, too: then its pages are that user's.
+        resource: The resource of the method: "Order".
+        names_user: Whether the method also names a user: its pages then belong to that user.
 
     Raises:
-        UnclassifiedError: Nobody has said it yet.
+        UnclassifiedError: The argument is not classified yet.
     """
     if name in OWNED:
         return OWNED[name]
@@ -124,26 +124,26 @@ def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind 
 
 
 def resource_of(text: str) -> str:
-    """The resource that a method, message or path is about: the first that it names."""
+    """The resource of a method, message or path: the first that it names."""
     found = re.search("|".join(RESOURCES), text, re.IGNORECASE)
     return found[0].capitalize() if found else ""
 
 
 def snake(name: str) -> str:
-    """A name of GraphQL or of a header as the other contracts spell it."""
+    """A name of GraphQL or of a header in the other contracts' spelling."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).replace("-", "_").lower()
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One argument of one method that may name what belongs to somebody else.
+    """One argument of one method that may identify another customer's thing.
 
     Attributes:
         name: Protocol, method and argument.
-        kind: What the argument names.
-        send: Makes the call with this token and value, everything else being this customer's own; gives the answer.
-        makes: Whether it makes something new, with an id of its own.
-        ignored: Whether the argument is not looked at, whoever sends it.
+        kind: What the argument identifies.
+        send: Makes the call with a token and a value, and the caller's own values elsewhere; returns the answer.
+        makes: Whether it creates something, with a new id.
+        ignored: Whether the service ignores the argument, from any caller.
     """
 
     name: str
@@ -155,17 +155,17 @@ class Attempt:
 
 @dataclass
 class Nonces:
-    """Values that may come once only; all of one length."""
+    """Values that may be used only once; all of one length."""
 
     used: list[str] = field(default_factory=list)
 
     def new(self) -> str:
-        """Another one."""
+        """A new value."""
         self.used.append(uuid.uuid4().hex)
         return self.used[-1]
 
     def hide(self, text: str) -> str:
-        """The text without them."""
+        """The text without these values."""
         for used in self.used:
             text = text.replace(used, NONCE)
         return text
@@ -177,7 +177,7 @@ _MADE = re.compile(r"'etag', '[^']*'|\d{5,}|[A-Za-z0-9+/]{11,}={0,2}(?=\")")
 
 
 def normalized(attempt: Attempt, value: Any, answer: str) -> str:
-    """An answer without the identifier that was asked for."""
+    """An answer without the requested identifier."""
     spelled = [str(value), base64.b64encode(str(value).encode()).decode()]
     spelled += [base64.b64encode(f"{name}:{value}".encode()).decode() for name in (*RESOURCES, "OrderLine")]
     for form in spelled:

@@ -1,4 +1,4 @@
-"""Attempts over the GraphQL gateway, from its schema; and over the services' own, by the requests of gRPC."""
+"""Attempts over the GraphQL gateway, from its schema; and over the services' GraphQL, from the requests of gRPC."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from shop.platform.graphql.service import client_path
 from .contract import CONDITIONS, NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
 from .over_grpc import METHODS, Send, attempts
 
-# What customers are told has tests of its own: the systems here tell nothing.
+# Notifications have separate tests: the systems here run without them.
 SCHEMA = core_schema(build_schema(updates=False))
 DEPTH = 3
 OF_KIND = {kind: name for name, kind in RESOURCES.items() if kind} | {Kind.LINE: "OrderLine"}
-# What anybody may see of a user.
+# The fields of a user that anybody may see.
 PUBLIC = {"id", "name"}
 
 
 def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """One for each argument of each field that names what belongs to a customer; `node` for each type."""
+    """One for each argument of each field that identifies a customer's thing; `node` for each type."""
     for operation, root in (("query", SCHEMA.query_type), ("mutation", SCHEMA.mutation_type)):
         for name, field in root.fields.items():
             for resource in NODES if name == "node" else [resource_of(name)]:
@@ -92,13 +92,13 @@ def _variable(field: Any, value: Any, mask: set[str] | None = None) -> Any:
 
 
 def hidden_fields() -> list[str]:
-    """What of a user only the user sees, each as a selection."""
+    """The fields of a user that only the user sees, each as a selection."""
     fields = SCHEMA.type_map["User"].fields
     return [_selected(name, field, DEPTH + 1) for name, field in fields.items() if name not in PUBLIC]
 
 
 def post(client: httpx.Client, token: str, document: str) -> str:
-    """Sends a document; gives status and body."""
+    """Sends a document; returns status and body."""
     answer = client.post("/graphql", json={"query": document}, headers={"authorization": f"Bearer {token}"})
     return f"{answer.status_code}\n{answer.text}"
 
@@ -178,7 +178,7 @@ def _literal(
     if value is None:
         if kind is Kind.KEY:
             return json.dumps(NONCES.new())
-        # A page of one's own is the first one; whoever buys for itself need not say so.
+        # The caller's own page is the first one; a caller who buys for itself need not name itself.
         if kind is Kind.PAGE or leaf == "user_id":
             return ""
         value = own.of(kind)

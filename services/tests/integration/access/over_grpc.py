@@ -33,20 +33,20 @@ Send = Callable[[str, Any, str], str]
 
 
 def grpc_attempts(channel: grpc.Channel) -> Iterator[Attempt]:
-    """One for each argument of each method that names what belongs to a customer."""
+    """One for each argument of each method that identifies a customer's thing."""
     for method in METHODS.values():
         yield from attempts(method, _over_grpc(channel, method))
 
 
 def transcoder_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """The same for what the transcoder serves."""
+    """The same for the methods that the transcoder serves."""
     rules = yaml.safe_load(RULES.read_text())
     for name, rule in rules.items():
         yield from attempts(METHODS[name], _over_transcoder(client, rule))
 
 
 def attempts(method: Any, send: Send, protocol: str = "gRPC") -> Iterator[Attempt]:
-    """One for each argument of a method that names what belongs to a customer."""
+    """One for each argument of a method that identifies a customer's thing."""
     leaves = list(_leaves(method.input_type))
     names_user = any(path[-1].name == "user_id" for path in leaves)
     kinds = {}
@@ -98,7 +98,7 @@ def _set(message: Any, path: tuple[FieldDescriptor, ...], kind: Kind | None, own
     elif tested is not None:
         value = [own.of(kind), tested] if leaf.is_repeated else tested
     else:
-        # A page or a key of one's own is none: the first page, and a purchase that is new.
+        # The caller's own page or key is empty: the first page, and a new purchase.
         value = {Kind.PAGE: "", Kind.KEY: NONCES.new()}.get(kind, own.of(kind))
     if leaf.is_repeated:
         getattr(message, leaf.name)[:] = value if isinstance(value, list) else [value]

@@ -20,12 +20,12 @@ from shop.user.rest import build_app as user_app
 
 from .contract import NONCE, NONCES, PLAIN, Attempt, Ids, Kind, classify, resource_of, snake
 
-# What depends on the moment: the time, and whether the edge had sent on the whole body when the answer came.
+# Headers that vary: the time, and whether the edge had sent on the whole body when the answer came.
 UNSTEADY = {"date", "x-envoy-upstream-service-time", "connection"}
 
 
 class _Nothing:
-    """Stands for a service: the routes are declared over it, and not called."""
+    """Stands for a service: routes are declared with it, but it is not called."""
 
     def __getattr__(self, name: str) -> Any:
         return None
@@ -44,7 +44,7 @@ def service_documents() -> list[dict[str, Any]]:
 
 
 def rest_attempts(client: httpx.Client, documents: list[dict[str, Any]]) -> Iterator[Attempt]:
-    """One for each parameter and each field of a body that names what belongs to a customer."""
+    """One for each parameter and each field of a body that identifies a customer's thing."""
     for made in documents:
         for path, operations in made["paths"].items():
             for verb, operation in operations.items():
@@ -104,7 +104,7 @@ def _example(made: dict[str, Any], operation: dict[str, Any]) -> Any:
         return None
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     schema = made["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    # An attempt sends what the first example has; what that leaves out must be classified all the same.
+    # An attempt sends the first example; fields that it leaves out must still be classified.
     for name in _properties(made, schema):
         classify(f"body of {operation['operationId']}", snake(name), "", names_user=True)
     return copy.deepcopy(schema["examples"][0])

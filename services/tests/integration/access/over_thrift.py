@@ -1,4 +1,4 @@
-"""Attempts over Thrift: those of gRPC, whose requests become structs; Apache's own client sends the framed ones."""
+"""Attempts over Thrift: those of gRPC with structs as requests; Apache's own client sends the framed ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_CARRIED = {"StreamDocument"}
 
 
 def framed_attempts(entrance: Callable[[str], Place]) -> Iterator[Attempt]:
-    """One for each argument of each method, to where a service takes clients' calls."""
+    """One for each argument of each method, to the place where a service takes clients' calls."""
 
     def call(service: str, method: str, request: Any, token: str) -> str:
         place = entrance(service)

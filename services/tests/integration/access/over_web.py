@@ -1,4 +1,4 @@
-"""Attempts as pages in a browser make them: those of gRPC in gRPC-Web, which the edge translates, and over Connect."""
+"""Attempts in the way of a browser: those of gRPC in gRPC-Web, which the edge translates, and over Connect."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def connect_attempts(http: httpx.Client) -> Iterator[Attempt]:
 
 
 def frames(body: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the flag and the content of each frame of a body, as gRPC-Web and Connect's streams have them."""
+    """Yields the flag and the content of each frame of a body, in gRPC-Web and in Connect's streams."""
     while body:
         flag, size = body[0], int.from_bytes(body[1:5])
         yield flag, body[5 : 5 + size]

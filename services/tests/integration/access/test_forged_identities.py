@@ -1,8 +1,8 @@
-"""No stranger is taken for a part of the shop where callers have identities, whatever headers the stranger forges.
+"""No stranger is taken for a component of the shop where callers have identities, with any forged headers.
 
-Every operation of every service is called through the edge and, as somebody who has got hold of the edge could, through
-the edge's sidecar and with the edge's certificate. So that no call is refused for another reason, each is made to the
-service's own socket too, as its sidecar would make it for another service: there it must be admitted.
+Every operation of every service is called through the edge. It is also called through the edge's sidecar with the
+edge's certificate, as an intruder in the edge could. To show that no call is refused for another reason, each is also
+made to the service's own socket, as its sidecar would for another service. There it must be admitted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ GRPC_REFUSED = (grpc.StatusCode.PERMISSION_DENIED.value[0], grpc.StatusCode.UNAU
 
 
 class Operation(NamedTuple):
-    """One operation of one service: the request that makes it."""
+    """One operation of one service, as the request that makes it."""
 
     service: str
     name: str
@@ -113,14 +113,14 @@ def test_nobody_is_taken_for_inside(shop: System, tmp_path: Path) -> None:
 
 
 def client(protocol: Protocol, base: str, **transport: Any) -> httpx.Client:
-    """A client that speaks HTTP/1.1, or HTTP/2 for gRPC."""
+    """A client over HTTP/1.1, or over HTTP/2 for gRPC."""
     over_http2 = protocol is Protocol.GRPC
     opened = httpx.HTTPTransport(http1=not over_http2, http2=over_http2, **transport)
     return httpx.Client(base_url=base, transport=opened, timeout=10)
 
 
 def admits(way: httpx.Client, operation: Operation, forged: Headers) -> bool:
-    """Whether the service takes up an operation, even if it then finds fault with its arguments."""
+    """Whether the service admits an operation, even if it then rejects its arguments."""
     sent = [*operation.headers, *forged]
     answer = way.request(operation.verb, operation.path, content=operation.body, headers=sent)
     status = answer.headers.get("grpc-status", "0")

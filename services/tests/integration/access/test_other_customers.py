@@ -1,9 +1,9 @@
-"""No customer reaches what belongs to another one, by any argument of any contract, in any topology of our programs.
+"""No customer reaches another customer's things, by any argument of any contract, in any topology of our programs.
 
-The attempts are generated from the contracts, so that a new method, route or field is tried without being asked for.
-Each is made through the real edge with the identifier of somebody's order, payment, user, page, key and so on, and with
-one of the same form that does not exist: the two answers must be the same. So that no attempt passes by being wrong,
-the owner or a partner then makes it too, and must get two different answers.
+The attempts are generated from the contracts, so that a new method, route or field is covered automatically. Each is
+made through the real edge with the identifier of another customer's order, payment, user, page, key and so on. It is
+made again with an identifier of the same form that does not exist, and the two answers must be the same. To show that
+an attempt is valid, the owner or a partner then makes it too, and must get two different answers.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .over_thrift import framed_attempts, http_attempts
 from .over_web import connect_attempts, grpc_web_attempts
 
 pytestmark = pytest.mark.integration
-# What only the victim's own things say.
+# Values that only the victim's things contain.
 EMAIL, STREET, TOTAL = "victim-marker@example.com", "Victim Lane 1", 1_234_567
 MARKERS = (EMAIL, STREET, str(TOTAL))
 NOBODY = 99_999
@@ -53,13 +53,13 @@ MISSING = Ids(
     page=page_token.encode(f"ListOrdersByUser:{NOBODY}", NOBODY),
     key=uuid.uuid4().hex,
 )
-# The answers of what nobody from outside may call: of a service, and of an edge that leads nowhere.
+# The answers to calls that are closed to everybody outside: of a service, and of an edge without that route.
 CLOSED = ("only the shop's own services may do this", '"detail":"there is nothing at this path"')
 
 
 @dataclass
 class Shop:
-    """A topology that runs, and the customer whose things are attempted."""
+    """A running topology, and the customer whose things are attacked."""
 
     attempts: list[Attempt]
     victim: Ids
@@ -69,11 +69,11 @@ class Shop:
     graphql: bool
 
     def token(self, kind: Any, number: int) -> str:
-        """A good token."""
+        """A valid token."""
         return self.signer.sign(Principal(kind, number))
 
     def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
-        """What comes for the victim's identifier, and for one that does not exist."""
+        """The answers for the victim's identifier, and for an identifier that does not exist."""
         found = []
         for ids in (self.victim, MISSING):
             value = ids.of(attempt.kind)
@@ -83,7 +83,7 @@ class Shop:
         return found[0], found[1]
 
     def rows(self) -> list[Any]:
-        """Everything that is the victim's."""
+        """All of the victim's rows."""
         mine = {
             "shop_user.account": "id = %(user)s",
             "shop_order.orders": "user_id = %(user)s",
@@ -102,7 +102,7 @@ class Shop:
 
 
 def doors_of(topology: Topology) -> frozenset[tuple[object, ...]]:
-    """The ways in: services by protocol, gateways by how they plan and by what they call, the transcoder."""
+    """The entrances: services by protocol, gateways by how they plan and by what they call, the transcoder."""
     exposed = {("service", protocol) for protocol in topology.exposed.values()}
     gateways = {(name, way) for name in topology.gateways for way in (topology.plan, *topology.links[name].values())}
     by_edge = {(entry,) for entry in topology.entry.values() if entry in (TRANSCODER, GRPC_WEB)}
@@ -110,7 +110,7 @@ def doors_of(topology: Topology) -> frozenset[tuple[object, ...]]:
 
 
 def choose_topologies(doors: Mapping[str, frozenset[tuple[object, ...]]]) -> Iterator[str]:
-    """Chooses few topologies that together have all doors: each time the one with the most new doors."""
+    """Chooses few topologies that together have all doors: each time the topology with the most new doors."""
     seen: set[tuple[object, ...]] = set()
     while name := max(
         (name for name in doors if doors[name] - seen), key=lambda name: len(doors[name] - seen), default=""
@@ -166,7 +166,7 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
 
 
 def _add_victim(database: psycopg.Connection) -> Ids:
-    """A customer with an order; all identifiers have five digits, as NOBODY's have."""
+    """A customer with an order; all identifiers have five digits, like NOBODY's."""
     checkout, key = str(uuid.uuid4()), uuid.uuid4().hex
 
     def add(statement: str, *values: Any) -> int:
@@ -235,7 +235,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
     before = shop.rows()
     for attempt in shop.attempts:
         if attempt.name.startswith(READS):
-            # What they have read is in the cache when the attacker asks.
+            # The cache has what they have read when the attacker asks.
             for token in (owner, partner):
                 shop.answers(attempt, token, shop.victim)
         taken, missing = shop.answers(attempt, attacker, ATTACKER)
@@ -254,7 +254,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
             assert "PERMISSION_DENIED" in answer, field
             assert not any(marker in answer for marker in MARKERS), field
 
-    # An attempt that cannot succeed proves nothing: who may, gets another answer than for what does not exist.
+    # An attempt that cannot succeed proves nothing: an entitled caller gets another answer than for an unknown id.
     for attempt in sorted(shop.attempts, key=lambda attempt: "delete" in attempt.name.lower()):
         for token in (owner, partner):
             taken, missing = shop.answers(attempt, token, shop.victim)
@@ -265,7 +265,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
         else:
             pytest.fail(f"{attempt.name}: neither the owner nor a partner reaches anything:\n{taken}")
 
-    # The account was deleted on the way; its token is good for an hour, and good for nothing.
+    # The account was deleted meanwhile; its token is valid for an hour, and admits to nothing.
     assert shop.rows()[0] == []
     for attempt in shop.attempts:
         taken, missing = shop.answers(attempt, owner, shop.victim)

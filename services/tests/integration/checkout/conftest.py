@@ -45,7 +45,7 @@ OF_FIRST_ORDERS = {
     "shop_product.reservation": "id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)",
     "shop_product.reservation_line": ("reservation_id IN (SELECT checkout_id FROM shop_order.orders WHERE id <= 100)"),
 }
-"""Which rows of each table belong to the first hundred orders."""
+"""The rows of each table that belong to the first hundred orders."""
 COUNT_SOLD = """
 UPDATE shop_product.product p SET sold = counted.sold, stocked = p.stock + counted.sold
 FROM (
@@ -60,6 +60,7 @@ FROM (
 class Trial(Protocol):
     """What `trial` of the outer conftest gives."""
 
+    """The type of the outer conftest's `trial`."""
     admin_url: str
     name: str
     url: str
@@ -68,12 +69,12 @@ class Trial(Protocol):
 
 
 class Crash(BaseException):
-    """Ends a saga as SIGKILL would: nothing in the shop catches it."""
+    """Ends a saga like SIGKILL: nothing in the shop catches it."""
 
 
 @dataclass
 class Fault:
-    """What goes wrong, once: the named call raises `error`, before or after it did its work."""
+    """A failure that happens once: the named call raises `error`, before or after it did its work."""
 
     call: str
     error: BaseException
@@ -82,17 +83,17 @@ class Fault:
 
 @dataclass
 class Faults:
-    """The calls that a saga made, and the faults that are still to come."""
+    """The calls that a saga made, and the pending faults."""
 
     planned: list[Fault] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
 
     def on(self, name: str, part: Any) -> Any:
-        """Puts faults around every method of a part; `name` says which part it is."""
+        """Puts faults around every method of a part; `name` is the name of the part."""
         return _Faulty(name, part, self)
 
     def take(self, call: str, *, after: bool) -> None:
-        """Raises what is planned for a moment."""
+        """Raises the fault that is planned for a moment."""
         for fault in self.planned:
             if fault.call == call and fault.after is after:
                 self.planned.remove(fault)
@@ -118,7 +119,7 @@ class _Faulty:
 
 @dataclass
 class Backends:
-    """What the order service stands on: the other services' use cases, and its own database."""
+    """What the order service uses: the other services' use cases, and its own database."""
 
     trial: Trial
     product: Any
@@ -128,7 +129,7 @@ class Backends:
     instance: str = "here"
 
     def order(self, faults: Faults | None = None, *, instance: str = "") -> tuple[OrderService, Recovery]:
-        """One process of the order service: another boot each time, of the same instance unless told."""
+        """One process of the order service: another boot each time, of the same instance unless `instance` is given."""
         faults = faults or Faults()
         driver = Driver(instance or self.instance, str(uuid.uuid4()))
         orders = PostgresOrders(self.database)
@@ -149,13 +150,13 @@ class Backends:
         return OrderService(orders, checkouts, cancellations, Background()), Recovery(checkouts, cancellations)
 
     def audit(self) -> list[Finding]:
-        """What the audit finds broken; nothing may be under way."""
+        """The invariants that the audit finds broken; nothing may be under way."""
         return [finding for finding in audit(self.trial.admin_url, self.trial.name, grace_s=0.0) if not finding.ok]
 
 
 @pytest.fixture(scope="module")
 def shared_trial(shared_trial: Trial, request: pytest.FixtureRequest) -> Trial:
-    """A seeded shop; a module whose tests audit it again and again keeps its first hundred orders: `AUDITED = True`."""
+    """A seeded shop; with `AUDITED = True`, for tests that audit it repeatedly, only its first hundred orders."""
     if getattr(request.module, "AUDITED", False):
         with contextlib.closing(psycopg.connect(shared_trial.url, autocommit=True)) as admin:
             keep_first_orders(admin)
@@ -163,7 +164,7 @@ def shared_trial(shared_trial: Trial, request: pytest.FixtureRequest) -> Trial:
 
 
 def keep_first_orders(admin: psycopg.Connection) -> None:
-    """Empties the tables of orders and fills them again: quicker than deleting tens of thousands of rows."""
+    """Empties the tables of orders and refills them: faster than deleting tens of thousands of rows."""
     for number, (table, mine) in enumerate(OF_FIRST_ORDERS.items()):
         admin.execute(f"CREATE TEMPORARY TABLE kept_{number} AS SELECT * FROM {table} WHERE {mine}".encode())
     admin.execute(f"TRUNCATE {', '.join(OF_FIRST_ORDERS)}, shop_order.checkout, shop_order.cancellation".encode())
@@ -175,7 +176,7 @@ def keep_first_orders(admin: psycopg.Connection) -> None:
 
 @pytest.fixture(scope="module")
 async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
-    """The services that the order service needs, called directly; the tests of a module share them."""
+    """The services that the order service calls directly; the tests of a module share them."""
 
     def config(component: str) -> ServiceConfig:
         return ServiceConfig(
@@ -203,7 +204,7 @@ async def shop(
     counted_statements: Counter[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Clients]:
-    """The four services over one protocol, which the tests of a module share; every test runs over each."""
+    """The four services over one protocol, shared by the tests of a module; every test runs over each protocol."""
     async with AsyncExitStack() as stack:
         peers: dict[str, str] = {}
         for name in ("product", "user", "payment", "order"):
@@ -220,7 +221,7 @@ async def shop(
         yield await stack.enter_async_context(connect(peers, "test"))
 
 
-# Users of the pool that checkouts may change: each test takes its own, so that keys do not meet.
+# Users whom checkouts may change: each test uses a different one, so that keys do not collide.
 USERS = iter(range(8_001, 9_901))
 LINES = (CheckoutLine(8_001, 2), CheckoutLine(8_002, 1))
 
@@ -233,7 +234,7 @@ def user() -> int:
 
 @pytest.fixture
 def buy(user: int) -> Callable[..., Any]:
-    """Checks out this test's user by an order client or service; all arguments are right unless told otherwise."""
+    """Checks out as this test's user with an order client or service; all arguments are valid by default."""
 
     async def checkout(
         order: Any,
@@ -250,14 +251,14 @@ def buy(user: int) -> Callable[..., Any]:
 
 @pytest.fixture(scope="module")
 def counted_statements() -> Iterator[Counter[str]]:
-    """The statements of calls that this module's shop has sent, by what their spans are called."""
+    """The statements that calls of this module's shop have sent, by the names of their spans."""
     modules = (postgres_orders, postgres_sagas, payment_postgres, product_postgres, user_postgres)
     named = [value for module in modules for value in vars(module).values() if isinstance(value, Statement | Change)]
     names = {each.sql: each.name for one in named for each in ([one] if isinstance(one, Statement) else one)}
     seen: Counter[str] = Counter()
 
     def count(record: Any) -> None:
-        # Recovery looks once a second, and asyncpg asks each new connection once for the types that it meets.
+        # Recovery looks once a second, and asyncpg asks each new connection once for the types that it encounters.
         if "SKIP LOCKED" not in record.query and "pg_type" not in record.query and "jit" not in record.query:
             seen[names.get(record.query, record.query)] += 1
 
@@ -271,6 +272,6 @@ def counted_statements() -> Iterator[Counter[str]]:
 
 @pytest.fixture
 def statements(counted_statements: Counter[str]) -> Counter[str]:
-    """The statements of calls that this test's shop has sent, by what their spans are called."""
+    """The statements that calls of this test's shop have sent, by the names of their spans."""
     counted_statements.clear()
     return counted_statements

@@ -39,7 +39,7 @@ def broken(trial: Any) -> list[Finding]:
 
 
 async def settled(trial: Any) -> list[Finding]:
-    """What is still broken after a while: a call may reach the service when its caller has gone long since."""
+    """The invariants still broken after a while: a call may reach the service long after its caller has gone."""
     for _ in range(100):
         await no_saga_under_way(trial)
         if not (found := broken(trial)):
@@ -108,7 +108,7 @@ async def test_concurrent_checkouts_of_the_same_products_all_succeed(
     shop: Clients, buy: Buy, shared_trial: Any
 ) -> None:
     async def checkout(number: int) -> int:
-        # Half of them name the products the other way round, which must not deadlock.
+        # Half of them name the products in reverse order, which must not deadlock.
         lines = [CheckoutLine(8_001, 1), CheckoutLine(8_002, 1)][:: 1 if number % 2 else -1]
         return int((await buy(shop.order, key=f"key-{number}", lines=lines)).id)
 
@@ -205,7 +205,7 @@ async def test_a_caller_who_goes_away_leaves_nothing_half_done(shop: Clients, bu
             allowed.add(error.code)
     assert allowed == {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.UNAVAILABLE}
     assert await settled(shared_trial) == []
-    # Whatever became of them, the same keys give orders now.
+    # After any outcome, the same keys give orders now.
     orders = [await buy(shop.order, key=f"key-{attempt}") for attempt in range(12)]
     assert len({order.id for order in orders}) == 12
     assert broken(shared_trial) == []

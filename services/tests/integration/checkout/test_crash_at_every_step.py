@@ -1,7 +1,7 @@
-"""A crash, or a call of which nobody knows whether it got through, at every moment of a saga.
+"""A crash, or a call with an unknown outcome, at every moment of a saga.
 
-A crash ends the saga on the spot, as SIGKILL does; then the next boot of the same process recovers. Whatever the
-moment, the audit must find nothing broken and nothing under way, and the same key must give one order.
+A crash ends the saga on the spot, as SIGKILL does; then the next boot of the same process recovers. After a crash at
+any moment, the audit must find nothing broken and nothing under way, and the same key must give one order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FORWARD = (
     "payment.capture_payment",
     "checkouts.complete",
 )
-# What a declined payment brings about.
+# The calls after a declined payment.
 BACKWARD = ("checkouts.start_undo", "product.release_reservation", "checkouts.fail")
 CANCELLING = ("cancellations.begin", "payment.void_payment", "product.release_reservation", "cancellations.complete")
 MOMENTS = [pytest.param(False, id="before"), pytest.param(True, id="after")]
@@ -81,7 +81,7 @@ async def test_crash_on_the_way_forward(
     recovered = await recovery.sweep()
     begun, ended = (call, after) != ("checkouts.claim", False), (call, after) == ("checkouts.complete", True)
     assert recovered == int(begun and not ended)
-    # From the statement that stored the order on, it goes forward; before it, back.
+    # From the statement that stores the order, the saga goes forward; before that, back.
     past_pivot = FORWARD.index(call) > FORWARD.index("checkouts.place") or (call, after) == ("checkouts.place", True)
     assert order_count() == int(past_pivot)
     assert backends.audit() == []
@@ -104,7 +104,7 @@ async def test_crash_on_the_way_back(
     assert order_count() == 0
     assert backends.audit() == []
     if (call, after) == ("checkouts.start_undo", False):
-        # Nothing had been stored of the answer, so the checkout starts anew, and ends as it did.
+        # The answer was not stored, so the checkout starts anew, and ends the same.
         assert await recovery.sweep() == 0
     with pytest.raises(PaymentDeclined):
         await buy(order, token="tok_declined")
@@ -262,7 +262,7 @@ async def test_what_cannot_be_finished_is_tried_again_later(backends: Any, buy: 
     assert await recovery.sweep() == 0
     with pytest.raises(Conflict, match="under way"):
         await buy(backends.order()[0])
-    # Not before the pause is over, which grows with each attempt.
+    # Not before the end of the pause, which grows with each attempt.
     assert await recovery.sweep() == 0
     with psycopg.connect(backends.trial.url, autocommit=True) as admin:
         row = admin.execute("SELECT lease_until - now() FROM shop_order.checkout WHERE state = 'RUNNING'").fetchone()

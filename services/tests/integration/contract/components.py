@@ -1,4 +1,4 @@
-"""The components that a program may be, each as one row: what the laws of the contract ask of it."""
+"""The components that a program may implement, each as one row: what the contract's tests need from it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .doors import SERVICES, Door, GrpcDoor, HttpDoor, RestDoor
 NOWHERE = 2**62
 GATEWAYS = ("rest-gateway", "graphql-gateway")
 OVER_REST = "%s over rest"
-"""Name of the row of a service that is called over REST."""
+"""Name of the row of a service over REST."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What the database holds for one test: one of each, of one customer."""
+    """The things in the database for one test: one of each kind, of one customer."""
 
     product: int
     user: int
@@ -38,7 +38,7 @@ class Call:
 
     Attributes:
         name: Its method.
-        content: What it says of the rows.
+        content: Makes its content from the rows.
     """
 
     name: str
@@ -47,20 +47,20 @@ class Call:
 
 @dataclass(frozen=True)
 class Contracted:
-    """A component as the contract has it.
+    """A component of the contract.
 
     Attributes:
         component: Its name.
         read: Reads one thing.
-        missing: Reads one that does not exist.
-        wrong: A call with an argument out of range, and the field that is named for it.
-        held: A change that waits for the row of `table` as long as that is locked.
+        missing: Reads a thing that does not exist.
+        wrong: A call with an argument out of range, and the field in its error.
+        held: A change that waits for the row of `table` while that is locked.
         table: The row that it waits for.
         served: Name of the SERVER span of `read`.
-        below: What is below it: each span's name and kind; of a read's children those that every implementation has.
-        access: Whom each method admits; gateways are asked for every operation in suites of their own.
-        calling: A call that makes calls, and the names of those; None where there is none.
-        owned: Calls that show or change what belongs to the customer, and what another customer is told.
+        below: The spans below it: name and kind of each. For a read, only the children that every implementation has.
+        access: Whom each method admits; operations of gateways have separate suites.
+        calling: A call that makes calls, and their names; None for a component that makes no calls.
+        owned: Calls that show or change a customer's things, and the answer to another customer.
         over_rest: Whether a service is called over REST, and not over gRPC.
     """
 
@@ -79,12 +79,12 @@ class Contracted:
 
     @property
     def is_gateway(self) -> bool:
-        """Whether it is called over HTTP, with tokens, and has no data of its own."""
+        """Whether it is called over HTTP, with tokens, and has no data."""
         return self.component in GATEWAYS
 
     @property
     def listens(self) -> str:
-        """The variable that says where it listens."""
+        """The variable with its address."""
         return f"SHOP_LISTEN_{'HTTP' if self.is_gateway else 'REST' if self.over_rest else 'GRPC'}"
 
     @property
@@ -93,14 +93,14 @@ class Contracted:
         return tuple(SERVICES) if self.is_gateway else ("product", "user", "payment") * (self.component == "order")
 
     def door(self, target: str) -> Door:
-        """Where it is called."""
+        """The door at an address."""
         if self.over_rest:
             return RestDoor(target, self.component, NOWHERE)
         return HttpDoor(target) if self.is_gateway else GrpcDoor(target, self.component)
 
 
 def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
-    """A service whose method `reads` gives one thing by its id, `id_in` of the rows."""
+    """A service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
     return Contracted(
         name,
         read=Call(reads, lambda rows: {"id": getattr(rows, id_in)}),
@@ -113,7 +113,7 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
 
 
 def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> Contracted:
-    """A gateway, which reads a product by a method of that service, and deletes one where a change is asked for."""
+    """A gateway, which reads a product by a method of that service, and whose change is a deletion."""
     called = f"{SERVICES['product'].full_name}/{reads_by}"
     return Contracted(
         name,
@@ -133,7 +133,7 @@ def node(kind: str, number: int) -> str:
 
 
 def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
-    """A document that names things of the rows by their global ids: each as its type, and which of the rows."""
+    """A document that names things of the rows by their global ids: for each its type, and the field of the rows."""
     return lambda rows: text % tuple(node(kind, getattr(rows, which)) for kind, which in ids)
 
 
@@ -239,7 +239,7 @@ COMPONENTS[OVER_REST % "product"] = replace(
 
 
 def insert_rows(admin: psycopg.Connection) -> Rows:
-    """Adds a product, and a customer with an order that is paid and another one."""
+    """Adds a product, and a customer with a paid order and an unpaid one."""
 
     def add(table: str, **values: Any) -> int:
         names, places = ", ".join(values), ", ".join(f"%({name})s" for name in values)

@@ -1,4 +1,4 @@
-"""The program that is tested, as a process, with our own services beside it where it calls some."""
+"""The tested program as a process, with our own services if it calls some."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 PRINTED = ".out"
 """Suffix of the file of its standard output."""
 LEFT_S = 5.0
-"""How long what a component has started may outlive it."""
+"""How long processes that a component has started may outlive it."""
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
 
 
 def asked_of(program: Conforming) -> list[str]:
-    """The rows of the protocols that a program is tested over."""
+    """The rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
     rows = {"grpc": program.component, "rest": OVER_REST % program.component}
@@ -53,13 +53,13 @@ ROWS = list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM)
 
 @pytest.fixture(scope="module", params=ROWS)
 def contracted(request: pytest.FixtureRequest) -> Contracted:
-    """The component that the program is; every law is tried with each of ours, or with the one that is named."""
+    """The program's component; every law is tested with each of our components, or with the program's."""
     return COMPONENTS[request.param]
 
 
 @pytest.fixture
 def same_code(contracted: Contracted) -> None:
-    """For laws that our own components keep by the same code: two of them stand for all."""
+    """For laws that our own components obey through the same code: two of them stand for all."""
     if PROGRAM is None and (contracted.component not in ("product", "rest-gateway") or contracted.over_rest):
         pytest.skip("product and rest-gateway run the same code")
 
@@ -72,7 +72,7 @@ def peers(
     session_traces: Any,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[dict[str, str]]:
-    """The addresses of our own services, in this process; none is left to hold connections when other tests begin."""
+    """Addresses of our services, in this process; they are stopped before other tests, so as to hold no connections."""
     folder, addresses = tmp_path_factory.mktemp("peers"), dict[str, str]()
     with start_blocking_portal() as portal, contextlib.ExitStack() as stack:
         for name in ("product", "user", "payment", "order"):
@@ -93,7 +93,7 @@ def peers(
 def told(
     contracted: Contracted, role_url: Callable[[str], str], keys: Any, request: pytest.FixtureRequest
 ) -> dict[str, str]:
-    """What the program is told at least, but for where it listens."""
+    """The minimal settings of the program, without its address."""
     name = contracted.component
     told = {
         "SHOP_COMPONENT": name,
@@ -110,21 +110,21 @@ def told(
 
 @pytest.fixture
 def settings(contracted: Contracted, told: dict[str, str], free_address: str) -> dict[str, str]:
-    """What a program is told that this test starts."""
+    """The settings of a program that this test starts."""
     return told | {contracted.listens: free_address}
 
 
 @dataclass
 class Running:
-    """The program as a process of its own.
+    """The program as a separate process.
 
     Attributes:
-        component: The component that it is.
+        component: The component that it implements.
         command: Its command line.
-        process: The process, which leads a group of its own.
+        process: The process, which leads a separate group.
         log: The file of its standard error.
-        door: Where it is called.
-        target: The address of that.
+        door: The door by which it is called.
+        target: The door's address.
     """
 
     component: str
@@ -135,7 +135,7 @@ class Running:
     target: str
 
     def wait_until_serving(self) -> None:
-        """Returns once it answers; fails with what it said if it ends instead, or if it answers too late."""
+        """Returns once it answers; fails with its messages if it ends instead, or answers too late."""
         until = time.monotonic() + START_S
         while not self.door.serves():
             if self.process.poll() is not None:
@@ -145,19 +145,19 @@ class Running:
             time.sleep(0.02)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
-        """What it says before it ends, well, once told to stop."""
+        """Sends it a signal; returns its messages when it has ended with success."""
         self.process.send_signal(number)
         return self.ended()
 
     def ended(self) -> str:
-        """What it said when it has ended well; fails if it has not."""
+        """Returns its messages when it has ended with success; fails if it has not."""
         code = self.exit_code(STOP_S, f"did not end within {STOP_S:g} s of the signal")
         if code:
             self.fail(f"ended with exit code {code} after the signal")
         return self.said()
 
     def exit_code(self, limit_s: float, late: str) -> int:
-        """Its exit code; fails, saying `late`, if it does not end in time, or if something that it started lives on."""
+        """Returns its exit code; fails with `late` if it does not end in time, or leaves a process behind."""
         try:
             code = self.process.wait(limit_s)
         except subprocess.TimeoutExpired:
@@ -170,18 +170,18 @@ class Running:
         return code
 
     def _left(self) -> list[str]:
-        """The command lines of what lives on in its group, once it has ended."""
+        """Returns the command lines of its group's surviving processes, once it has ended."""
         alive = (
             one for one in psutil.process_iter(["cmdline", "status"]) if one.info["status"] != psutil.STATUS_ZOMBIE
         )
         return [shlex.join(one.info["cmdline"] or ["?"]) for one in alive if _group(one.pid) == self.process.pid]
 
     def said(self) -> str:
-        """What it has said so far, on standard error."""
+        """Returns its messages so far, on standard error."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def fail(self, what: str) -> NoReturn:
-        """Fails the test, naming component and command, with the end of what the program said."""
+        """Fails the test, with component and command, and the end of the program's messages."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         printed = self.log.with_suffix(PRINTED).read_text(encoding="utf-8", errors="replace")
@@ -190,7 +190,7 @@ class Running:
 
 
 def _group(pid: int) -> int:
-    """The group of a process; 0 if it has ended."""
+    """Returns the group of a process; 0 if it has ended."""
     try:
         return os.getpgid(pid)
     except ProcessLookupError:
@@ -199,7 +199,7 @@ def _group(pid: int) -> int:
 
 @pytest.fixture(scope="module")
 def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """Starts the program with these settings; it and all that it started are killed at the end."""
+    """Starts the program with these settings; at the end, it and everything that it started are killed."""
     ours = (sys.executable, *arguments_of(contracted.component, measured=True))
     command = PROGRAM.command if PROGRAM else ours
     folder = tmp_path_factory.mktemp("logs")
@@ -247,7 +247,7 @@ def run_program(
 def shared(
     contracted: Contracted, start: Start, told: dict[str, str], free_addresses: Callable[[], str]
 ) -> Iterator[Running]:
-    """The program, which the tests of a module share."""
+    """The program, shared by the tests of a module."""
     with start(told | {contracted.listens: free_addresses()}) as program:
         program.wait_until_serving()
         yield program
@@ -255,7 +255,7 @@ def shared(
 
 @pytest.fixture
 def serving(shared: Running) -> Iterator[Running]:
-    """The program, answering; it must live to the end of the test."""
+    """The program, serving; it must live to the end of the test."""
     yield shared
     if shared.process.poll() is not None:
         shared.fail(f"died during a test, with exit code {shared.process.returncode}")
@@ -269,11 +269,11 @@ def rows(admin: psycopg.Connection) -> Rows:
 
 @pytest.fixture
 def bearer(signer: TokenSigner) -> Callable[..., Headers]:
-    """Gives the header of a token of a kind and number."""
+    """Returns the header with a token of a kind and number."""
     return lambda kind, number=1, **how: {"authorization": f"Bearer {signer.sign(Principal(kind, number), **how)}"}
 
 
 @pytest.fixture
 def allowed(contracted: Contracted, bearer: Callable[..., Headers]) -> Headers:
-    """Headers of a caller who may do everything: of a partner, or nothing where the call comes from inside."""
+    """Headers of a caller who may do everything: a partner's, or none for a call from inside."""
     return bearer("partner") if contracted.is_gateway else {}

@@ -1,4 +1,4 @@
-"""How a component is called from outside, whatever protocol it speaks: a call, and what it is answered with."""
+"""How a component is called from outside, over any protocol: a call, and its answer."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ NONE: Headers = {}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call is answered with.
+    """The answer to a call.
 
     Attributes:
-        code: Code of the error; empty if there is none.
+        code: Code of the error; empty for no error.
         field: The field at fault, if the error names one.
-        body: The answer itself: a message, the messages of a stream, or what JSON says.
-        retry_s: After how many seconds to come again; 0 if an error does not say.
+        body: The answer itself: a message, the messages of a stream, or the content of the JSON.
+        retry_s: Number of seconds after which to retry; 0 if the error does not say.
     """
 
     code: str = ""
@@ -50,18 +50,18 @@ class Answer:
 
 
 class Door(Protocol):
-    """Where a component is called."""
+    """An entrance of a component."""
 
     def serves(self) -> bool:
-        """Whether it answers its health check well; False as well if nothing answers."""
+        """Whether its health check succeeds; also False if nothing answers."""
 
     def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
         """Makes a call.
 
         Args:
             name: Method of the call.
-            content: What it says, in the protocol's own form.
-            headers: Headers beside it.
+            content: Its content, in the protocol's own form.
+            headers: Headers of the call.
         """
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class GrpcDoor:
 
     @staticmethod
     def options(component: str) -> tuple[tuple[str, str | int], ...]:
-        """The options of a channel that has a connection to itself."""
+        """The options of a channel with a separate connection."""
         return (
             ("grpc.enable_http_proxy", 0),
             ("grpc.default_authority", component),

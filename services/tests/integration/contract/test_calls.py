@@ -1,4 +1,4 @@
-"""What calls of a component meet, whatever it is written in: who may, what is wrong, how long, what stays behind."""
+"""Laws of a component's calls, in any language: who may call, what is refused, time limits, and leftovers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OUTSIDE = {EDGE_MARK: "1"}
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 REFUSALS = {"UNAUTHENTICATED", "PERMISSION_DENIED"}
 KEPT = 8
-"""Files and threads more than before that many calls may leave: what grows with them is more."""
+"""Number of additional files and threads that many calls may leave; a larger number grows with the calls."""
 Bearer = Callable[..., Headers]
 
 
@@ -78,7 +78,7 @@ def test_every_method_admits_whom_it_should(serving: Running, contracted: Contra
     for name in door.names:
 
         def refused(headers: Headers, name: str = name) -> str:
-            # What is wrong with a request is said to those who are admitted only; a wrong password is its own matter.
+            # Only admitted callers learn what is wrong with a request; a wrong password has a separate error.
             code = door.ask(name, b"\xff" if name == "Login" else {}, headers).code
             return code if code in REFUSALS else ""
 
@@ -169,7 +169,7 @@ LISTS = {
     "user": ("ListUsers", "ListUsers", {}, "users", "user"),
     "order": ("ListOrdersByUser", "ListOrdersByUser:%s", {}, "orders", "order"),
 }
-"""Of services with lists: the method, the scope of its tokens, its filter, and what it lists."""
+"""For services with lists: the method, the scope of its tokens, its filter, and its items."""
 
 
 def test_a_page_that_another_implementation_began_goes_on(
@@ -245,13 +245,13 @@ def test_many_calls_and_clients_leave_nothing_open(
 
 
 def held_by(pid: int) -> tuple[int, int]:
-    """Open files and threads of a process and all that it has started."""
+    """Open files and threads of a process and of everything that it has started."""
     counts = [(len(os.listdir(f"/proc/{one}/fd")), len(os.listdir(f"/proc/{one}/task"))) for one in family(pid)]
     return sum(files for files, _ in counts), sum(threads for _, threads in counts)
 
 
 def family(pid: int) -> list[int]:
-    """A process, and those that it has started."""
+    """A process, and the processes that it has started."""
     children = [
         int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
     ]

@@ -1,4 +1,4 @@
-"""Start and end of a component, whatever it is written in (docs/system/your-component.md)."""
+"""Start and end of a component, in any language (docs/system/your-component.md)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_P
 
 
 def ended(start: Start, settings: dict[str, str]) -> tuple[int, str]:
-    """The exit code of a program that cannot start, and what it said."""
+    """Returns the exit code of a program that cannot start, and its messages."""
     with start(settings) as program:
         code = program.exit_code(START_S, f"did not end within {START_S:g} s, as it should with what it was told")
         return code, program.said()
@@ -56,7 +56,7 @@ def test_waits_for_the_end_of_its_standard_input(
     with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
         stdin = program.process.stdin
         assert stdin is not None
-        # A program that waits for the end reads what comes before it, also after the first byte.
+        # A program that waits for the end reads everything before it, also after the first byte.
         for _ in range(2):
             stdin.write(b"\n")
             stdin.flush()
@@ -162,7 +162,7 @@ async def test_clients_are_told_to_connect_anew(start: Start, settings: dict[str
         if not isinstance(program.door, GrpcDoor):
             pytest.skip("clients of HTTP are not told")
         program.wait_until_serving()
-        # A blocking channel reports its state from a thread, which may outlive the channel and then fails another test.
+        # A blocking channel reports its state from a thread, which may outlive the channel and then fail another test.
         async with grpc.aio.insecure_channel(program.target, GrpcDoor.options(program.component)) as channel:
             await assert_serves(channel)
             try:
@@ -180,7 +180,7 @@ async def assert_serves(channel: grpc.aio.Channel) -> None:
 
 
 def wait_until_read(program: Running, pipe: IO[bytes]) -> None:
-    """Returns once a program has read all that is in a pipe; fails if the program serves or ends instead."""
+    """Returns once a program has read everything in a pipe; fails if the program serves or ends instead."""
     until, unread = time.monotonic() + START_S, array("i", [1])
     while unread[0]:
         assert program.process.poll() is None, f"{program.component} ended before its standard input did"
@@ -191,7 +191,7 @@ def wait_until_read(program: Running, pipe: IO[bytes]) -> None:
 
 
 def wait_until_leaving(program: Running, newcomer: Door) -> None:
-    """Returns once a new client is told, in whatever way, to go elsewhere."""
+    """Returns once a new client learns, in any way, that it must go elsewhere."""
     until = time.monotonic() + LIMIT_S
     while newcomer.serves():
         assert time.monotonic() < until, f"{program.component} goes on serving new clients after SIGTERM"
@@ -206,7 +206,7 @@ def lock(admin: psycopg.Connection, contracted: Contracted, rows: Rows) -> None:
 
 
 def wait_until_one_waits(admin: psycopg.Connection, call: Future[Answer]) -> None:
-    """Returns once the statement of a call waits for a lock, and no other does any more."""
+    """Returns once a call's statement, and no other, waits for a lock."""
     pause, waiting = threading.Event(), 0
     for _ in range(LIMIT_S * 20):
         (waiting,) = admin.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted").fetchone() or (0,)

@@ -1,4 +1,4 @@
-"""What the suites say of a program that does not start, end or clean up as it should."""
+"""How the suites report a program that does not start, end or clean up as it should."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_program_that_misbehaves_is_named_with_what_it_did(
     script: str, step: Callable[[Running], object], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/a/home")
-    # What a program still has time to do may take long on a busy machine.
+    # Even the work that a program still has time for may take long on a busy machine.
     limits = dict.fromkeys(("START_S", "STOP_S"), 0.2 if "within" in said else 60) | {"LEFT_S": 0.2}
     for name, limit_s in limits.items():
         monkeypatch.setattr(conftest, name, limit_s)

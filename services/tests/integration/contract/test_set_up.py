@@ -1,4 +1,4 @@
-"""What is looked at first of a program: without it, no other law can be tried."""
+"""The first laws for a program: without them, no other law can be tested."""
 
 from __future__ import annotations
 

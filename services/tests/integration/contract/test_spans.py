@@ -1,4 +1,4 @@
-"""The spans that a component leaves, and its account of them: what hop budgets are made of."""
+"""The spans of a component, and its account of them, from which hop budgets are made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     served, missing = collector.named(contracted.served)
     assert (KINDS[served.kind], served.trace_id.hex(), served.parent_span_id.hex()) == ("SERVER", TRACE, CALLER)
     assert "error.type" not in attributes(served)
-    if isinstance(program.door, GrpcDoor):  # over HTTP, the status says it
+    if isinstance(program.door, GrpcDoor):  # over HTTP, the status shows it
         assert attribute(missing, "error.type") == "NOT_FOUND"
     assert missing.status.code != missing.status.STATUS_CODE_ERROR, "what is the caller's fault is no error of a server"
     assert attribute(served, "shop.injected_delay_ms") == 1.5
@@ -99,14 +99,14 @@ def test_whoever_is_called_gets_the_caller_s_span(
 
 
 def root_of(span: Any, known: dict[bytes, Any]) -> Any:
-    """The highest of the component's own spans above one."""
+    """The topmost span of the component above a span."""
     while span.parent_span_id in known:
         span = known[span.parent_span_id]
     return span
 
 
 def attribute(span: Any, name: str) -> Any:
-    """The value of an attribute, which must be there."""
+    """The value of an attribute, which must exist."""
     known = attributes(span)
     assert name in known, f"the span {span.name} has no attribute {name}; it has: {', '.join(known) or 'none'}"
     return known[name]

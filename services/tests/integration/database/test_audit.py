@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 LIVE_ORDER = "(SELECT min(id) FROM shop_order.orders WHERE status = 'CONFIRMED')"
 GONE_ORDER = "(SELECT min(id) FROM shop_order.orders WHERE status = 'CANCELLED')"
 NEW = str(uuid.UUID(int=1))
-# A checkout that bought order 10,001, whole and right.
+# A complete and correct checkout that bought order 10,001.
 WHOLE = f"""
     INSERT INTO shop_order.orders VALUES (10001, 9000, 'CONFIRMED', now(), 300, 'EUR', '{NEW}');
     INSERT INTO shop_order.order_line VALUES (30001, 10001, 1, 9000, 3, 100);
@@ -40,13 +40,13 @@ UNDER_WAY = f"""
     UPDATE shop_product.product SET stock = stock - 3 WHERE id = 9000;
     INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now(), 9000);
 """
-# All that is to be told of it has been told.
+# Its customer has all notifications of it.
 TOLD = """
     INSERT INTO shop_notification.mailbox VALUES (9000, 2);
     INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
         VALUES (9000, 1, 1, 10001, 'PENDING', now()), (9000, 2, 2, 10001, 'CONFIRMED', now());
 """
-# The same of a customer who had been told of orders that the seed has.
+# The same for a customer who also has notifications of seeded orders.
 TOLD_MORE = """
     INSERT INTO shop_audit.told VALUES (9000, 5);
     INSERT INTO shop_notification.mailbox VALUES (9000, 7);
@@ -57,7 +57,7 @@ WAITING = "INSERT INTO shop_order.outbox (order_id, user_id, status) VALUES (100
 BROKEN = [
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5"),
-    # Restocked from 5 read pieces to 25 when 22 of them were sold already: 20 were put in, and 22 more came out of it.
+    # Restocked from 5 read pieces to 25 when 22 had already been sold: 20 were put in, and 22 more came out of it.
     ("stock_conserved", "UPDATE shop_product.product SET stock = 25, stocked = stocked + 25 - stock - 22 WHERE id = 5"),
     ("sold_counted", "UPDATE shop_product.product SET stock = stock - 1, sold = sold + 1 WHERE id = 5"),
     (
@@ -168,7 +168,7 @@ def test_a_whole_checkout_is_sound(database: psycopg.Connection) -> None:
         TOLD,
         TOLD_MORE,
         WAITING.format("PENDING") + WAITING.format("CONFIRMED"),
-        # Delivered, and not known to be.
+        # Delivered, but not known to be.
         TOLD + "INSERT INTO shop_order.outbox (id, order_id, user_id, status) OVERRIDING SYSTEM VALUE "
         "VALUES (2, 10001, 9000, 'CONFIRMED')",
         "INSERT INTO shop_shared.deleted_user VALUES (9000)",

@@ -25,7 +25,7 @@ NEWEST = [
 
 @pytest.fixture
 def earlier(trial: Any) -> str:
-    """A seeded database as it was before the newest migrations; gives its URL."""
+    """The URL of a seeded database in the state before the newest migrations."""
     folders = {schema.service: schema for schema in SCHEMAS}
     with psycopg.connect(trial.url, autocommit=True) as connection:
         for service, name in NEWEST:

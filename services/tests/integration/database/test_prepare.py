@@ -39,7 +39,7 @@ def admin(admin_url: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def environment(admin_url: str, passwords: dict[str, str]) -> dict[str, str]:
-    """What the command line reads."""
+    """The environment of the command line."""
     return {"SHOP_ADMIN_URL": admin_url, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
 
 
@@ -102,7 +102,7 @@ def test_every_trial_begins_with_the_same_rows(admin_url: str, template: str, tr
         connection.execute("UPDATE shop_product.product SET stock = 0")
         connection.execute("DELETE FROM shop_payment.payment")
     assert digest() != before
-    # Somebody still connected to the old one is no obstacle.
+    # A connection to the old one is no obstacle.
     with contextlib.closing(psycopg.connect(trial.url)):
         create_trial(admin_url, template=template, name=trial.name)
     assert digest() == before
@@ -117,12 +117,12 @@ def test_a_trial_s_database_is_kept_on_request(admin_url: str, template: str, tr
 
 
 class StartingServer(socketserver.BaseRequestHandler):
-    """Closes every connection, as a server does that has just begun to listen."""
+    """Closes every connection, like a server that has just begun to listen."""
 
     asked = 0
 
     def handle(self) -> None:
-        """Counts it."""
+        """Counts the connection."""
         type(self).asked += 1
 
 

@@ -1,4 +1,4 @@
-"""A service's role reads and writes the rows of its own schema, and nothing else."""
+"""A service's role reads and writes the rows of its schema, and nothing else."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_who_may_do_what_with_the_ids_of_deleted_users(service: str, shared_tria
 
 def test_the_monitor_reads_counts_and_no_row(admin: psycopg.Connection[Any], admin_url: str, shop_url: str) -> None:
     server = Database(admin_url, embedded=True)
-    for _ in range(2):  # a second preparation finds the role there
+    for _ in range(2):  # the second time, the role exists
         set_passwords(admin, {MONITOR: server.password(MONITOR)})
     inside = server.url(MONITOR, shop_url.rpartition("/")[2])
     with contextlib.closing(psycopg.connect(inside, autocommit=True)) as connection:

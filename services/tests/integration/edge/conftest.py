@@ -1,4 +1,4 @@
-"""A whole topology behind the real edge, and a client that sends whatever it is told to."""
+"""A whole topology behind the real edge, and a client that sends any bytes."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Answer:
 
 
 async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
-    """Sends one request over a connection of its own, without looking at what it sends.
+    """Sends one request over a separate connection, without checking it.
 
     Args:
         port: Port on this machine to send to.
-        headers: All of the request, pseudo-headers included.
+        headers: All headers of the request, including pseudo-headers.
         chunks: The body; without any, the request never ends.
         pause_s: How long to wait between the body's chunks.
     """
@@ -102,7 +102,7 @@ async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s
 
 @dataclass(frozen=True)
 class Shop:
-    """A topology that is up."""
+    """A running topology."""
 
     system: System
 
@@ -137,7 +137,7 @@ class Shop:
         return f"Bearer {signer.sign(Principal(kind, number))}"
 
     async def exchange(self, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
-        """Sends one request to the edge over HTTP/2, without looking at what it sends."""
+        """Sends one request to the edge over HTTP/2, without checking it."""
         return await exchange(self.port, headers, *chunks, pause_s=pause_s)
 
 
@@ -149,7 +149,7 @@ def ports(free_ports: Callable[[], Ports]) -> Ports:
 
 @pytest.fixture(scope="session")
 def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """The folder of all topologies, which have one database."""
+    """The folder of all topologies, which share one database."""
     made = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
     yield made
     remove_cluster(made)
@@ -157,7 +157,7 @@ def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
 
 @pytest.fixture(scope="session", params=["rest", "hybrid-transcoded", "rest@kong"])
 def shop(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[Shop]:
-    """A topology that is up, with Envoy unless the test says `@kong`; the tests of one run together."""
+    """A running topology, with Envoy unless the test says `@kong`; the tests of one topology run together."""
     name, _, edge = request.param.partition("@")
     if edge == "kong" and KONG is None:
         pytest.skip(NO_KONG)

@@ -1,4 +1,4 @@
-"""A page of another origin calls the shop in a headless browser, by the field's own clients, and buys something."""
+"""A page of another origin calls the shop in a headless browser, by widely used clients, and buys something."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CLIENTS = {
         "hcPkSz6D7MiTU/5VBBhK+kxaYDoOdQ6yJRFJ3kS8Nydp+VZXfg1vrpABKPNod8bXMufsVCmiUJVIKFzCzta4uw=="
     ),
 }
-"""Packages of npm, each with the SHA-512 of its tarball. `npm pack` runs no script of theirs."""
+"""npm packages, each with the SHA-512 of its tarball. `npm pack` does not run their scripts."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FETCH_S = 90
@@ -149,7 +149,7 @@ def test_only_calls_answer_other_origins(shop: Any) -> None:
         assert "access-control-allow-credentials" not in allowed.headers
         for path in ("/healthz", "/nothing"):
             assert "access-control-allow-origin" not in http.options(path, headers=asks).headers, path
-        # A refusal of the edge itself can be read too.
+        # The page can read a refusal of the edge itself, too.
         refused = http.post(call, headers={**ORIGIN, "grpc-timeout": "soon"})
         assert refused.status_code == 400
         assert "access-control-allow-origin" in refused.headers

@@ -54,7 +54,7 @@ async def client(cached: Shop) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture(autouse=True)
 async def empty(cached: Shop) -> None:
-    """Takes out what earlier tests left of the products."""
+    """Purges the products that earlier tests left."""
     ban = str(invalidation_socket(cached.system.folder, emulated=False))
     async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(uds=ban), base_url="http://cache") as door:
         keys = ",".join(["products", "catalogue", *(f"product-{id_}" for id_ in range(1, 40))])
@@ -187,7 +187,7 @@ async def test_a_hit_and_a_miss_have_parts_of_their_own_in_budgets_that_add_up(c
     miss, hit = ({(span.service, span.kind) for span in found[trace_id]} for trace_id in ids)
     assert hit == {("edge-cache", "SERVER")}
     assert miss >= {("edge-cache", "SERVER"), ("edge-cache", "CLIENT"), ("edge", "SERVER"), ("product", "SERVER")}
-    # The client of this test makes no spans: the cache's is the root.
+    # The client of this test makes no spans, so the cache's span is the root.
     rooted = [
         [replace(span, parent_id="") if span.parent_id == "a" * 16 else span for span in found[trace_id]]
         for trace_id in ids

@@ -1,4 +1,4 @@
-"""Limits in time: a late answer is the callee's own word, and a request that never ends is ended."""
+"""Time limits: a late answer is the callee's own error, and a request that never ends is cut off."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def over_http(shop: Any, method: str, path: str, **options: Any) -> tuple[
 
 
 async def over_grpc(shop: Any, limit: float | None) -> list[str]:
-    """The shop's code and message of a call and of a stream."""
+    """The shop's code and message for a call and for a stream."""
     metadata = (("authorization", shop.token("partner", 1)),)
     options = [("grpc.enable_http_proxy", 0)]
     said = []
@@ -47,7 +47,7 @@ async def over_grpc(shop: Any, limit: float | None) -> list[str]:
     return [f"{error.code.value}: {error.message}" for error in said]
 
 
-# The statement's own end or, on a busy machine, the backstop's: either is the service's word.
+# The error of the statement or, on a busy machine, of the backstop: both come from the service.
 LATE = "the deadline of the request "
 
 
@@ -72,7 +72,7 @@ async def test_late_answer_is_the_services_own_and_in_full_shape(shop: Any) -> N
     for said in (*unlimited, *limited):
         assert said.startswith(f"DEADLINE_EXCEEDED: {LATE}")
     assert len(unlimited) == len(limited) == 2
-    # Two calls, one after the other; far below what the second client would have waited.
+    # Two calls, one after another; far below the second client's limit.
     assert took < 6 * EDGE_S
 
 

@@ -1,4 +1,4 @@
-"""Whatever a client writes into its headers, no other client notices, and nothing behind the edge breaks."""
+"""With any headers from one client, no other client notices anything, and nothing behind the edge breaks."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ MALFORMED: list[list[tuple[bytes, bytes]]] = [
 
 
 def request(method: str, path: str, media_type: str, malformed: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a good request, with the malformed ones in place of or beside the good."""
+    """The headers of a valid request, with malformed ones that replace or accompany the valid ones."""
     good = [
         (b":method", method.encode()),
         (b":scheme", b"http"),
@@ -79,7 +79,7 @@ def request(method: str, path: str, media_type: str, malformed: list[tuple[bytes
 
 
 async def rest(shop: Any, malformed: list[tuple[bytes, bytes]]) -> str:
-    """Sends a read and a login over REST; says what went wrong."""
+    """Sends a read and a login over REST; returns what went wrong."""
     path = "/v1/orders/1" if "transcoder" in shop.system.topology.entry.values() else "/v1/products/1"
     read = await shop.exchange(request("GET", path, "application/json", malformed), b"")
     login = await shop.exchange(request("POST", "/v1/sessions", "application/json", malformed), b"{}")
@@ -87,21 +87,21 @@ async def rest(shop: Any, malformed: list[tuple[bytes, bytes]]) -> str:
 
 
 async def graphql(shop: Any, malformed: list[tuple[bytes, bytes]]) -> str:
-    """Sends a query over GraphQL; says what went wrong."""
+    """Sends a query over GraphQL; returns what went wrong."""
     answer = await shop.exchange(request("POST", "/graphql", "application/json", malformed), QUERY)
     broken = answer.status >= 500 or b"INTERNAL" in answer.body or b"UNAVAILABLE" in answer.body
     return f"{answer.status} {answer.body!r}" if broken else ""
 
 
 async def rpc(shop: Any, malformed: list[tuple[bytes, bytes]]) -> str:
-    """Makes a call over gRPC; says what went wrong."""
+    """Makes a call over gRPC; returns what went wrong."""
     answer = await shop.exchange(request("POST", GET_PRODUCT, "application/grpc", malformed), CALL)
     broken = {grpc.StatusCode[name].value[0] for name in ("UNKNOWN", "INTERNAL", "UNAVAILABLE", "DATA_LOSS")}
     return f"{answer.headers}" if answer.status >= 500 or answer.grpc_status in broken else ""
 
 
 async def another(act: Callable[[], Awaitable[str]], stop: asyncio.Event) -> Counter[str]:
-    """Calls steadily over connections of its own; counts what came back."""
+    """Calls steadily over separate connections; counts the results."""
     seen: Counter[str] = Counter()
     while not stop.is_set():
         seen[await act()] += 1
@@ -189,7 +189,7 @@ async def test_deadline_of_a_client_reaches_the_service(shop: Any) -> None:
         headers = request("POST", GET_PRODUCT, "application/grpc", [(b"grpc-timeout", allowed)])
         return (await shop.exchange(headers, CALL)).grpc_status
 
-    # gRPC rounds a deadline up to whole milliseconds, in which a free table could be read.
+    # gRPC rounds a deadline up to whole milliseconds, in which an unlocked table could be read.
     with shop.locked("shop_product.product"):
         for short in (b"1n", b"300m"):
             async with asyncio.timeout(4):

@@ -1,4 +1,4 @@
-"""What every method gets on every route: an answer that ends, and a policy for caches."""
+"""Every method on every route gets an answer that ends, and a policy for caches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TRANSCODED = yaml.safe_load((Path(__file__).parents[4] / "gateway" / "envoy" / "
 
 
 async def paths_of(shop: Any) -> dict[str, list[str]]:
-    """What can be asked of each component behind the edge, by its documents; the first path is no stream."""
+    """The paths of each component behind the edge, from its documents; the first path is not a stream."""
     topology, paths = shop.system.topology, {}
     async with httpx.AsyncClient(trust_env=False) as client:
         for component, protocol in topology.behind_edge.items():

@@ -15,7 +15,7 @@ MARK = "marker7f3a"
 
 
 async def spans(shop: Any, trace_id: str, least: int) -> list[dict[str, Any]]:
-    """The spans of a trace in Jaeger, once as many as expected are there."""
+    """The spans of a trace in Jaeger, once the expected number is there."""
     url = f"{shop.system.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
     found: list[dict[str, Any]] = []
     async with asyncio.timeout(20), httpx.AsyncClient(trust_env=False) as client:
@@ -45,7 +45,7 @@ async def test_no_span_holds_the_query_of_a_request(shop: Any) -> None:
             answer = await client.get(path, params=query, headers=sampled)
             refused = path == "/v1/order-lines"
             assert answer.status_code == (400 if refused else 200), answer.text
-            # The edge alone where it refuses the request; else also its request upstream and the component behind.
+            # Only the edge if it refuses the request; else also its request upstream and the component behind it.
             seen = await spans(shop, trace_id, 1 if refused and transcodes else 3)
             assert MARK not in json.dumps(seen)
             edge = next(span for span in seen if span["kind"] == 2 and span["name"] in ("ingress", "kong"))

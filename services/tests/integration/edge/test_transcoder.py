@@ -1,4 +1,4 @@
-"""What the transcoder's clients are told of errors: a JSON body on every one."""
+"""Errors for the transcoder's clients: each has a JSON body."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ def test_edge_and_services_speak_of_the_same_errors() -> None:
     for reply in REPLIES:
         row = ERROR_TABLE[ErrorCode(reply.code)]
         assert reply.title == row.title
-        # A method that is not there is UNIMPLEMENTED in gRPC's own words.
+        # An unknown method is UNIMPLEMENTED, in gRPC's own words.
         assert reply.grpc_status == StatusCode[row.grpc].value[0] or reply.code == "NOT_FOUND"
