@@ -36,7 +36,7 @@ PASSWORD = "correct horse"
 ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
-# What `protocol` goes through, and the scheme of each one's addresses.
+# The values of `protocol`, and the scheme of each one's addresses.
 PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift"}
 BOOTSTRAPS: dict[str, Any] = {
     "product": product_bootstrap,
@@ -48,17 +48,17 @@ STORES: dict[str, Any] = {name: import_module(f"memory_stores.{name}").open_stor
 
 
 CONFORMING = conforming()
-"""The program that is tested in place of the service in this process, if there is one."""
+"""The program that is tested instead of the service in this process, if there is one."""
 MEMORY, CACHED = "memory", "cached"
-"""Stand among the protocols for a service whose data is in memory, or behind a cache, served over gRPC."""
+"""Additional values of `protocol`: a service over gRPC with its data in memory, or behind a cache."""
 SERVED, WITH_CACHE = {"product", "user", "payment", "shop"}, {"product", "user"}
-"""Fixtures whose services keep their data in memory, and those of them that can have a cache."""
+"""Fixtures of services that can keep their data in memory, and of services that can have a cache."""
 TABLES = {"admin", "statements", "tables", "traces"}
-"""Fixtures of tests that look at the tables behind the services, or at the statements on them."""
+"""Fixtures of tests that read the tables behind the services, or count the statements on them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps those tests with data in memory or behind a cache that have any, and do not look at the tables."""
+    """Drops tests with data in memory or behind a cache where those do not apply, or where they read the tables."""
     items[:] = [item for item in items if not isinstance(item, pytest.Function) or _makes_sense(item)]
 
 
@@ -66,13 +66,13 @@ def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
     if CONFORMING is not None:
-        # The rows of `contracted` are of these protocols only.
+        # The rows of `contracted` are only of these protocols.
         default = GATEWAYS.get(CONFORMING.component, Protocol.GRPC)
         over = "contracted" in fixtures or parameters.get("protocol", default) in CONFORMING.protocols
         return CONFORMING.is_reached_by(item) and over
     protocol = parameters.get("protocol")
     if protocol == CACHED and ("shop" in fixtures or not fixtures & WITH_CACHE):
-        return False  # over gRPC without a cache, which is tried anyway
+        return False  # over gRPC without a cache, which is tested anyway
     return protocol not in (MEMORY, CACHED) or (bool(fixtures & SERVED) and not fixtures & TABLES)
 
 
@@ -84,7 +84,7 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def tables() -> None:
-    """Says that a test needs what is behind the services to be tables."""
+    """Marks a test that needs tables behind the services."""
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def cache_url(protocol: str, request: pytest.FixtureRequest) -> str | None:
 
 @asynccontextmanager
 async def served(name: str, protocol: str, service: Any, runtime: Runtime) -> AsyncIterator[str]:
-    """A service over one protocol; gives the address that its callers are told."""
+    """A service over one protocol; yields the address for its callers."""
     if protocol in (MEMORY, CACHED):
         protocol = "grpc"
     config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
@@ -105,7 +105,7 @@ async def served(name: str, protocol: str, service: Any, runtime: Runtime) -> As
 
 @pytest.fixture(scope="session", name="served")
 def served_fixture(runtime: Runtime) -> Callable[..., Any]:
-    """Serves a service over a protocol, by default with spans; for tests in folders of their own."""
+    """Serves a service over a protocol, by default with spans; for tests in other folders."""
     return lambda name, protocol, service, runtime=runtime: served(name, protocol, service, runtime)
 
 
@@ -113,7 +113,7 @@ def served_fixture(runtime: Runtime) -> Callable[..., Any]:
 async def started(
     protocol: str, config: ServiceConfig, folder: Path, *, runtime: Runtime, ours: bool = False
 ) -> AsyncIterator[str]:
-    """A service on its database: the program that is tested, or ours in this process; gives its callers' address."""
+    """A service on its database: the tested program, or ours in this process; yields the address for its callers."""
     name = config.component
     async with AsyncExitStack() as stack:
         if CONFORMING is not None and CONFORMING.component == name and not ours:
@@ -135,13 +135,13 @@ async def started(
 
 @pytest.fixture(scope="session", name="started")
 def started_fixture(runtime: Runtime) -> Callable[..., Any]:
-    """Starts a service as `started` does, with spans; for tests in folders of their own."""
+    """Starts a service like `started`, with spans; for tests in other folders."""
     return partial(started, runtime=runtime)
 
 
 @asynccontextmanager
 async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: Runtime) -> AsyncIterator[Clients]:
-    """A service on the tests' database, and clients of which the one of this service is connected."""
+    """A service on the tests' database, and clients, of which only the service's own is connected."""
     async with (
         started(protocol, config, folder, runtime=runtime) as address,
         connect({config.component: address}, "test") as clients,
@@ -151,13 +151,13 @@ async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: R
 
 @pytest.fixture(scope="session")
 def seeded_documents(shop_url: str) -> None:
-    """Puts the technical documents into the database, as they are only ever read."""
+    """Adds the technical documents to the database; tests only read them."""
     with closing(psycopg.connect(shop_url, autocommit=True)) as connection:
         copy_table(connection, documents_table(seed=1))
 
 
 def client_of(name: str) -> Any:
-    """Makes the fixture of a client of one service, which the tests of a module share."""
+    """Makes the fixture of a client of one service, shared by the tests of a module."""
 
     @pytest.fixture(scope="module", name=name)
     async def client(
@@ -207,7 +207,7 @@ def make_product(product: ProductClient, category: str) -> Callable[..., Awaitab
 
 @pytest.fixture
 def make_user(user: UserClient) -> Callable[..., Awaitable[User]]:
-    """Adds a user with an e-mail address of its own."""
+    """Adds a user with a new e-mail address."""
 
     async def make(*, name: str = "Ada", email: str = "", password: str = PASSWORD) -> User:
         email = email or f"{uuid.uuid4().hex}@example.com"
@@ -218,7 +218,7 @@ def make_user(user: UserClient) -> Callable[..., Awaitable[User]]:
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    """A receiver of spans, for this test alone."""
+    """A receiver of spans, only for this test."""
     made = Collector()
     made.server.start()
     yield made

@@ -68,7 +68,7 @@ Start = Callable[..., Awaitable[Replica]]
 
 @pytest.fixture
 async def start(valkey, role_url) -> AsyncIterator[Start]:
-    """Starts replicas, which share a namespace that nobody else has."""
+    """Starts replicas, which share a namespace that no other test uses."""
     database, namespace = await connect_database(role_url("product"), 4), uuid.uuid4().hex
     opened: list[CacheConnections] = []
 
@@ -93,7 +93,7 @@ async def client(valkey) -> AsyncIterator[Client]:
 
 @contextmanager
 def frozen(valkey) -> Iterator[None]:
-    """A server that takes questions and does not answer."""
+    """A server that accepts commands and does not answer."""
     (pid,) = valkey.supervisor.pids_by_component()["valkey"]
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -198,7 +198,7 @@ async def test_a_frozen_cache_fails_nobody_and_its_old_rows_are_gone_before_it_i
     ids = [product.id for product in made]
     await replica.service.batch_get_products(ids)
     with frozen(valkey):
-        # The second removal is not even tried: the cache is out of use.
+        # The second removal is not even attempted: the cache is out of use.
         for product in made:
             await replica.service.update_product(product.id, stock=3, expected=product)
             assert await replica.stock(product.id) == 3

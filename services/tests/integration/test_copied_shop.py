@@ -60,7 +60,7 @@ class Copy:
         )
 
     def output(self, *arguments: str, **env: str) -> str:
-        """What Python prints, which must end without an error."""
+        """Returns what Python prints; Python must end without an error."""
         with self.python(*arguments, **env) as running:
             out, err = running.communicate(timeout=LIMIT_S)
         assert running.returncode == 0, err
@@ -94,7 +94,7 @@ def copy(tmp_path: Path) -> Copy:
 
 @pytest.fixture
 def database_urls(copy: Copy, admin_url: str, passwords: Mapping[str, str]) -> Iterator[Callable[[str], str]]:
-    """Gives the URL of a service's role on a database that the copy has migrated."""
+    """Yields a function that returns the URL of a service's role, on a database that the copy has migrated."""
     server = Database(admin_url, embedded=True)
     with closing(psycopg.connect(admin_url, autocommit=True)) as admin:
         admin.execute(f"CREATE DATABASE {NAME}")

@@ -1,4 +1,4 @@
-"""What a service shows to callers from outside, and to those whose tokens it cannot verify."""
+"""What a service shows to callers from outside, and to callers whose tokens it cannot verify."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ ADDRESS = Address("Ada", "Street 1", "Berlin", "10115", "DE")
 
 @pytest.fixture(scope="module")
 def characters() -> list[str]:
-    """Every character; surrogates are none."""
+    """Every character, without surrogates."""
     return [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
 
 
 @pytest.fixture(scope="module")
 def disputed(shop_url: str, characters: list[str]) -> list[str]:
-    """The characters that Python and the database put into lower case differently."""
-    # Each alone: what a letter becomes may depend on its neighbours.
+    """The characters that Python and the database convert to lower case differently."""
+    # Each alone: the result for a letter may depend on its neighbours.
     with contextlib.closing(psycopg.connect(shop_url)) as admin:
         rows = admin.execute("SELECT c, lower(c) FROM unnest(%s::text[]) AS c", [characters]).fetchall()
     return [one for one, lower in rows if lower != one.lower()]

@@ -1,4 +1,4 @@
-"""How many logins may fail: per e-mail address, whether it is somebody's or not."""
+"""How many logins may fail: per e-mail address, whether it belongs to a user or not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ADDRESS = Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 @pytest.fixture(scope="module", params=["cached", "grpc", "memory"])
 def protocol(request: pytest.FixtureRequest) -> str:
-    """The stores that count failures, over gRPC: a password costs a hash, and what is counted knows no protocol."""
+    """The stores that count failures, over gRPC: a password costs a hash, and the count is the same in any protocol."""
     return str(request.param)
 
 
@@ -159,7 +159,7 @@ async def raw(role_url: Callable[[str], str], keys: Any) -> AsyncIterator[tuple[
 
 
 class Meeting:
-    """Checks passwords once both logins have read the count; finds one right only after the other has failed."""
+    """Checks passwords once both logins have read the count; accepts one only after the other has failed."""
 
     def __init__(self, store: PostgresUserStore, address: str) -> None:
         self._store, self._address = store, address

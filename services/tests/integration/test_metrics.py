@@ -1,4 +1,4 @@
-"""What a process measures, as Prometheus reads it, over each protocol; the client is in the same process."""
+"""A process's metrics, as Prometheus reads them, over each protocol; the client is in the same process."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def measured(free_address: str, runtime: Runtime) -> AsyncIterator[Runtime]:
-    """Has this process measure."""
+    """Turns on metrics in this process."""
     async with metering(ServiceConfig(component="product", listen_metrics=free_address)) as meters:
         yield replace(runtime, meters=meters)
 
 
 @pytest.fixture
 async def scraped(free_address: str, measured: Runtime) -> Callable[[], list[Sample]]:
-    """Reads all that this process shows."""
+    """Reads all metrics of this process."""
 
     def read() -> list[Sample]:
         answer = httpx.get(f"http://{free_address}/metrics", headers=OPEN_METRICS, trust_env=False)
@@ -94,7 +94,7 @@ async def test_a_call_is_measured_on_both_sides_and_leads_to_its_trace(
         shown = [one.exemplar for one in of(samples, f"{name}_bucket", **asked) if one.exemplar]
         assert shown
         assert all(exemplar.labels == trace for exemplar in shown)
-        # A caller who asks for what is not there is no failure of the server.
+        # A caller who asks for something unknown is not a failure of the server.
         assert "client" in name or count.labels["error_type"] == ""
     statement = {"db_query_summary": "SELECT product", "error_type": ""}
     (statements,) = of(samples, "db_client_operation_duration_seconds_count", **statement)
@@ -154,7 +154,7 @@ async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> 
     assert (waiting, told) == (3, 1)
     assert oldest is not None
     assert age is not None
-    # As the database's clock says; what this test takes comes on top.
+    # By the database's clock; the duration of this test is added to it.
     assert oldest >= 300
     assert age >= 3600
     await database.fetch("DELETE FROM outbox")

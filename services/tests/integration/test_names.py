@@ -1,4 +1,4 @@
-"""The pods of a service as its callers see them in a cluster: the addresses that one name has, which change."""
+"""The pods of a service as its callers see them in a cluster: the addresses of one name, which change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A = 1
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """Answers each question for an IPv4 address with those that it has now, and any other with none.
+    """Answers each question for an IPv4 address with its current addresses, and any other question with an empty list.
 
     Args:
         addresses: The addresses.
@@ -62,7 +62,7 @@ async def name_server(*addresses: str) -> AsyncIterator[tuple[NameServer, str]]:
 
 
 class Pod:
-    """A server at an address of its own, which counts the calls that it gets."""
+    """A server at a separate address, which counts its calls."""
 
     def __init__(self, host: str, connection_age_s: int = 0) -> None:
         self.host = host
@@ -73,7 +73,7 @@ class Pod:
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, {"Count": handler})])
 
     async def start(self, port: int = 0) -> int:
-        """Listens at a port, or at any, and gives it back."""
+        """Listens at the given port, or at any, and returns it."""
         port = self._server.add_insecure_port(f"{self.host}:{port}")
         await self._server.start()
         return port
@@ -102,7 +102,7 @@ async def test_grpc_calls_go_in_turn_to_the_addresses_of_a_name_and_follow_them(
                 for _ in range(100):
                     await count(b"")
                 assert (first.calls - before[0], second.calls - before[1]) == (50, 50)
-                # As in a rolling update: another pod is there before the old one tells its clients to leave.
+                # As in a rolling update: another pod starts before the old one tells its clients to leave.
                 await third.start(port)
                 names.addresses = [second.host, third.host]
                 await first.stop()

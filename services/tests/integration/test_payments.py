@@ -25,7 +25,7 @@ ORDERS = count(1_000_000)
 
 @pytest.fixture
 def checkout() -> str:
-    """A checkout that nothing is known of."""
+    """A checkout that no service knows."""
     return str(uuid.uuid4())
 
 
@@ -161,7 +161,7 @@ async def test_arguments_out_of_range_are_named(
     with pytest.raises(InvalidArgument) as refusal:
         await authorize(payment, **{"checkout": checkout, **change})
     assert refusal.value.field == field
-    # Never repeats what may be a card number.
+    # The message never repeats what may be a card number.
     assert "4111" not in refusal.value.message
 
 

@@ -62,7 +62,7 @@ def test_a_process_imports_before_its_database_is_there(
 
 
 def gateway_env(name: str, keys: Any, address: str) -> dict[str, str]:
-    """Settings of a gateway whose services are not there."""
+    """Settings of a gateway without its services."""
     return {
         "SHOP_COMPONENT": name,
         "SHOP_LISTEN_HTTP": address,

@@ -81,7 +81,7 @@ async def test_all_lines_or_none(product: ProductClient, make_product: Make) -> 
         await product.reserve_stock(key, [StockLine(tea.id, 1), StockLine(NOWHERE, 1)])
     assert unknown.value.field == "lines[1].product_id"
     assert [item.stock for item in await product.batch_get_products([tea.id, pot.id])] == [5, 1]
-    # The id was not used up by the calls that failed.
+    # The failed calls did not use up the id.
     await product.reserve_stock(key, [StockLine(tea.id, 1)])
 
 
@@ -151,7 +151,7 @@ async def test_rivals_with_the_same_id_reserve_once(product: ProductClient, make
 async def test_rivals_over_the_same_products_in_any_order_never_wait_for_each_other(
     product: ProductClient, make_product: Make, admin: psycopg.Connection
 ) -> None:
-    """Reserves, confirms, releases and deletes at once; pieces are neither made nor lost, and nobody is refused."""
+    """Reserves, confirms, releases and deletes at once; no piece is created or lost, and no call is refused."""
     products = [await make_product(stock=1000) for _ in range(6)]
     dice = random.Random(7)
 
@@ -211,7 +211,7 @@ async def test_confirm_and_release_at_once_leave_one_outcome(
         await asyncio.gather(product.confirm_reservation(key), product.release_reservation(key), return_exceptions=True)
 
     await asyncio.gather(*(race() for _ in range(30)))
-    # A release always wins in the end: after a confirmation it takes it back, before one it forbids it.
+    # A release always wins in the end: after a confirmation it reverts it, before one it prevents it.
     assert (await product.get_product(tea.id)).stock == 100
     assert sold(admin, tea) == 0
 
@@ -256,7 +256,7 @@ async def test_stock_is_bounded_so_that_what_was_reserved_fits_in_again(
     key = new_id()
     await product.reserve_stock(key, [StockLine(made.id, 5)])
     await product.confirm_reservation(key)
-    # The most that can be set while pieces are out: giving them back goes beyond it, and works.
+    # The maximum is set while pieces are reserved: returning them exceeds it, and works.
     left = await product.get_product(made.id)
     await product.update_product(made.id, stock=MAX_STOCK, expected=left)
     await product.release_reservation(key)

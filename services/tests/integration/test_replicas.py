@@ -1,4 +1,4 @@
-"""Several processes of one service: callers ask them in turn, and do not notice when one is killed."""
+"""Several processes of one service: callers use them in turn, and do not notice when one is killed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
 
 
 class Replica:
-    """A process of the product service at an address of its own.
+    """A process of the product service at a separate address.
 
     Args:
-        protocol: What it serves.
+        protocol: The protocol that it serves.
         address: "host:port".
         database_url: URL of the database for the service's role.
     """
@@ -65,7 +65,7 @@ class Replica:
         )
 
     async def kill(self) -> None:
-        """Ends it at once, whatever it does."""
+        """Ends it at once, in the middle of its work."""
         if self._process is not None:
             self._process.kill()
             await self._process.wait()
@@ -80,7 +80,7 @@ class Replica:
 
 
 class Readers:
-    """Callers that read one product again and again, all the time."""
+    """Callers that read one product repeatedly, all the time."""
 
     def __init__(self, product: ProductClient, product_id: int) -> None:
         self._product = product
@@ -99,7 +99,7 @@ class Readers:
             self.read += 1
 
     async def more(self, count: int = 100) -> None:
-        """Waits until so many more reads have ended."""
+        """Waits until `count` more reads have ended."""
         until = self.read + count
         while True:
             if self.read >= until:
@@ -107,7 +107,7 @@ class Readers:
             await asyncio.sleep(0.01)
 
     def stop(self) -> None:
-        """Lets the callers end after the read in hand."""
+        """Lets the callers end after the current read."""
         self._stop.set()
 
 
@@ -129,7 +129,7 @@ async def replicas(protocol: str, free_address: str, database_url: str) -> Async
 
 
 async def add(product: ProductClient) -> Product:
-    """Adds a product that no other test knows."""
+    """Adds a product that no other test uses."""
     category = f"t-{uuid.uuid4().hex[:12]}"
     return await product.create_product(title="Tea", description="", category=category, price=Money(1, "EUR"), stock=1)
 
@@ -149,7 +149,7 @@ async def test_no_read_fails_when_one_replica_is_killed_and_back(
                     await replica.kill()
                     await readers.more()
                     await replica.start()
-                    # Once it has its turn again, the other one can be killed.
+                    # Once it gets calls again, the other one can be killed.
                     await replica.called()
                     await readers.more()
                 readers.stop()

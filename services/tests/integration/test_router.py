@@ -76,7 +76,7 @@ def codes(answer: Any) -> list[str]:
 async def started(
     keys: Any, signer: TokenSigner, free_address: str, tmp_path: Path
 ) -> AsyncIterator[tuple[Router, asyncio.subprocess.Process, Collector]]:
-    """A router that serves; what a test does not end is killed."""
+    """A running router; it is killed if the test does not end it."""
     shop, collector = MemoryShop(Data.demo()), Collector()
     collector.server.start()
     async with AsyncExitStack() as stack:
@@ -96,7 +96,7 @@ async def started(
         process = await asyncio.create_subprocess_exec(*hive.command(), env=environment)
         try:
             async with asyncio.timeout(READY_S):
-                while not await _is_ready(router.http):  # noqa: ASYNC110 - another process is waited for
+                while not await _is_ready(router.http):  # noqa: ASYNC110 - the router is another process
                     await asyncio.sleep(0.1)
             yield router, process, collector
         finally:
@@ -148,7 +148,7 @@ async def _joins(router: Router, own: dict[str, str]) -> None:
 
 
 async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) -> None:
-    """All calls of the contract, with the first customer's things: by nobody, and by another customer."""
+    """All calls of the contract, with the first customer's things: without a token, and by another customer."""
     schema = build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
     tried = 0
     for method in (method for service in SUBGRAPHS.values() for method in methods_of(service)):
@@ -164,7 +164,7 @@ async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) ->
         assert codes(await router.ask(document)) == ["UNAUTHENTICATED"], document
         refused = codes(await router.ask(document, other))
         if row.owner == "response.payments.user_id":
-            assert refused == [], document  # another customer's are left out of the list
+            assert refused == [], document  # another customer's things are left out of the list
         elif row.access is Access.PARTNER or row.owner.startswith("request"):
             assert refused == ["PERMISSION_DENIED"], document
         else:
@@ -205,7 +205,7 @@ async def _admits_whom_the_subgraphs_admit(router: Router, own: Any, other: Any,
     for document in of_partners:
         assert codes(await router.ask(document, own)) == ["PERMISSION_DENIED"], document
         assert codes(await router.ask(document, partner)) == [], document
-    # A list of payments leaves out other customers' ones, and no join leads to another customer.
+    # A list of payments leaves out those of other customers, and no join leads to another customer.
     assert (await router.ask("{ paymentsByOrder(orderIds: [1]) { id } }", other))["data"] == {"paymentsByOrder": []}
     review = "{ productPageWithReviews(pageSize: 1, reviewLimit: 1) { products { reviews { user { email } } } } }"
     answer = await router.ask(review, router.token("customer", 20))

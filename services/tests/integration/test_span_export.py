@@ -1,4 +1,4 @@
-"""How spans get to the collector: kept while it is away, in pauses, whole, and counted where they do not arrive."""
+"""How spans reach the collector: kept while it is unavailable, sent in pauses, complete, and counted if lost."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Answer: TypeAlias = Callable[["grpc.aio.ServicerContext[bytes, bytes]"], Awaitab
 
 
 class Collector:
-    """An OTLP receiver that keeps the spans that it takes, and answers as a test tells it."""
+    """An OTLP receiver that keeps the spans that it accepts, and answers as a test says."""
 
     def __init__(self) -> None:
         self.requests: list[ExportTraceServiceRequest] = []
@@ -47,7 +47,7 @@ class Collector:
 
     @property
     def names(self) -> list[str]:
-        """The names of the spans, in the order in which they came."""
+        """The names of the spans, in the order of their arrival."""
         return [
             span.name
             for request in self.requests
@@ -112,7 +112,7 @@ class Measured:
 
     @property
     def account(self) -> Path:
-        """The file in which it accounts for its spans."""
+        """The file with the account of its spans."""
         return self.measurement.account_file(self.config) or Path()
 
     @property
@@ -148,7 +148,7 @@ def record(recorder: Recorder, spans: int, name: str = "work") -> None:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Waits until something holds; a file that it reads may not be there yet."""
+    """Waits until a condition is true; a file that it reads may not exist yet."""
     async with asyncio.timeout(LIMIT_S):
         while True:
             with suppress(FileNotFoundError):
@@ -200,7 +200,7 @@ async def test_a_collector_that_comes_late_gets_every_span(measured: Measured, f
     recorder, collector = Recorder(), Collector()
     async with exporting(measured, recorder) as account:
         record(recorder, BATCH_SPANS + 1)
-        await until(lambda: len(recorder.waiting) == 1)  # the others are in hand
+        await until(lambda: len(recorder.waiting) == 1)  # the others are being sent
         await asyncio.sleep(0.5)
         async with collector.listening(free_address):
             await until(lambda: account.exported == BATCH_SPANS + 1)
@@ -215,7 +215,7 @@ async def test_what_waits_too_long_for_a_collector_is_lost_and_counted(
     async with exporting(measured, recorder, Patience(send_s=0.2)):
         record(recorder, 3)
         await until(lambda: "3 spans are lost: DEADLINE_EXCEEDED" in caplog.text)
-        # At once: whoever reads the account while the process runs must learn of it.
+        # At once: a reader of the account must learn of it while the process runs.
         assert account_of(measured)["lost"] == 3
 
 

@@ -1,4 +1,4 @@
-"""What a request leaves in its trace: every hop, statement and wait once, and nothing when it is not sampled."""
+"""The spans of a request in its trace: every hop, statement and wait once, and none if it is not sampled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOWHERE = 2**62
 
 @pytest.fixture(scope="module")
 def protocol() -> str:
-    """Over gRPC: what is the same over each protocol has a suite for all doors."""
+    """Over gRPC: spans that are the same over each protocol are tested in a suite for all doors."""
     return "grpc"
 
 
@@ -124,7 +124,7 @@ async def test_stream_ends_its_span_when_it_is_read(traces: Any, product: Produc
     )
     caller, callee = traces.of(root)[:2]
     assert caller.end_time >= callee.end_time
-    # Given up half way, it ends as well.
+    # A stream that its reader abandons halfway ends its span, too.
     with traces.journey() as root:
         rows = product.stream_product_rows(after_product_id=made[0].id - 1, limit=3)
         await anext(rows)
@@ -215,7 +215,7 @@ async def test_wait_for_a_connection_is_apart_from_the_statement(
         connect({"product": f"grpc://{product_address}"}, "test") as clients,
         await psycopg.AsyncConnection.connect(role_url("product")) as another,
     ):
-        # While somebody else has the table, the first call waits with the only connection, and the second one for it.
+        # While the table is locked, the first call waits with the only connection, and the second call for that.
         await another.execute("LOCK TABLE product")
         with traces.journey() as root:
             calls = asyncio.gather(*(clients.product.list_products(page_size=1000) for _ in range(2)))

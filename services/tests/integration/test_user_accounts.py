@@ -59,7 +59,7 @@ async def test_wrong_password_and_unknown_email_are_told_alike(user: UserClient,
     with pytest.raises(Unauthenticated) as unknown:
         await user.login(fresh_email(), PASSWORD)
     assert wrong.value.message == unknown.value.message
-    # The password that the stand-in hash was made of opens nothing.
+    # The password of the stand-in hash opens nothing.
     with pytest.raises(Unauthenticated):
         await user.login(fresh_email(), "nobody has this password")
 
@@ -72,16 +72,16 @@ async def test_unknown_email_takes_as_long_as_a_wrong_password(user: UserClient,
         return time.perf_counter() - began
 
     async def share() -> float:
-        """The least time of an unknown address, as a share of that of a known one."""
+        """The shortest time of an unknown address, as a share of that of a known address."""
         ada = await make_user()
-        # In turns, so that both meet the same machine; an address is locked after ten failures.
+        # In turns, so that both run under the same load; an address is locked after ten failures.
         emails = (ada.email, fresh_email())
         known, unknown = (
             min(times) for times in zip(*[[await took(email) for email in emails] for _ in range(9)], strict=True)
         )
         return unknown / known
 
-    # A program that hashes for known addresses alone fails twice; a busy machine is seldom so uneven twice.
+    # A program that hashes only for known addresses fails twice; a busy machine is rarely so uneven twice.
     assert await share() > 0.5 or await share() > 0.5
 
 

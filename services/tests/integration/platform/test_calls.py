@@ -1,4 +1,4 @@
-"""What holds for every call between services, the same over every protocol: errors, deadlines, being away."""
+"""What is true of every call between services, over every protocol: errors, deadlines, unavailability."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_passed_deadline_ends_the_call_and_the_work(protocol: str) -> None
         return POT
 
     async with connected(protocol, Puppet(act)) as clients:
-        # What happens once only, such as the check of a document, must not take the time of the call that is late.
+        # Work that happens only once, such as the check of a document, must not take the time of the late call.
         await clients.product.get_product(1)
         with pytest.raises(DeadlineExceeded), deadline(0.5):
             await clients.product.get_product(1)
@@ -80,7 +80,7 @@ async def test_passed_deadline_ends_the_call_and_the_work(protocol: str) -> None
 
 @pytest.fixture(params=["address", "socket"])
 def place(request: pytest.FixtureRequest, free_address: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Where a service is to listen, and the sockets of a client that finds it there."""
+    """Where a service will listen, and the sockets of a client that finds it there."""
     if request.param == "address":
         yield free_address, {}
         return

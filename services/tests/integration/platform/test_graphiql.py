@@ -1,4 +1,4 @@
-"""GraphiQL in a real browser that has no other host to ask."""
+"""GraphiQL in a real browser that cannot reach any other host."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 class Opened:
-    """A page that reaches one host only; what it asked others for, and what its console complained of."""
+    """A page that reaches only one host; its requests to others, and the complaints of its console."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -100,13 +100,13 @@ async def test_a_query_is_answered_with_nothing_from_another_host(
         assert answer is not None
         assert (answer.status, answer.headers["content-security-policy"]) == (200, POLICY)
 
-        # The query that it opens with works.
+        # Its first query works.
         await opened.page.locator(".graphiql-execute-button").click()
         await expect(opened.page.locator(".result-window")).to_contain_text(said)
         await execute(opened.page, query)
         await expect(opened.page.locator(".result-window")).to_contain_text('"title": "Product 1"')
         await expect(opened.page.locator(".result-window")).not_to_contain_text(said)
-        # The schema, which the page has asked for by itself.
+        # The schema, which the page has read by itself.
         await opened.page.get_by_role("button", name="Show Documentation Explorer").click()
         await expect(opened.page.locator(".graphiql-doc-explorer")).to_contain_text("Mutation")
         assert opened.complaints == []
@@ -121,5 +121,5 @@ async def execute(page: Page, document: str) -> None:
     await page.locator(".graphiql-query-editor .CodeMirror").click()
     await page.keyboard.press("Control+A")
     await page.keyboard.insert_text(document)
-    await page.wait_for_timeout(500)  # until it has looked at the text
+    await page.wait_for_timeout(500)  # until it has parsed the text
     await page.get_by_role("button", name="Execute query").click()

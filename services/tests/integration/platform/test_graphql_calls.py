@@ -1,4 +1,4 @@
-"""What holds for GraphQL calls between services alone: hashes, answers that are none, pages, bodies, traces."""
+"""What is true only of GraphQL calls between services: hashes, invalid answers, pages, bodies, traces."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ async def test_values_that_do_not_fit_are_named() -> None:
 
 
 async def test_a_stream_is_read_until_an_empty_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The service's pages are smaller than the client asks for.
+    # The service's pages are smaller than the client requests.
     monkeypatch.setattr("shop.platform.graphql.service.ROWS_A_PAGE", 10)
     for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 4)):
         puppet = Puppet()
@@ -179,7 +179,7 @@ async def test_an_error_shows_in_the_servers_span(traces: Any) -> None:
 
 
 class Newsroom:
-    """A notification service whose stream says that it is open, and lasts until it is closed."""
+    """A notification service whose stream reports that it is open, and lasts until it is closed."""
 
     async def watch_notifications(self, user_id: int, after: int | None) -> AsyncGenerator[Update]:
         assert (user_id, after) == (1, None)

@@ -1,4 +1,4 @@
-"""What holds for gRPC calls alone: streams, messages that are none, the edge's limit, cancellation, reflection."""
+"""What is true only of gRPC calls: streams, invalid messages, the edge's limit, cancellation, reflection."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_call_without_a_whole_message_is_answered_at_once(method: str, s
     headers = {"content-type": "application/grpc", "te": "trailers"}
     async with serving("grpc", puppet) as address, httpx.AsyncClient(http1=False, http2=True, timeout=5) as client:
         answer = await client.post(f"http://{address}/{SERVICE}/{method}", content=sent, headers=headers)
-    # Without a message, the trailers are all that there is, and so the headers.
+    # Without a message, the answer has only trailers, which are its headers, too.
     assert answer.headers["grpc-status"] == str(grpc.StatusCode.INVALID_ARGUMENT.value[0])
     assert puppet.calls == 0
 
@@ -94,7 +94,7 @@ async def test_the_edge_s_limit_holds_for_calls_and_streams_without_a_shorter_on
 
     async def read(stub: Any) -> None:
         async for message in stub.StreamProductRows(pb.StreamProductRowsRequest(), metadata=edge, timeout=20):
-            seen.append(message)  # noqa: PERF401 - what came before the end counts
+            seen.append(message)  # noqa: PERF401 - messages before the end count
 
     async with serving("grpc", Slow(act)) as address, grpc.aio.insecure_channel(address) as channel:
         stub = product_pb2_grpc.ProductServiceStub(channel)
@@ -128,7 +128,7 @@ async def test_caller_that_goes_away_ends_the_work() -> None:
         with pytest.raises(asyncio.CancelledError):
             await call
         await asyncio.wait_for(ended.wait(), 2)
-        # A stream that is given up ends its work too.
+        # A stream that its reader abandons ends its work, too.
         began.clear()
         ended.clear()
         rows = clients.product.stream_product_rows()

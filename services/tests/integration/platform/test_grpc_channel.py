@@ -26,7 +26,7 @@ PINGS = 6
 
 
 def test_grpc_knows_every_option() -> None:
-    # An option that it does not know is ignored without a word; its names stand in the library as they are.
+    # It ignores an unknown option silently; the library contains the names as they are.
     library = Path(cygrpc.__file__).read_bytes()
     unknown = [
         name
@@ -41,7 +41,7 @@ def test_grpc_knows_every_option() -> None:
     [
         ("127.0.0.1:18020", False, False),
         ("127.0.0.1:18020,127.0.1.1:18020", True, True),
-        # Behind a name may be one address, or those of a cluster's pods, whose health the cluster checks.
+        # A name may have one address, or those of a cluster's pods, whose health the cluster checks.
         ("product:18020", True, False),
     ],
 )
@@ -114,7 +114,7 @@ async def test_components_accept_no_compression() -> None:
 
 @pytest.mark.integration
 async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Ten times as fast as in earnest: from the third ping that comes too early on, a server hangs up.
+    # Ten times as fast as in production: from the third early ping on, a server hangs up.
     allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20
     scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
     monkeypatch.setattr("shop.platform.grpc.server.OPTIONS", scaled)

@@ -1,4 +1,4 @@
-"""The HTTP server of the gateways: what a connection keeps, how long it lasts, and who loses it."""
+"""The HTTP server of the gateways: what a connection keeps, how long it lasts, and when it is closed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_REQUEST: ContextVar[str] = ContextVar("of_request", default="nothing")
 
 
 async def noting_app(scope: Any, receive: Any, send: Any) -> None:
-    """Notes the method in its context before it reads the body; says what was noted before."""
+    """Records the method in its context before it reads the body; answers with what was recorded before."""
     assert scope["type"] == "http", "no lifespan here"
     noted = OF_REQUEST.get()
     OF_REQUEST.set(scope["method"])
@@ -41,7 +41,7 @@ async def noting_app(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Telling:
-    """Answers without end, and notes when it can do so no more."""
+    """Answers without end, and records when it can no longer do so."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()

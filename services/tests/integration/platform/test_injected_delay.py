@@ -1,4 +1,4 @@
-"""The delay over each protocol: once in a call's SERVER span, before the work, and in nothing else."""
+"""The delay over each protocol: once in a call's SERVER span, before the work, and nowhere else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MISSING = 2**62
 
 
 class Noting(Puppet):
-    """Notes when its work began."""
+    """Records when its work began."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Noting(Puppet):
 
 
 async def ended() -> None:
-    """Lets the server, which runs in this process too, end its side."""
+    """Lets the server, which runs in this process, too, end its side."""
     await asyncio.sleep(0.05)
 
 
@@ -77,7 +77,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces:
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     for journey in (root, failed):
         spans = traces.of(journey)
-        # GraphQL asks twice the first time: its server has to be told the document.
+        # GraphQL asks twice the first time: its server does not know the document yet.
         served_spans = [span for span in spans if span.kind is SpanKind.SERVER]
         assert served_spans
         for span in served_spans:
@@ -100,10 +100,10 @@ async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, traces: 
 
         for _ in range(100):
             began_ns, used_ns = time.monotonic_ns(), time.thread_time_ns()
-            # Of two that come together one holds the loop, and the other waits in front of it or is through.
+            # Of two calls that come together, one blocks the loop, and the other waits for it or is already done.
             roots = await asyncio.gather(*(call() for _ in range(4)))
             lost_ns = time.monotonic_ns() - began_ns - (time.thread_time_ns() - used_ns)
-            # Who is held while others have the core may as well have rested.
+            # A call that is delayed while others have the core may as well have paused.
             if lost_ns < held_us * 1_000 / 3:
                 break
         else:
@@ -147,7 +147,7 @@ async def test_a_stream_is_delayed_once(traces: Any) -> None:
 
 
 async def test_health_does_not_wait(protocol: str) -> None:
-    """While a call is held, health checks one after the other are answered."""
+    """While a call is delayed, health checks are answered one after another."""
     with delayed(BARE, 20_000_000) as late:
         async with (
             serving(protocol, Puppet(), runtime=late) as address,
@@ -166,7 +166,7 @@ async def health(protocol: str, address: str) -> None:
             await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
         return
     if protocol == "thrift":
-        # It has no health checks: who asks, connects.
+        # It has no health checks, so a check only connects.
         _, writer = await asyncio.open_connection(*split_address(address))
         writer.close()
         return

@@ -1,4 +1,4 @@
-"""Nothing of a row gets into the logs, whatever goes wrong in the database, and whoever logs it."""
+"""No part of a row gets into the logs, after any error of the database, by any logger."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 MARKER = "marker-of-a-person"
 ADDRESS = Address(MARKER, "Street 1", "Berlin", "10115", "DE")
-# Each breaks with the marker in it: PostgreSQL's DETAIL, its message, and asyncpg's own check of an argument.
+# Each fails with the marker in it: in PostgreSQL's DETAIL, in its message, or in asyncpg's own check of an argument.
 STATEMENTS = {
     "the row that breaks a constraint": ("INSERT INTO broken VALUES (1, $1)", (MARKER,), "broken_check"),
     "a value of the wrong form": ("SELECT CAST($1::text AS uuid)", (MARKER,), "sqlstate 22P02"),
@@ -36,7 +36,7 @@ STATEMENTS = {
 
 @pytest.fixture
 def refuses_marker(admin: psycopg.Connection) -> Iterator[None]:
-    """The accounts take no row with the marker."""
+    """The accounts refuse a row with the marker."""
     admin.execute(f"ALTER TABLE shop_user.account ADD CONSTRAINT refuses CHECK (recipient <> '{MARKER}')")
     yield
     admin.execute("ALTER TABLE shop_user.account DROP CONSTRAINT refuses")
@@ -93,13 +93,13 @@ async def test_whoever_logs_it(case: str, shop_url: str, log: io.StringIO, free_
         except Exception as error:
             raise RuntimeError("no error that the shop knows") from error
 
-    # uvicorn, of an application that does not catch it.
+    # uvicorn, for an application that does not catch it.
     async def app(_scope: Any, _receive: Any, _send: Any) -> None:
         await fails()
 
     async with http_server(app, free_address) as address, httpx.AsyncClient(trust_env=False) as client:
         assert (await client.get(f"http://{address}/")).status_code == 500
-    # gRPC, of a method that nothing guards.
+    # gRPC, for a method without a guard.
     server = grpc.aio.server()
     handler = grpc.unary_unary_rpc_method_handler(fails)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Fail": handler}),))
@@ -109,7 +109,7 @@ async def test_whoever_logs_it(case: str, shop_url: str, log: io.StringIO, free_
         with pytest.raises(grpc.aio.AioRpcError):
             await channel.unary_unary("/test/Fail")(b"")
     await server.stop(None)
-    # asyncio, of a task that nobody waits for; and a log line that quotes an error, or a group of them.
+    # asyncio, for a task that nothing awaits; and a log line that quotes an error, or a group of them.
     loop = asyncio.get_running_loop()
     error = await asyncio.gather(fails(), return_exceptions=True)
     loop.call_exception_handler({"message": "lost", "exception": error[0]})

@@ -1,4 +1,4 @@
-"""Malformed Thrift messages, to real servers: they go on, answer no INTERNAL, and serve others as before."""
+"""Malformed Thrift messages, to real servers: they continue, answer no INTERNAL, and serve others as before."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ METHODS = sorted(name.removesuffix("_args") for name in vars(Stubs) if name.ends
 LIMIT_S = 30.0
 
 Send = Callable[[bytes], Awaitable[bytes | None]]
-"""Sends a message on a connection of its own; gives the answer, or None if it is none."""
+"""Sends a message on a separate connection; returns the answer, or None if there is none."""
 
 
 @asynccontextmanager
@@ -129,7 +129,7 @@ async def test_whoever_comes_by_the_entrance_is_outside() -> None:
 
 
 def call(encoding: Any, stubs: ModuleType, method: str) -> bytes:
-    """A call whose every field says something."""
+    """A call in which every field has a value."""
     arguments = filled(getattr(stubs, f"{method}_args"))
     arguments.headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     return encoded(encoding, method, CALL, 1, arguments)

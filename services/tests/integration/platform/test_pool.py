@@ -1,4 +1,4 @@
-"""The pool of connections: bounded, fair, safe to cancel, and whole again after the database was away."""
+"""The pool of connections: bounded, fair, safe to cancel, and usable again after the database was unavailable."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
 
 
 def backends(admin: psycopg.Connection) -> int:
-    """How many connections of the role the server has."""
+    """The number of the role's connections at the server."""
     row = admin.execute(f"SELECT count(*) {BACKENDS}".encode()).fetchone()
     assert row is not None
     return int(row[0])
 
 
 async def settled(condition: Callable[[], bool]) -> None:
-    """Waits until something holds."""
+    """Waits until a condition is true."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - the database tells nobody
+        while not condition():  # noqa: ASYNC110 - the database signals nothing
             await asyncio.sleep(0.02)
 
 
@@ -64,7 +64,7 @@ async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: p
 async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_runs_on_it(
     database: Database, admin: psycopg.Connection
 ) -> None:
-    async with database.acquire():  # of two connections, all that follows uses the other one
+    async with database.acquire():  # of two connections, everything below uses the other one
 
         async def cut_off() -> None:
             async with database.acquire() as connection:
@@ -100,7 +100,7 @@ async def test_transaction_that_fails_is_rolled_back(database: Database, error: 
     for _ in range(3):
         with pytest.raises(error), deadline(0.5):
             await fail()
-        # Any of the connections begins a transaction of its own, and none sees the row.
+        # Any of the connections begins a new transaction, and none sees the row.
         for _ in range(2 * SIZE):
             async with database.transaction() as connection:
                 assert await connection.fetchval("SELECT 1 FROM reservation WHERE id = $1", key) is None
@@ -202,7 +202,7 @@ async def test_connection_lost_while_lent_is_replaced_for_those_who_wait(
         with pytest.raises(Unavailable):
             await loss
     assert [row for row in rows if isinstance(row, BaseException)] == []
-    # A place stays vacant until somebody needs it.
+    # A place stays vacant until it is needed.
     async with database.acquire(), database.acquire():
         assert backends(admin) == SIZE
 
@@ -269,7 +269,7 @@ async def test_a_statement_between_a_server_s_last_words_and_the_end_of_its_conn
                 await database.fetch("SELECT 1")
         finally:
             await database.close()
-            # One for each connection, of which a statement that is given up opens another.
+            # One for each connection; a statement that is given up opens another.
             async with asyncio.timeout(10):
                 await asyncio.gather(*filter(None, between_them))
 

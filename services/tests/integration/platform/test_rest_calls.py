@@ -1,4 +1,4 @@
-"""What holds for REST calls alone: connections that go stale, and wrong answers."""
+"""What is true only of REST calls: connections that go stale, and wrong answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def calling(address: str) -> AsyncIterator[Clients]:
 
 @asynccontextmanager
 async def answering(*answers: bytes) -> AsyncIterator[tuple[str, list[int]]]:
-    """A server that sends these bytes, one a connection, the last again and again, and then hangs up."""
+    """A server that sends these bytes, one answer per connection, the last one repeatedly, and then hangs up."""
     connections: list[int] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -40,7 +40,7 @@ STREAMS = 100
 PROBES = 50
 JSON = b"application/json"
 GRPC = b"application/grpc"
-# Topology, what is behind its edge, the path and the type of the bodies that never end.
+# Topology, component behind its edge, path and type of the bodies that never end.
 ENDPOINTS = [
     ("hybrid", "graphql-gateway", b"/graphql", JSON),
     ("hybrid", "rest-gateway", b"/v1/sessions", JSON),
@@ -66,7 +66,7 @@ def ports(free_ports: Callable[[], Ports]) -> Ports:
 
 @pytest.fixture
 def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterator[int]:
-    """The edge of the topology and the program that the test names; gives its port."""
+    """The edge of the topology and the program that the test names; yields its port."""
     topology, program = request.param
     folder = RunFolder.of(ports.base, root=tmp_path)
     folder.fresh_sockets()
@@ -82,7 +82,7 @@ def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterat
 
 @asynccontextmanager
 async def behind(component: str, listen: str, user_url: str, keys: Any) -> AsyncIterator[None]:
-    """Serves what the edge leads to."""
+    """Serves the component behind the edge."""
     match component:
         case "graphql-gateway":
             incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)))
@@ -131,13 +131,13 @@ async def probing(component: str, edge: int) -> AsyncIterator[Probe]:
 
 @asynccontextmanager
 async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> AsyncIterator[None]:
-    """Connections that send their beginning and then, now and then, a little more; whatever ends begins anew.
+    """Connections that send their beginning and then, now and then, a little more; a connection that ends is replaced.
 
     Args:
         edge: The edge's port.
-        connections: How many there are at a time.
-        begin: What each connection sends at first.
-        more: What it sends every half second.
+        connections: Number of connections at a time.
+        begin: Data that each connection sends at first.
+        more: Data that it sends every half second.
     """
 
     async def one() -> None:

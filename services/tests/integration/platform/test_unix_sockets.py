@@ -1,4 +1,4 @@
-"""Servers on Unix domain sockets, and calls that go to a socket in place of an address."""
+"""Servers on Unix domain sockets, and calls that go to a socket instead of an address."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def path() -> Iterator[str]:
-    """The path of a socket, short enough, with characters that mean something in a URI."""
+    """The path of a socket, short enough, with characters that have a meaning in a URI."""
     with tempfile.TemporaryDirectory(prefix="shop é?#%41-") as folder:
         yield f"{folder}/product.sock"
 
 
 @pytest.fixture
 def precious(path: str) -> Iterator[None]:
-    """A file that is no socket is where the socket would be, and stays."""
+    """A file that is not a socket is in the socket's place, and stays."""
     Path(path).write_text("precious")
     yield
     assert Path(path).read_text() == "precious"
@@ -160,7 +160,7 @@ async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_k
         await began.wait()
         stopping = asyncio.ensure_future(stack.aclose())
         async with asyncio.timeout(5):
-            while is_socket(path):  # noqa: ASYNC110 - nobody tells
+            while is_socket(path):  # noqa: ASYNC110 - nothing signals it
                 await asyncio.sleep(0.01)
         async with serving(protocol, Puppet(), f"unix:{path}"):
             go_on.set()

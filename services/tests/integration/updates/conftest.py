@@ -35,22 +35,22 @@ LIMIT_S = 20.0
 
 
 async def until(condition: Callable[[], Awaitable[object]]) -> None:
-    """Waits until something is so."""
+    """Waits until a condition is true."""
     async with asyncio.timeout(LIMIT_S):
-        while not await condition():  # noqa: ASYNC110 - nothing tells when it is so
+        while not await condition():  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.01)
 
 
 @dataclass
 class Shop:
-    """The services as this test's clients see them from inside, and what runs beside them."""
+    """The services as this test's clients see them from inside, and their background work."""
 
     clients: Clients
     watchers: Watchers
     relay: Relay
     streams: Streams
     at: dict[str, str]
-    """Where notifications are served, by protocol."""
+    """Addresses of the notification service, by protocol."""
     _peers: dict[str, str]
     _url: str
 
@@ -69,12 +69,12 @@ class Shop:
         return self.rows("SELECT 1 FROM shop_order.outbox LIMIT 1") == []
 
     async def buy(self, user: int, key: str = "key") -> Order:
-        """A checkout that succeeds."""
+        """Makes a checkout that succeeds."""
         lines = (CheckoutLine(8_001, 1),)
         return await self.clients.order.checkout(user_id=user, lines=lines, payment_token="tok_ok", idempotency_key=key)
 
     async def told(self, user: int, count: int) -> list[Notification]:
-        """A customer's notifications, oldest first, once there are so many."""
+        """Returns a customer's notifications, oldest first, once there are `count` of them."""
         told: list[Notification] = []
 
         async def all_are() -> bool:
@@ -94,9 +94,9 @@ async def shop(
     free_addresses: Callable[[], str],
     runtime: Runtime,
 ) -> AsyncIterator[Shop]:
-    """The shop, which the tests of a module share."""
+    """The shop, shared by the tests of a module."""
     async with AsyncExitStack() as stack:
-        # Notifications ask the order service, which tells them: one of the two must be known before it is there.
+        # The notification and order services call each other: one needs the other's address before it has started.
         at: dict[str, str] = {}
         peers = {"order": f"grpc://{free_addresses()}"}
 
@@ -126,7 +126,7 @@ async def shop(
         notification = await start("notification", notification_bootstrap)
         scheme, protocol = ("http", "rest") if told_over == "rest" else (told_over, told_over)
         over_grpc, peers["notification"] = peers["notification"], f"{scheme}://{at[protocol]}"
-        # Only the database's word wakes the relay, so that no test passes by the relay's own clock.
+        # Only the database's NOTIFY wakes the relay, so that no test passes by the relay's own clock.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
             order = await start("order", order_bootstrap)
@@ -138,7 +138,7 @@ async def shop(
 
 @pytest.fixture
 async def store(shared_trial: Any) -> AsyncIterator[PostgresNotifications]:
-    """What the notification service stores, over a connection of the test's own."""
+    """The store of the notification service, over a separate connection."""
     database = await connect_database(shared_trial.role_url("notification"), 1)
     yield PostgresNotifications(database)
     await database.close()
@@ -146,17 +146,17 @@ async def store(shared_trial: Any) -> AsyncIterator[PostgresNotifications]:
 
 @pytest.fixture(scope="module")
 def relayed() -> bool:
-    """Whether events are relayed by themselves; a module whose tests do so says False."""
+    """Whether a relay delivers events; modules whose tests deliver them return False."""
     return True
 
 
 @pytest.fixture(scope="module")
 def told_over() -> str:
-    """What the order service speaks to the notification service."""
+    """The protocol over which the order service calls the notification service."""
     return "grpc"
 
 
-# Users of the pool that checkouts may change: each test takes its own.
+# Users whom checkouts may change: each test uses a different one.
 USERS = iter(range(8_001, 9_901))
 
 
@@ -168,13 +168,13 @@ def user() -> int:
 
 @pytest.fixture
 def other() -> int:
-    """Another one."""
+    """Another such customer."""
     return next(USERS)
 
 
 @asynccontextmanager
 async def open_stream(updates: Any) -> AsyncIterator[Callable[[], Any]]:
-    """Waits until a stream is open; gives what reads its next update."""
+    """Waits until a stream is open; yields a function that reads its next update."""
 
     async def following() -> Update:
         async with asyncio.timeout(LIMIT_S):

@@ -1,8 +1,8 @@
-"""How events leave the outbox: none is lost, doubled or overtaken by a later one of its order.
+"""How events leave the outbox: none is lost, repeated or overtaken by a later event of its order.
 
     OUTBOX_EVENTS=30000 .venv/bin/pytest -q -s -n0 services/tests/integration/updates/test_relay.py -k backlog
 
-says how many a second one relay delivers, with the notification service in the same process.
+prints how many events per second one relay delivers, with the notification service in the same process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shop.values.order import OrderStatus
 from .conftest import LIMIT_S, Shop, until
 
 BACKLOG = int(os.environ.get("OUTBOX_EVENTS", "900"))
-"""Events, three of each order; of customers who buy nothing in other tests."""
+"""Events, three of each order, of customers who buy nothing in other tests."""
 FILL = """
     INSERT INTO shop_order.outbox (order_id, user_id, status)
     SELECT 1000000 + number, 2001 + number %% 1000, status
@@ -44,12 +44,12 @@ LEFT = "SELECT count(*) FROM shop_order.outbox"
 
 @pytest.fixture(scope="module")
 def relayed() -> bool:
-    """Here each test has relays of its own."""
+    """False: each test here has separate relays."""
     return False
 
 
 class Recorder:
-    """Notifications that are only noted, and fail so many times first."""
+    """A notification service that only records events, and first fails a number of times."""
 
     def __init__(self, failures: int = 0) -> None:
         self.told: list[Event] = []
@@ -65,7 +65,7 @@ class Recorder:
 
 @pytest.fixture
 async def relay_to(shared_trial: Any) -> AsyncIterator[Callable[[Any], Any]]:
-    """Makes a relay with a connection of its own, as each process of the order service has one."""
+    """Makes a relay with a separate connection, like each process of the order service."""
     async with AsyncExitStack() as stack:
 
         async def make(notification: Any) -> Relay:
@@ -112,7 +112,7 @@ async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user:
 
 
 async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> None:
-    """Three processes at once: each event is delivered once, and those of an order in turn."""
+    """Three processes at once: each event is delivered once, and those of an order in order."""
     orders = [await shop.buy(user, f"key-{number}") for number in range(12)]
     for order in orders:
         await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
@@ -128,7 +128,7 @@ async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> No
 
 
 async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop, relay_to: Any, user: int) -> None:
-    """The database ends the connection, as it does for a process that was killed in the middle of a delivery."""
+    """The database ends the connection, as if the process had been killed during a delivery."""
     order = await shop.buy(user)
     recorder, under_way = Recorder(), asyncio.Event()
 

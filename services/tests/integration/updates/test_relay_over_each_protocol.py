@@ -1,4 +1,4 @@
-"""The order service tells what happened to orders over each protocol."""
+"""The order service notifies of changes of orders over each protocol."""
 
 from __future__ import annotations
 

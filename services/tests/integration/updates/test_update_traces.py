@@ -1,4 +1,4 @@
-"""The trace of an event: one of its own from the change of an order to who waits for it.
+"""The trace of an event: a separate trace, from the change of an order to the receiver.
 
 update (the client's root)      [.................................]
 ├── send shop_order.outbox      [.....]
@@ -24,7 +24,7 @@ from .conftest import Shop, open_stream, until
 
 @pytest.fixture(scope="module")
 def relayed() -> bool:
-    """Here a test says what is delivered together."""
+    """False: a test here decides what is delivered together."""
     return False
 
 
@@ -65,7 +65,7 @@ async def test_an_event_of_a_traced_call_is_followed(shop: Shop, traces: Any, us
     stored = spans["INSERT notification", SpanKind.CLIENT]
     assert [call.parent, served.parent, stored.parent] == [deliver.context, call.context, served.context]
     assert deliver.start_time <= served.start_time <= taken.start_time <= stored.end_time
-    # One call for both, which is in the first one's trace.
+    # One call for both, which is in the trace of the first event.
     assert call.name not in {name for name, _ in others}
     assert [link.span_id for link in beside.links] == [deliver.context.span_id]
     assert beside.start_time <= call.start_time <= call.end_time <= beside.end_time

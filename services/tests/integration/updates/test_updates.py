@@ -1,4 +1,4 @@
-"""What customers are told of their orders: the same at each door, over REST, GraphQL and gRPC, and to those inside."""
+"""Customers' notifications: the same at each door, over REST, GraphQL and gRPC, and for callers from inside."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def event(user: int, status: OrderStatus = PENDING, order: int = 1) -> Event:
 
 @pytest.fixture(scope="module")
 async def doors(shop: Shop, keys: Any) -> AsyncIterator[dict[str, tuple[Any, Streams]]]:
-    """Where updates are followed, by name, and what holds the streams open that customers have there."""
+    """The doors where updates are followed, by name, and each door's open streams."""
     held = {name: Streams() for name in ("graphql-gateway", "rest-gateway")}
     async with AsyncExitStack() as stack:
         at = shop.at | await stack.enter_async_context(served_gateways(shop.clients, keys.public_file, held))
@@ -80,19 +80,19 @@ def outside(name: str, doors: dict[str, Any]) -> Any:
 
 @pytest.fixture
 def others(name: str, doors: dict[str, Any]) -> Any:
-    """The door of others, who watch already: WebSockets have limits too, which they would meet."""
+    """The door of other customers, who already watch: they would otherwise reach the limits of WebSockets."""
     return doors["graphql-events" if name == "graphql-socket" else name][0]
 
 
 @pytest.fixture(params=[*OUTSIDE, *(f"inside-{protocol}" for protocol in INSIDE)])
 def door(request: pytest.FixtureRequest, doors: dict[str, Any]) -> Any:
-    """Where updates are followed."""
+    """A door where updates are followed."""
     return doors[request.param][0]
 
 
 @pytest.fixture
 def by(signer: TokenSigner) -> By:
-    """Gives the header of a customer's token, a partner's, or nobody's."""
+    """Returns the header with a customer's or a partner's token, or no header."""
 
     def header(number: int | None, kind: Any = "customer", **how: Any) -> Headers:
         return {} if number is None else {"authorization": f"Bearer {signer.sign(Principal(kind, number), **how)}"}
@@ -101,7 +101,7 @@ def by(signer: TokenSigner) -> By:
 
 
 async def end_of(following: Next) -> Refused:
-    """Reads a stream to its end, which says why it ends."""
+    """Reads a stream to its end, and returns why it ends."""
     try:
         while True:
             await following()
@@ -125,7 +125,7 @@ async def opening(door: Any, headers: Headers, **watched: Any) -> None:
 
 
 async def code_of(asked: Awaitable[object]) -> str:
-    """The code with which a request is refused; empty if it is answered."""
+    """Returns the code with which a request is refused; empty if it is answered."""
     try:
         await asked
     except Refused as refused:
@@ -166,11 +166,11 @@ class TestAnOrderIsFollowed:
             await shop.told(user, 4)
             await shop.clients.order.cancel_order(watched.id)
             update = await following()
-        # The other order's two are counted, and not told.
+        # The other order's two updates are counted, but not sent.
         assert (update.position, update.order, update.status) == (5, watched.id, "CANCELLED")
 
     async def test_not_where_nothing_was_bought(self, shop: Shop, user: int, other: int) -> None:
-        """A checkout that is refused changes no order, so that nobody is told."""
+        """A refused checkout changes no order, so there is no notification."""
         lines = (CheckoutLine(8_001, 1),)
         with pytest.raises(Exception, match="declined"):
             await shop.clients.order.checkout(
@@ -214,7 +214,7 @@ class TestAStream:
         assert await code_of(opening(door, by(user), order=order.id)) == "NOT_FOUND"
 
     async def test_goes_on_while_nobody_hears_what_the_database_tells(self, shop: Shop, user: int) -> None:
-        """The connection that hears is cut; what is told meanwhile is found once there is another."""
+        """The listening connection is cut; later updates are found once there is a new connection."""
         async with InsideDoor(shop.clients.notification).watch({}, user=user) as following:
             await following()
             shop.rows(
@@ -257,7 +257,7 @@ class TestAStream:
     async def test_counts_for_its_watcher(
         self, outside: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """However many of a customer's streams a partner has open, the customer opens its own; the partner no more."""
+        """With any number of a customer's streams open by a partner, the customer can open more, the partner cannot."""
         monkeypatch.setattr(limits, "MAX_PER_PARTNER", 1)
         monkeypatch.setattr(limits, "MAX_PER_CUSTOMER", 1)
         partner = by(other, "partner")
@@ -284,18 +284,18 @@ class TestAStream:
         for _ in range(limits.BURSTS):
             await opening(outside, by(user), user=user)
             async with asyncio.timeout(LIMIT_S):
-                while shop.watchers.count:  # noqa: ASYNC110 - nobody tells
+                while shop.watchers.count:  # noqa: ASYNC110 - nothing signals it
                     await asyncio.sleep(0.01)
         refused = await ending(outside, by(user), user=user)
         assert refused.code == "TOO_MANY_REQUESTS"
-        # The code that closes a WebSocket has no room for it.
+        # The code that closes a WebSocket leaves no room for it.
         assert name == "graphql-socket" or 1 <= refused.retry_s <= limits.REOPEN_S
         await opening(outside, by(other), user=other)
 
     async def test_ends_if_its_client_does_not_read(
         self, shop: Shop, doors: dict[str, Any], by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What waits for a client lies in the database; the stream ends, and others get theirs."""
+        """Unread updates wait in the database; the stream ends, and other clients get theirs."""
         monkeypatch.setattr("shop.platform.grpc.handlers.READ_LIMIT_S", 0.2)
         door, position = doors["grpc"][0], 0
         async with door.watch(by(user), user=user) as idle, door.watch(by(other), user=other) as following:
