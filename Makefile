@@ -49,12 +49,6 @@ $(COMMANDS):
 .DEFAULT:
 	@$(TABLE) unknown $(call quoted,$@) $(call quoted,$(MAKEFILE_LIST))
 
-##@ Measure
-
-.PHONY: picture
-picture: $(ENVIRONMENT) ## Draw the README's picture, docs/example/answer.svg, from the example comparison's report.md
-	@$(RUN) -m hops picture docs/example
-
 ##@ Prove
 
 .PHONY: bench-budgets

@@ -7,7 +7,6 @@ import typer
 from hops.commands.budget import budget, rows
 from hops.commands.check import check
 from hops.commands.compare_traces import compare_traces
-from hops.commands.picture import picture_command
 from hops.commands.report import report_command
 from hops.commands.what_if import what_if
 
@@ -18,7 +17,6 @@ app.command("what-if")(what_if)
 app.command()(check)
 app.command("compare-traces")(compare_traces)
 app.command("report")(report_command)
-app.command("picture")(picture_command)
 
 
 if __name__ == "__main__":

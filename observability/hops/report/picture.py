@@ -67,16 +67,43 @@ def picture(report: str) -> str:
         f"{facts['journeys'].replace(' in ', ' journeys in ')}, at {rate}",
         f"{machine}; core-hours are for a million journeys",
     ]
-    described = "; ".join(f"{one.topology}: p50 {one.p50} ms, {one.core_hours} core-hours" for one in answers)
-    svg = str(draw(TITLE, described, _spec(answers, notes)).svg)
-    said = f"{described}. {'. '.join(notes)}."
+    words = described(report)
+    svg = str(draw(TITLE, words, _spec(answers, notes)).svg)
+    return standalone(svg, f"{words} {'. '.join(notes)}.", textures=True)
+
+
+def described(report: str) -> str:
+    """The figures of the picture in words: p50 and core-hours of each topology.
+
+    Args:
+        report: Text of a comparison's `report.md`.
+
+    Raises:
+        HopsError: The report has no hop budgets, latencies or costs.
+    """
+    each = [f"{one.topology}: p50 {one.p50} ms, {one.core_hours} core-hours" for one in read_answers(report)]
+    return f"{'; '.join(each)}."
+
+
+def standalone(svg: str, words: str, *, textures: bool = False) -> str:
+    """Gives a chart what the page of a report would give it: words, colours for light and dark, and paper.
+
+    Args:
+        svg: The chart.
+        words: What it shows.
+        textures: Whether bars are filled with textures.
+    """
     head, rest = svg.split(">", 1)
     variables = str(source("style.css")).partition("\n* {")[0]  # light first, then dark
-    textures = str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
+    fills = f"<defs>{_textures()}</defs>" if textures else ""
     return (
-        f'{head} role="img" aria-label="{escape(said)}"><style>{_FONT}\n{variables}</style>'
-        f'<defs>{textures}</defs><rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
+        f'{head} role="img" aria-label="{escape(words)}"><style>{_FONT}\n{variables}</style>'
+        f'{fills}<rect width="100%" height="100%" fill="var(--paper)"/>{rest}\n'
     )
+
+
+def _textures() -> str:
+    return str(source("textures.svg")).partition("<defs>")[2].partition("</defs>")[0]
 
 
 def read_answers(report: str) -> list[Answer]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from experiment.errors import UsageError
 from experiment.kinds.studies.study import STUDIES, all_studies, read_study
+from experiment.marked import write_marked
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.kinds.studies.document import KIND, Replayed, Verdict
@@ -29,7 +30,7 @@ from mesh.paths import ROOT
 PAGE = ROOT / "docs" / "experiments" / "studies.md"
 KEPT = PAGE.with_name("studies-verdicts.json")
 """Name of the run, digest of its rules, and its verdicts."""
-BEGIN, END = "<!-- verdicts -->\n", "<!-- end of verdicts -->\n"
+MARK = "verdicts"
 NO_RUN = "No run has been made under the rules, arms and loads above.\n"
 OLDER = "**This run is older than the rules, arms and loads above.**"
 _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size", "measured", "after Holm", "cause")
@@ -63,13 +64,6 @@ def section(kept: Mapping[str, Any] | None, rules: str) -> str:
         rules: Digest of the current rules.
     """
     return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
-
-
-def replace_section(page: str, text: str) -> str:
-    """Returns the page with another text between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}{text}{END}{after}"
 
 
 def _lines(kept: Mapping[str, Any], rules: str) -> Iterator[str]:
@@ -113,8 +107,7 @@ def write(run: Path) -> None:
     """Keeps the verdicts of a run, and puts their table on the page."""
     kept = verdicts_of(run)
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    page = replace_section(PAGE.read_text(encoding="utf-8"), section(kept, digest_rules()))
-    PAGE.write_text(page, encoding="utf-8")
+    write_marked(PAGE, MARK, section(kept, digest_rules()))
 
 
 if __name__ == "__main__":

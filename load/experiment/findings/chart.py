@@ -1,0 +1,58 @@
+"""A finding's chart: one figure with its interval for each topology, as SVG that needs no page around it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from experiment.findings.figures import read_figure
+from experiment.findings.kept import Kept
+from experiment.findings.table import Chart
+from hops.elements import numbers
+from hops.report.chart import INK, Spec, draw
+from hops.report.encodings import amount, kinds, label, layer, row_each
+from hops.report.palette import looks
+from hops.report.picture import standalone
+
+WIDTH = 400
+
+
+class Drawn(NamedTuple):
+    """A chart: the drawing, and the same in words."""
+
+    svg: str
+    words: str
+
+
+def chart(wanted: Chart, kept: Kept) -> Drawn:
+    """Draws a chart.
+
+    Raises:
+        UsageError: The run has no such figure.
+    """
+    names = wanted.topologies or list(kept.summary["topologies"])
+    reader, *arguments = wanted.figure
+    figures = {name: read_figure(kept.summary, reader, name, *arguments) for name in names}
+    words = f"{wanted.title}: {'; '.join(f'{name} {figure.text}' for name, figure in figures.items())}."
+    rows = [
+        {"topology": name, "value": figure.value, "low": figure.ends[0], "high": figure.ends[1], "text": figure.text}
+        for name, figure in figures.items()
+    ]
+    unit = next(iter(figures.values())).unit
+    y = row_each("topology", names)
+    at_end = {"field": "high", "type": "quantitative"}
+    spec: Spec = {
+        "width": WIDTH,
+        "height": {"step": 30},
+        "title": {"text": wanted.title, "fontSize": 13},
+        "encoding": {"y": y},
+        "layer": [
+            layer("bar", {"x": amount("value", unit or numbers.NOTHING, tickCount=5), "color": _colors(names)}),
+            layer("rule", {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}, color=INK),
+            label({"x": at_end}),
+        ],
+    }
+    return Drawn(standalone(str(draw(wanted.title, words, spec, rows).svg), words), words)
+
+
+def _colors(names: list[str]) -> Spec:
+    return kinds("topology", names, [look.color for look in looks(names)])

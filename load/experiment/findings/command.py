@@ -1,0 +1,119 @@
+"""`make findings`: runs what the page of findings needs, keeps it, writes the page anew, and says what changed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from experiment.arguments import read_items
+from experiment.commands.options import reported_errors
+from experiment.errors import UsageError
+from experiment.findings.figures import Figure
+from experiment.findings.kept import keep, read_kept
+from experiment.findings.page import EXAMPLE, PAGE, Stated, all_stated, write_pages
+from experiment.findings.table import Run, Table, read_table
+from experiment.results.folder import RESULTS, find_run
+from hops.elements.numbers import seconds
+from mesh.description.options import takes_settings
+from mesh.paths import ROOT
+from user_files.words import valid
+
+ALL, NONE = "all", "none"
+_DONE = (0, 3)
+"""Exit codes of a run that left results; 3 is for a run that is not VALID."""
+
+
+@takes_settings("findings")
+def command(*, runs: str, run: str) -> None:
+    """The command `findings`; `commands.toml` has its help."""
+    with reported_errors():
+        table = read_table()
+        names = _names(table, runs)
+        if run and len(names) != 1:
+            raise UsageError("run= keeps one finished run: give its name too, such as runs=default")
+        before, failed = all_stated(table), []
+        if not run:
+            _say(f"{len(names)} runs{_time_needed(names)}")
+        for at, name in enumerate(names, 1):
+            try:
+                results = find_run(RESULTS, run) if run else _run(table.runs[name], f"{at} of {len(names)}: {name}")
+                keep(name, table.runs[name], results)
+                if table.runs[name].example:
+                    for report in ("report.md", "report.html"):
+                        shutil.copyfile(results / report, EXAMPLE / report)
+            except UsageError as error:  # the others are worth their time
+                _say(f"{name}: {error}")
+                failed.append(name)
+            write_pages(table)
+        write_pages(table)
+        for line in changes(before, all_stated(table)):
+            print(line)
+        _say(f"wrote {PAGE.relative_to(ROOT)}")
+        if failed:
+            raise UsageError(f"not kept: {', '.join(failed)}; make findings runs={','.join(failed)} tries again")
+
+
+def changes(before: Mapping[str, Stated], after: Mapping[str, Stated]) -> Iterator[str]:
+    """What changed between two states of the findings: a line for each finding, and one for each figure that moved."""
+    for name, now in after.items():
+        was = before.get(name, now)
+        said = "holds" if not now.doubt else now.doubt.lower()
+        yield f"{name}: {said}" + ("" if was.doubt == now.doubt else f" (before: {was.doubt.lower() or 'held'})")
+        for key, figure in now.figures.items():
+            if key in was.figures and _moved(was.figures[key], figure):
+                yield f"  {key} moved: {was.figures[key].text}, now {figure.text}"
+
+
+def _moved(was: Figure, now: Figure) -> bool:
+    """Whether two intervals have nothing in common."""
+    (low, high), (new_low, new_high) = was.ends, now.ends
+    before, after = high is not None and new_low is not None and high < new_low, False
+    after = low is not None and new_high is not None and new_high < low
+    return before or after
+
+
+def _names(table: Table, runs: str) -> list[str]:
+    if runs in (ALL, NONE):
+        return list(table.runs) if runs == ALL else []
+
+    def one(name: str) -> str:
+        if name not in table.runs:
+            raise UsageError(f"runs={name}: there is no such run; {valid(name, [ALL, NONE, *table.runs])}")
+        return name
+
+    return read_items("runs", runs, one)
+
+
+def _time_needed(names: list[str]) -> str:
+    """How long the runs took the last time, as far as they are kept."""
+    spans = [kept.manifest for name in names if (kept := read_kept(name))]
+    took = sum(
+        (datetime.fromisoformat(one["ended"]) - datetime.fromisoformat(one["began"])).total_seconds() for one in spans
+    )
+    return f"; {len(spans)} of them took {seconds(took)} the last time" if spans else ""
+
+
+def _run(run: Run, what: str) -> Path:
+    """Makes a run, and returns its folder.
+
+    Raises:
+        UsageError: It failed.
+    """
+    _say(f"run {what}: {' '.join(run.command)}")
+    began = time.time()
+    status = subprocess.run(run.command, cwd=ROOT, stdout=sys.stderr, check=False).returncode  # noqa: S603
+    if status not in _DONE:
+        raise UsageError(f"{' '.join(run.command)} ended with exit code {status}")
+    results = find_run(RESULTS, "latest")
+    if results.stat().st_mtime < began:
+        raise UsageError(f"{' '.join(run.command)} left no results")
+    return results
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

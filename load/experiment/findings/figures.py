@@ -1,0 +1,149 @@
+"""Figures that a finding can take from a summary, each with its 95 % interval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from experiment.errors import UsageError
+from hops.elements import numbers
+from hops.elements.numbers import Ends
+from hops.run.documents.estimate import Estimate
+
+Summary = Mapping[str, Any]
+TIMES = "times"
+
+
+class Figure(NamedTuple):
+    """A figure.
+
+    Attributes:
+        value: The estimate.
+        ends: Both ends of its 95 % interval, over blocks.
+        unit: Its unit: ms, bytes, `times` for a ratio, `%`, or empty for a count.
+    """
+
+    value: float
+    ends: Ends
+    unit: str
+
+    @property
+    def text(self) -> str:
+        """The figure in a sentence."""
+        if self.unit == TIMES:
+            return numbers.times(self.value, self.ends)
+        return numbers.figure(self.value, self.ends, self.unit)
+
+    def holds(self, relation: str, bound: float) -> bool:
+        """Whether its interval is `above` or `below` a bound, or `includes` it; an open end says nothing."""
+        low, high = self.ends
+        if relation == "above":
+            return low is not None and low > bound
+        if relation == "below":
+            return high is not None and high < bound
+        return low is not None and high is not None and low <= bound <= high
+
+
+def latency(summary: Summary, topology: str, journey: str, metric: str) -> Figure:
+    """A topology's latency of one journey or `all`, in ms; `metric` is mean, p50, p90, p95 or p99."""
+    of = summary["topologies"][topology]["journeys"][journey]
+    return Figure(of["latency_ms"][metric], of["latency_ci95"][metric], "ms")
+
+
+def times(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
+    """How many times as long the left one takes as the right one; `metric` may be cpu_ms too."""
+    row, turned = _pair(summary["comparisons"], left, right, journey, metric=metric)
+    if not turned:
+        return Figure(row["ratio"], row["ratio_ci95"], TIMES)
+    low, high = (None if end is None else 1 / end for end in row["ratio_ci95"])
+    return Figure(1 / row["ratio"], [high, low], TIMES)
+
+
+def longer(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
+    """How much longer the left one takes than the right one, in ms; `metric` may be cpu_ms too."""
+    row, turned = _pair(summary["comparisons"], left, right, journey, metric=metric)
+    return _difference(row["difference"], row["ci95"], turned=turned)
+
+
+def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Figure:
+    """How much more of a part, or group of parts, the left one's mean hop budget has than the right one's, in ms."""
+    row, turned = _pair(summary["hop_differences"], left, right, journey)
+    of = next(one for one in [*row["groups"], *row["parts"]] if one["part"] == name)
+    return _difference(of["difference_ms"], of["ci95"], turned=turned)
+
+
+def core_hours(summary: Summary, topology: str, group: str) -> Figure:
+    """Core-hours of a million journeys, of a group of components or in `total`."""
+    return _estimate(summary["topologies"][topology]["cost"][group], "core-hours")
+
+
+def at_network(summary: Summary, topology: str, journey: str, network: str) -> Figure:
+    """A topology's p50 on a named network, in ms, as the model of distance predicts it."""
+    return _estimate(summary["distance"]["named"][network]["p50_ms"][journey][topology], "ms")
+
+
+def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
+    """From which round-trip time on, in ms, the first one answers a journey sooner than the other one."""
+    rows = summary["distance"]["journeys"][journey]["pairs"]
+    row = next(one for one in rows if {one["left"], one["right"]} == {sooner, other})
+    if row["verdict"] != "from" or row["sooner"] != sooner:
+        raise LookupError(f"a distance from which {sooner} answers {journey} sooner than {other}")
+    return Figure(row["at_ms"], row["ci95_ms"], "ms")
+
+
+def sent_beyond(summary: Summary, topology: str, journey: str) -> Figure:
+    """Bytes of an answer that its screen does not show, as they were sent."""
+    return _estimate(_over_fetching(summary, topology, journey)["sent_beyond"], "bytes")
+
+
+def hit_share(summary: Summary, topology: str) -> Figure:
+    """The share of requests that a shared cache at the edge answered, in percent."""
+    of = summary["topologies"][topology]["edge_cache"]["hit_share"]
+    return Figure(100 * of["value"], [None if end is None else 100 * end for end in of["ci95"]], "%")
+
+
+FIGURES: Mapping[str, Callable[..., Figure]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (latency, times, longer, part, core_hours, at_network, from_rtt, sent_beyond, hit_share)
+}
+"""The readers by name. The first argument of each is a topology, so that a chart can have one for each."""
+
+
+def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:
+    """Reads a figure from a summary.
+
+    Raises:
+        UsageError: The summary has no such figure.
+    """
+    try:
+        return FIGURES[reader](summary, *arguments)
+    except (LookupError, StopIteration, TypeError) as error:
+        asked = re.sub(r"\s+", " ", " ".join((reader, *arguments)))
+        raise UsageError(f"the run {summary['name']} has no figure [{asked}]: {error}") from error
+
+
+def _estimate(of: Estimate, unit: str) -> Figure:
+    return Figure(of["value"], of["ci95"], unit)
+
+
+def _difference(value: float, ends: Ends, *, turned: bool) -> Figure:
+    if not turned:
+        return Figure(value, ends, "ms")
+    low, high = (None if end is None else -end for end in ends)
+    return Figure(-value, [high, low], "ms")
+
+
+def _pair(
+    rows: list[Mapping[str, Any]], left: str, right: str, journey: str, **more: str
+) -> tuple[Mapping[str, Any], bool]:
+    """The row of two topologies, and whether it names them the other way round."""
+    for row in rows:
+        if {row["left"], row["right"]} == {left, right} and {"journey": journey, **more}.items() <= row.items():
+            return row, row["left"] == right
+    raise LookupError(f"{left} and {right} were not compared")
+
+
+def _over_fetching(summary: Summary, topology: str, journey: str) -> Mapping[str, Any]:
+    rows: list[Mapping[str, Any]] = summary["over_fetching"]
+    return next(one for one in rows if (one["topology"], one["journey"]) == (topology, journey))

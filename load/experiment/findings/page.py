@@ -1,0 +1,121 @@
+"""Writes `docs/findings.md`, its charts, and the README's answer, from the table and the kept runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from experiment.findings.chart import chart
+from experiment.findings.figures import Figure, read_figure
+from experiment.findings.kept import Kept, read_kept
+from experiment.findings.table import FOLDER, RULE, Finding, Table
+from experiment.marked import write_marked
+from hops.gates.verdict import VALID
+from hops.report.picture import described, picture
+from mesh.paths import ROOT
+
+PAGE = ROOT / "docs" / "findings.md"
+README = ROOT / "README.md"
+EXAMPLE = ROOT / "docs" / "example"
+PICTURE = "answer.svg"
+MARK = "findings"
+NOT_MEASURED, NOT_SHOWN = "Not measured yet", "Not shown"
+"""Why a finding is no finding: it has no run, or the run does not show it."""
+
+
+class Stated(NamedTuple):
+    """What a kept run says about a finding.
+
+    Attributes:
+        doubt: Why it must not be quoted: no run, a verdict other than VALID, or a rule that does not hold; else empty.
+        text: The sentence with its figures; empty without a run.
+        figures: Its figures by name.
+    """
+
+    doubt: str
+    text: str
+    figures: Mapping[str, Figure]
+
+
+def state(finding: Finding, kept: Kept | None) -> Stated:
+    """What a kept run says about a finding.
+
+    Raises:
+        UsageError: The run has no such figure.
+    """
+    if kept is None:
+        return Stated(NOT_MEASURED, "", {})
+    figures = {name: read_figure(kept.summary, *asked) for name, asked in finding.figures.items()}
+    text = finding.says.format(**{name: figure.text for name, figure in figures.items()}).strip()
+    rules = [RULE.fullmatch(rule) for rule in finding.holds]
+    if not all(rule and figures[rule["figure"]].holds(rule["relation"], float(rule["value"])) for rule in rules):
+        return Stated(NOT_SHOWN, text, figures)
+    verdict: str = kept.summary["verdict"]
+    return Stated("" if verdict == VALID else verdict, text, figures)
+
+
+def all_stated(table: Table, folder: Path = FOLDER) -> dict[str, Stated]:
+    """What the kept runs say about every finding, by its name."""
+    kept = {name: read_kept(name, folder) for name in table.runs}
+    return {name: state(finding, kept[finding.run]) for name, finding in table.findings.items()}
+
+
+def section(table: Table, folder: Path = FOLDER) -> str:
+    """The text between the marks of the page."""
+    return "\n".join(_lines(table, all_stated(table, folder), folder)) + "\n"
+
+
+def _lines(table: Table, stated: Mapping[str, Stated], folder: Path) -> Iterator[str]:
+    numbers = {name: at for at, name in enumerate(table.findings, 1)}
+    yield "| if you have this | take that | because |"
+    yield "|---|---|---|"
+    for answer in table.answers:
+        doubts = dict.fromkeys(stated[name].doubt for name in answer.because if stated[name].doubt)
+        because = ", ".join(f"[{numbers[name]}](#{name})" for name in answer.because)
+        doubt = "".join(f"**{one}.** " for one in doubts)
+        yield f"| {answer.have} | {doubt}{answer.take} | {because} |"
+    for name, finding in table.findings.items():
+        run, (doubt, text, _) = table.runs[finding.run], stated[name]
+        yield f'\n<a id="{name}"></a>\n\n## {numbers[name]}. {finding.title}\n'
+        if doubt:
+            yield f"**{doubt}.** {text}".strip()
+        else:
+            yield f"**{text}**"
+        if kept := read_kept(finding.run, folder):
+            words = chart(finding.chart, kept).words
+            yield f'\n<img src="{FOLDER.name}/{name}.svg" width="560" alt="{words}">\n'
+            yield f"`{' '.join(run.command)}`, {_run_words(kept)}."
+        else:
+            yield f"\n`{' '.join(run.command)}`"
+        yield f"\nWhat would change it: {finding.changes}"
+
+
+def _run_words(kept: Kept) -> str:
+    manifest, machine = kept.manifest, kept.manifest["machine"]
+    commit = manifest["git"]["commit"][:8] + (" with changes" if manifest["git"]["dirty"] else "")
+    return (
+        f"{manifest['began'][:10]}, {machine['cpu']}, {machine['cores']} cores, commit {commit}: "
+        f"{kept.summary['verdict']}, {kept.summary['blocks']} blocks"
+    )
+
+
+def answer(table: Table, folder: Path = FOLDER, example: Path = EXAMPLE) -> str:
+    """The README's answer: the findings that it says, and the picture."""
+    stated = all_stated(table, folder)
+    said = [stated[name] for name, finding in table.findings.items() if finding.readme]
+    sentences = [one.text if not one.doubt else f"**{one.doubt}:** {one.text}".strip() for one in said]
+    words = described((example / "report.md").read_text(encoding="utf-8"))
+    image = f'<img src="docs/example/{PICTURE}" width="560" alt="Four stacked hop budgets. {words}">'
+    return "\n\n".join([*sentences, image]) + "\n"
+
+
+def write_pages(table: Table) -> None:
+    """Writes the page, its charts, the README's answer and its picture."""
+    write_marked(PAGE, MARK, section(table))
+    for name, finding in table.findings.items():
+        if kept := read_kept(finding.run):
+            (FOLDER / f"{name}.svg").write_text(chart(finding.chart, kept).svg, encoding="utf-8")
+    report = (EXAMPLE / "report.md").read_text(encoding="utf-8")
+    (EXAMPLE / PICTURE).write_text(picture(report), encoding="utf-8")
+    write_marked(README, MARK, answer(table))

@@ -1,0 +1,127 @@
+"""`docs/findings/findings.yaml`: the runs that the page of findings needs, and what each finding takes from its run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from experiment.errors import UsageError
+from experiment.findings.figures import FIGURES
+from hopwise.table import TARGETS
+from mesh.paths import ROOT
+from user_files.mistakes import validate
+from user_files.words import valid
+from user_files.yaml_file import Place, YamlFile
+
+FOLDER = ROOT / "docs" / "findings"
+"""Holds the table, the kept runs and the charts."""
+TABLE = FOLDER / "findings.yaml"
+RULE = re.compile(r"(?P<figure>\w+) (?P<relation>above|below|includes) (?P<value>-?[0-9.]+)")
+"""What must be true of a figure's interval: `ratio above 1` means that the whole interval is above 1."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Run(_Strict):
+    """A run: the target of make, its settings, and whether it is the example of a report."""
+
+    make: str
+    settings: dict[str, str | int] = {}
+    example: bool = False
+
+    @property
+    def command(self) -> list[str]:
+        """The command that makes it."""
+        return ["make", self.make, *(f"{name}={value}" for name, value in self.settings.items())]
+
+
+class Chart(_Strict):
+    """A chart: one figure with its interval, for every topology of the run or for those named."""
+
+    title: str
+    figure: Annotated[list[str], Field(min_length=1)]
+    topologies: list[str] = []
+
+
+class Finding(_Strict):
+    """A sentence, the figures in it, and the rules under which it is true.
+
+    Attributes:
+        title: Heading.
+        run: Name of its run.
+        says: The sentence, with the names of figures in braces.
+        figures: Reader and arguments of each figure, by its name.
+        holds: Rules; the sentence is shown as true only where all hold.
+        chart: Its chart.
+        changes: What would change it.
+        readme: Whether the README says it too.
+    """
+
+    title: str
+    run: str
+    says: str
+    figures: dict[str, Annotated[list[str], Field(min_length=1)]]
+    holds: Annotated[list[Annotated[str, Field(pattern=RULE.pattern)]], Field(min_length=1)]
+    chart: Chart
+    changes: str
+    readme: bool = False
+
+
+class Answer(_Strict):
+    """A row of the first table: a situation, what to take in it, and the findings that say so."""
+
+    have: str
+    take: str
+    because: Annotated[list[str], Field(min_length=1)]
+
+
+class Table(_Strict):
+    """The whole file."""
+
+    runs: dict[Name, Run]
+    answers: list[Answer]
+    findings: dict[Name, Finding]
+
+
+def read_table(file: Path = TABLE) -> Table:
+    """Reads and checks the table.
+
+    Raises:
+        UsageError: It cannot be read, or something in it is wrong: names the line, and what is valid.
+    """
+    opened = YamlFile.read(file, UsageError)
+    table = validate(opened, Table)
+    if problems := list(_problems(table)):
+        raise opened.all_wrong(problems)
+    return table
+
+
+def _problems(table: Table) -> Iterator[tuple[Place, str]]:
+    for name, run in table.runs.items():
+        if run.make not in TARGETS:
+            yield ("runs", name, "make"), f"is no target of make; {valid(run.make, TARGETS)}"
+    for at, answer in enumerate(table.answers):
+        if unknown := [one for one in answer.because if one not in table.findings]:
+            yield ("answers", at, "because"), f"there is no finding {unknown[0]}; {valid(unknown[0], table.findings)}"
+    for name, finding in table.findings.items():
+        place = ("findings", name)
+        if finding.run not in table.runs:
+            yield (*place, "run"), f"there is no run {finding.run}; {valid(finding.run, table.runs)}"
+        for figure, (reader, *_) in finding.figures.items():
+            if reader not in FIGURES:
+                yield (*place, "figures", figure), f"there is no figure {reader}; {valid(reader, FIGURES)}"
+        if (reader := finding.chart.figure[0]) not in FIGURES:
+            yield (*place, "chart", "figure"), f"there is no figure {reader}; {valid(reader, FIGURES)}"
+        named = {field for _, field, _, _ in Formatter().parse(finding.says) if field is not None}
+        ruled = {rule.split()[0] for rule in finding.holds}
+        if unknown := sorted((named | ruled) - finding.figures.keys()):
+            yield (*place, "says"), f"there is no figure {unknown[0]}; {valid(unknown[0], finding.figures)}"

@@ -1,0 +1,209 @@
+"""The page of findings says what its kept runs say, and doubts what they do not show."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.findings.chart import chart
+from experiment.findings.command import changes
+from experiment.findings.figures import read_figure
+from experiment.findings.kept import Kept, keep, read_kept
+from experiment.findings.page import (
+    MARK,
+    NOT_MEASURED,
+    NOT_SHOWN,
+    PAGE,
+    README,
+    all_stated,
+    answer,
+    section,
+    state,
+)
+from experiment.findings.table import FOLDER, Finding, Run, Table, read_table
+from experiment.marked import replace_marked
+
+DRAWN = True
+AGAIN = "write it again: make findings runs=none"
+FINDING = Finding.model_validate(
+    {
+        "title": "One is slower",
+        "run": "pair",
+        "says": "b takes {ratio} as long as a.",
+        "figures": {"ratio": ["times", "b", "a", "all", "p50"]},
+        "holds": ["ratio above 1"],
+        "chart": {"title": "p50, ms", "figure": ["latency", "all", "p50"]},
+        "changes": "nothing.",
+    }
+)
+RUN = Run.model_validate({"make": "compare", "settings": {"topologies": "a,b", "blocks": 12}})
+
+
+def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
+    """A comparison of a and b, in which a takes `ratio` times as long as b."""
+    pair = {"left": "a", "right": "b", "journey": "all", "metric": "p50"}
+    low, high = 0.9 * ratio, 1.1 * ratio
+    return {
+        "schema": 3,
+        "name": "compare",
+        "blocks": 12,
+        "verdict": verdict,
+        "comparisons": [
+            {**pair, "ratio": ratio, "ratio_ci95": [low, high], "difference": -4.0, "ci95": [-5.0, -3.0]},
+        ],
+        "topologies": {
+            name: {"journeys": {"all": {"latency_ms": {"p50": p50}, "latency_ci95": {"p50": [p50 - 1, p50 + 1]}}}}
+            for name, p50 in (("a", 4.0), ("b", 8.0))
+        },
+    }
+
+
+def manifest(**more: Any) -> dict[str, Any]:
+    """The manifest of the same."""
+    return {
+        "schema": 3,
+        "kind": "compare",
+        "name": "compare",
+        "blocks": 12,
+        "topologies": {"a": {}, "b": {}},
+        "workload": "default.yaml",
+        "git": {"commit": "0123456789ab", "dirty": False},
+        "machine": {"cpu": "A processor", "cores": 2},
+        "began": "2026-11-29T01:00:00+00:00",
+        "ended": "2026-11-29T01:20:00+00:00",
+        **more,
+    }
+
+
+def results(folder: Path, verdict: str = "VALID", **more: Any) -> Path:
+    """A finished run."""
+    folder.mkdir(exist_ok=True)
+    (folder / "summary.json").write_text(json.dumps(summary(verdict)), encoding="utf-8")
+    (folder / "manifest.json").write_text(json.dumps(manifest(**more)), encoding="utf-8")
+    return folder
+
+
+def test_page_says_what_its_kept_runs_say() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert replace_marked(page, MARK, section(read_table())) == page, AGAIN
+
+
+def test_readme_says_the_same() -> None:
+    readme = README.read_text(encoding="utf-8")
+    assert replace_marked(readme, MARK, answer(read_table())) == readme, AGAIN
+
+
+def test_charts_show_the_kept_runs() -> None:
+    table = read_table()
+    for name, finding in table.findings.items():
+        kept, file = read_kept(finding.run), FOLDER / f"{name}.svg"
+        assert file.is_file() == (kept is not None), AGAIN
+        if kept is not None:
+            assert file.read_text(encoding="utf-8") == chart(finding.chart, kept).svg, AGAIN
+
+
+def test_findings_hold_in_the_kept_runs() -> None:
+    doubtful = {name: one.doubt for name, one in all_stated(read_table()).items() if one.doubt}
+    assert set(doubtful.values()) <= {NOT_MEASURED}
+
+
+def test_ratio_is_turned_to_the_order_that_is_asked_for() -> None:
+    as_stored = read_figure(summary(), "times", "a", "b", "all", "p50")
+    turned = read_figure(summary(), "times", "b", "a", "all", "p50")
+    assert (as_stored.value, as_stored.ends) == (0.5, [0.45, 0.55])
+    assert turned.value == 2.0
+    assert turned.ends == pytest.approx([1 / 0.55, 1 / 0.45])
+    assert read_figure(summary(), "longer", "b", "a", "all", "p50").ends == [3.0, 5.0]
+
+
+def test_figure_that_a_run_lacks_is_named() -> None:
+    with pytest.raises(UsageError, match=r"no figure \[times a c all p50\]: a and c were not compared"):
+        read_figure(summary(), "times", "a", "c", "all", "p50")
+
+
+def test_finding_is_quoted_only_where_it_is_shown_in_a_valid_run() -> None:
+    assert state(FINDING, None).doubt == NOT_MEASURED
+    held = state(FINDING, Kept(summary(), manifest()))
+    assert (held.doubt, held.text) == ("", "b takes 2.0 times (1.8 to 2.2) as long as a.")
+    assert state(FINDING, Kept(summary(ratio=1.0), manifest())).doubt == NOT_SHOWN
+    assert state(FINDING, Kept(summary("NOISY"), manifest())).doubt == "NOISY"
+
+
+def test_page_doubts_a_row_of_answers_whose_finding_is_not_shown(tmp_path: Path) -> None:
+    row = {"have": "two", "take": "a", "because": ["slower"]}
+    table = Table.model_validate({"runs": {"pair": RUN}, "answers": [row], "findings": {"slower": FINDING}})
+    assert "| two | **Not measured yet.** a | [1](#slower) |" in section(table, tmp_path)
+    keep("pair", RUN, results(tmp_path / "run"), tmp_path)
+    text = section(table, tmp_path)
+    assert "| two | a | [1](#slower) |" in text
+    assert "**b takes 2.0 times (1.8 to 2.2) as long as a.**" in text
+    assert "`make compare topologies=a,b blocks=12`, 2026-11-29, A processor, 2 cores, commit 01234567: VALID" in text
+
+
+def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
+    run = results(tmp_path / "run")
+    keep("pair", RUN, run, tmp_path)
+    first = (tmp_path / "pair" / "summary.json.gz").read_bytes()
+    keep("pair", RUN, run, tmp_path)
+    assert (tmp_path / "pair" / "summary.json.gz").read_bytes() == first
+    assert json.loads(gzip.decompress(first)) == summary()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more", "said"),
+    [
+        ("WRONG", {}, "is WRONG, so it is not kept as pair"),
+        ("NOISY", {}, "is NOISY, so it is not kept as pair"),
+        ("VALID", {"kind": "bench"}, "has make=bench, and pair takes make=compare"),
+        ("VALID", {"blocks": 3}, "has blocks=3, and pair takes blocks=12"),
+        ("VALID", {"topologies": {"a": {}}}, "has topologies=a, and pair takes topologies=a,b"),
+    ],
+)
+def test_run_that_shows_less_replaces_nothing(verdict: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
+    keep("pair", RUN, results(tmp_path / "good"), tmp_path)
+    with pytest.raises(UsageError, match=said):
+        keep("pair", RUN, results(tmp_path / "bad", verdict, **more), tmp_path)
+    kept = read_kept("pair", tmp_path)
+    assert kept is not None
+    assert kept.summary["verdict"] == "VALID"
+
+
+def test_changes_name_what_moved_and_what_holds_no_more() -> None:
+    held = state(FINDING, Kept(summary(), manifest()))
+    assert list(changes({"slower": held}, {"slower": held})) == ["slower: holds"]
+    lost = state(FINDING, Kept(summary(ratio=1.0), manifest()))
+    assert list(changes({"slower": held}, {"slower": lost})) == [
+        "slower: not shown (before: held)",
+        "  ratio moved: 2.0 times (1.8 to 2.2), now 1.00 times (0.91 to 1.11)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("run: pair", "run: other", "there is no run other; valid: pair"),
+        ("[times, b, a, all, p50]", "[speed, b]", "there is no figure speed; valid: "),
+        ("{ratio}", "{rate}", "there is no figure rate; .*valid: ratio"),
+        ("because: [slower]", "because: [faster]", "there is no finding faster; .*valid: slower"),
+        ("make: compare", "make: guess", "is no target of make; valid: "),
+    ],
+)
+def test_mistake_in_the_table_is_named_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+    text = (
+        "runs:\n  pair: {make: compare}\n"
+        "answers:\n  - {have: two, take: a, because: [slower]}\n"
+        "findings:\n  slower:\n    title: One is slower\n    run: pair\n    says: b takes {ratio} as long as a.\n"
+        "    figures: {ratio: [times, b, a, all, p50]}\n    holds: [ratio above 1]\n"
+        "    chart: {title: p50, figure: [latency, all, p50]}\n    changes: nothing.\n"
+    )
+    file = tmp_path / "findings.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert read_table(file).findings["slower"].title == "One is slower"
+    file.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(UsageError, match=rf"findings\.yaml:\d+: .*{said}"):
+        read_table(file)
