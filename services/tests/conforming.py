@@ -1,7 +1,7 @@
-"""The program whose conformance is tested: a component as a process, which clients call as they call ours.
+"""The program under a conformance test: a component as a process, called by the same clients as our components.
 
-`HOPWISE_CONFORMANCE` names it, as JSON: its component, its command line, and the protocols that it is tested over. The
-suites then run against that program in place of the service in this process.
+`HOPWISE_CONFORMANCE` describes it, as JSON: its component, its command line, and the protocols over which it is tested.
+The suites then run against that program instead of the service in this process.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from mesh.supervisor.signals import Interrupts
 
 VARIABLE = "HOPWISE_CONFORMANCE"
 REACHED_BY = {"order": "shop", "rest-gateway": "program", "graphql-gateway": "program"}
-"""The fixture by which tests reach a component, where it is not called as the component is."""
+"""The fixture through which tests reach a component, where it does not have the component's name."""
 INSIDE = {"statements", "traces", "spans", "caplog", "monkeypatch", "backends", "tell"}
-"""Fixtures of tests that look into a component's process, which they cannot where it is a program; and `tell`, as
+"""Fixtures of tests that look inside a component's process, which is not possible with a program; and `tell`, as
 version 1 of the contract has no updates."""
 
 
 @dataclass(frozen=True)
 class Conforming:
-    """A program that is to conform.
+    """A program under test.
 
     Attributes:
-        component: The component that it is.
+        component: The component that it implements.
         command: Its command line.
-        protocols: The protocols that it is tested over.
+        protocols: The protocols over which it is tested.
         start_s: How long it may take to answer, in seconds.
         stop_s: How long it may take to end, in seconds.
     """
@@ -52,18 +52,18 @@ class Conforming:
     stop_s: float = Component.stop_limit_s
 
     def is_reached_by(self, item: pytest.Item) -> bool:
-        """Whether a test says something of the program, from outside, that every implementation must do."""
+        """Whether a test checks the program from outside, and applies to every implementation."""
         fixtures = set(getattr(item, "fixturenames", ()))
         reaching = {REACHED_BY.get(self.component, self.component), "contracted"}
         return bool(fixtures & reaching) and not fixtures & INSIDE and item.get_closest_marker("ours") is None
 
     @contextmanager
     def started(self, protocol: str, env: Mapping[str, str], folder: Path) -> Iterator[str]:
-        """The program as a process, from when it answers until the context ends.
+        """The program as a process, from its first answer until the context ends.
 
         Args:
             protocol: Serves this protocol.
-            env: Its settings, beside where it listens.
+            env: Its settings, except its address.
             folder: Folder of its log.
 
         Yields:
@@ -102,7 +102,7 @@ class Conforming:
 
 @contextmanager
 def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[str | None]:
-    """The gateway that is tested, over services in memory that this process serves over gRPC.
+    """The gateway under test, over services in memory that this process serves over gRPC.
 
     Args:
         shop: The services.
@@ -125,7 +125,7 @@ def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[
 
 
 def conforming(environ: Mapping[str, str] = os.environ) -> Conforming | None:
-    """The program that the environment names; None if the project's own services are tested in this process."""
+    """The program that the environment describes; None if the project's own services are tested in this process."""
     told = environ.get(VARIABLE)
     if not told:
         return None
@@ -134,10 +134,10 @@ def conforming(environ: Mapping[str, str] = os.environ) -> Conforming | None:
 
 
 def words(pattern: str) -> str | None:
-    """What a message of ours must say; nothing of another program's, as the contract leaves its words open."""
+    """The pattern of one of our messages; None for another program, as the contract leaves its messages open."""
     return pattern if conforming() is None else None
 
 
 def says(message: str, expected: str) -> bool:
-    """Whether a message of ours says what it should; another program's must only say something."""
+    """Whether one of our messages has the expected text; another program's message must only not be empty."""
     return expected in message if conforming() is None else message != ""

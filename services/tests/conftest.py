@@ -1,4 +1,4 @@
-"""What the tests of every service share: a real PostgreSQL with the shop's schema, keys, and the spans made."""
+"""Fixtures of all services' tests: a real PostgreSQL with the shop's schema, keys, and recorded spans."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DATABASE = "shop_test"
 
 @dataclass(frozen=True)
 class Valkey:
-    """A server: its URL, and who can kill it and start it again."""
+    """A server: its URL, and functions that kill and restart it."""
 
     url: str
     supervisor: Supervisor
@@ -53,7 +53,7 @@ class Valkey:
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What this process logs, as it would to stderr; the root logger is as it was afterwards."""
+    """What this process logs, as it would to stderr; afterwards, the root logger is restored."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     stream = io.StringIO()
@@ -65,7 +65,7 @@ def log() -> Iterator[io.StringIO]:
 
 @pytest.fixture(scope="session")
 def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A superuser's URL of a PostgreSQL of the tests' own."""
+    """A superuser's URL of a PostgreSQL that is only for tests."""
     ports = Ports(free_port(), {"postgres": 0})
     folder = RunFolder.of(ports.base, tmp_path_factory.mktemp("postgres"))
     supervisor = Supervisor(folder, Interrupts())
@@ -79,7 +79,7 @@ def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def valkey(admin_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
-    """A Valkey of the tests' own."""
+    """A Valkey that is only for tests."""
     ports = Ports(free_port(), {"valkey": 0})
     folder = RunFolder.of(ports.base, tmp_path_factory.mktemp("valkey"))
     supervisor = Supervisor(folder, Interrupts())
@@ -111,13 +111,13 @@ def shop_url(admin_url: str, passwords: dict[str, str]) -> str:
 
 @pytest.fixture(scope="session")
 def role_url(shop_url: str) -> Callable[[str], str]:
-    """Gives the URL of a service's own role, by the service's name."""
+    """Returns the URL of a service's own role, by the service's name."""
     return lambda service: Database(shop_url, embedded=True).url(role_name(service), DATABASE)
 
 
 @pytest.fixture
 def admin(shop_url: str) -> Iterator[psycopg.Connection]:
-    """Reads and writes the shop's rows past the services."""
+    """A connection that reads and writes the shop's rows past the services."""
     with contextlib.closing(psycopg.connect(shop_url, autocommit=True)) as connection:
         yield connection
 
@@ -156,7 +156,7 @@ def fresh_trial(admin_url: str, template: str) -> Iterator[Trial]:
 
 @pytest.fixture
 def trial(admin_url: str, template: str) -> Iterator[Trial]:
-    """A seeded database of this test's own."""
+    """A seeded database that is only for this test."""
     with fresh_trial(admin_url, template) as made:
         yield made
 
@@ -178,7 +178,7 @@ class Traces:
 
     @contextlib.contextmanager
     def journey(self, *, sampled: bool = True) -> Iterator[SpanContext]:
-        """Does as a generator does: everything inside belongs to a new trace, sampled or not."""
+        """Acts like a generator: everything inside belongs to a new trace, sampled or not."""
         identity = uuid.uuid4().int
         root = SpanContext(identity, identity & (2**64 - 1), False, TraceFlags(TraceFlags.SAMPLED if sampled else 0))
         with self.runtime.spans.below(root):
@@ -209,13 +209,13 @@ def recording() -> Recording:
 
 @pytest.fixture(scope="session")
 def runtime(recording: Recording) -> Runtime:
-    """The runtime of the processes that run in this one: their spans are recorded."""
+    """The runtime of the components in this process: their spans are recorded."""
     return Runtime(Spans(recording, LoopNotes().note_moment))
 
 
 @pytest.fixture(scope="session")
 def session_traces(request: pytest.FixtureRequest, recording: Recording, runtime: Runtime) -> Traces:
-    """What records spans: `lean`, unless a test names `sdk` by its parameter."""
+    """The recorder of spans: `lean`, unless a test names `sdk` by its parameter."""
     recorder, exporter = Recorder(), InMemorySpanExporter()
     if getattr(request, "param", "lean") == "sdk":
         recording.tracing = sdk_tracing(exporter)
@@ -233,18 +233,18 @@ def traces(session_traces: Traces) -> Traces:
 
 @pytest.fixture(scope="session")
 def free_addresses() -> Callable[[], str]:
-    """Gives addresses of this machine that nothing listens on, one by one."""
+    """Returns addresses of this machine that are free, one by one."""
     return lambda: f"127.0.0.1:{free_port()}"
 
 
 @pytest.fixture
 def free_address(free_addresses: Callable[[], str]) -> str:
-    """An address of this machine that nothing listens on."""
+    """An address of this machine that is free."""
     return free_addresses()
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nothing listens on."""
+    """A port of 127.0.0.1 that is free."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Fixtures of a GraphQL gateway over a shop in memory, and of clients that call it as customers and partners do."""
+"""Fixtures of a GraphQL gateway over a shop in memory, and of clients that call it like customers and partners."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
     "signer",
     "verifier",
 ]
-"""What a conftest imports."""
+"""The names that a conftest imports."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class GatewayClient:
     async def post(
         self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
     ) -> httpx.Response:
-        # As long as a caller may wait: other tests may keep the machine busy.
+        # The longest time that a caller may wait: other tests may keep the machine busy.
         sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"} | {
             name.replace("_", "-"): text for name, text in headers.items()
         }
@@ -97,7 +97,7 @@ class GatewayClient:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests that say something of the program that is tested, if there is one."""
+    """Keeps only the tests that apply to the tested program, if there is one."""
     if program := conforming():
         items[:] = [item for item in items if program.is_reached_by(item)]
 
@@ -109,7 +109,7 @@ def shared_shop(signer: TokenSigner) -> MemoryShop:
 
 @pytest.fixture
 def shop(shared_shop: MemoryShop) -> MemoryShop:
-    """The demo data, as nobody has changed it."""
+    """The demo data, unchanged."""
     shared_shop.fill(Data.demo())
     shared_shop.record.calls.clear()
     shared_shop.record.on_call = None
@@ -150,7 +150,7 @@ async def gateway(
 async def server(
     request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
 ) -> AsyncIterator[GatewayClient]:
-    """What answers GraphQL over HTTP: the gateway, and a service, which other components and clients ask."""
+    """A server of GraphQL over HTTP: the gateway, or a service's endpoint for components or for clients."""
     if request.param == "gateway":
         yield gateway
         return
@@ -189,7 +189,7 @@ async def served(
     inside = Authenticator(verifier, trusts_inside=True)
 
     async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
-        # With the gateway, so that the services are called from inside too.
+        # With the gateway, so that the services are called from inside, too.
         inside.admit(Access.INTERNAL, None, None)
         await app(scope, receive, send)
 

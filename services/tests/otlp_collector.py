@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 
 class Collector:
-    """An OTLP receiver that keeps the spans that it takes, by name."""
+    """An OTLP receiver that keeps the spans that it accepts, by name."""
 
     def __init__(self) -> None:
         self.spans: list[Any] = []

@@ -1,4 +1,4 @@
-"""A product service that does what a test tells it, served and called over each protocol."""
+"""A product service that acts as a test says, served and called over each protocol."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ class Puppet(ProductService):
 async def serving(
     protocol: str, puppet: ProductService, listen: str = ANYWHERE, runtime: Runtime = BARE, **settings: object
 ) -> AsyncIterator[str]:
-    """Serves a puppet over one protocol; gives the address.
+    """Serves a puppet over one protocol; yields the address.
 
     Args:
         protocol: The protocol, one of `SCHEMES`.
         puppet: The service.
         listen: Where it listens.
-        runtime: What traces and delays requests.
-        settings: More of its configuration.
+        runtime: Traces and delays requests.
+        settings: Further settings.
     """
     config = ServiceConfig(component="product", **{f"listen_{protocol}": listen}, **settings)  # type: ignore[arg-type]
     async with servers(config, offer(puppet), runtime) as addresses:
@@ -84,7 +84,7 @@ async def serving(
 async def connected(
     protocol: str, puppet: ProductService, runtime: Runtime = BARE, callers: Runtime = BARE
 ) -> AsyncIterator[Clients]:
-    """Serves a puppet over one protocol; gives clients that call it, with a separate runtime."""
+    """Serves a puppet over one protocol; yields clients that call it, with a separate runtime."""
     async with (
         serving(protocol, puppet, runtime=runtime) as address,
         connect({"product": f"{SCHEMES[protocol]}://{address}"}, "test", runtime=callers) as clients,

@@ -1,4 +1,4 @@
-"""Spans as the collector would get them, for tests that look at what requests leave."""
+"""Spans as the collector would get them, for tests of the spans of requests."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def draw_tree(spans: Sequence[ReadSpan]) -> str:
 
 
 async def let_servers_end() -> None:
-    """Lets a server, which runs in this process too, end its side."""
+    """Lets a server, which runs in this process, too, end its side."""
     await asyncio.sleep(0.05)
 
 

@@ -44,14 +44,14 @@ async def served_gateways(
     runtime: Runtime = BARE,
     **settings: Any,
 ) -> AsyncIterator[dict[str, str]]:
-    """Serves both gateways over clients of services; gives their addresses, by name.
+    """Serves both gateways over clients of services; yields their addresses, by name.
 
     Args:
         clients: The services.
         public_key: File of the key that verifies tokens.
-        streams: What limits the streams of updates of each gateway; without, there are no updates.
-        runtime: What traces, measures and refuses requests.
-        settings: More of their configuration.
+        streams: Limits of the streams of updates of each gateway; without them, there are no updates.
+        runtime: Traces, measures and refuses requests.
+        settings: Further settings.
     """
     config = ServiceConfig(component="gateway", jwt_public_key_file=str(public_key), **settings)
     async with AsyncExitStack() as stack:
@@ -72,15 +72,15 @@ async def served_service(
     runtime: Runtime = BARE,
     **settings: Any,
 ) -> AsyncIterator[dict[str, str]]:
-    """Serves the use cases of a service over protocols; gives the address of each.
+    """Serves the use cases of a service over protocols; yields the address of each.
 
     Args:
         name: The service.
         service: Its use cases.
         public_key: File of the key that verifies tokens.
         protocols: The protocols.
-        runtime: What traces, measures and refuses requests.
-        settings: More of its configuration.
+        runtime: Traces, measures and refuses requests.
+        settings: Further settings.
     """
     listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}
     config = ServiceConfig(component=name, jwt_public_key_file=str(public_key), **listens, **settings)

@@ -1,4 +1,4 @@
-"""The types that mypy infers of clients: `make lint` checks them, and nothing runs this."""
+"""The types that mypy infers for clients: `make lint` checks them, and nothing runs this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doors at which customers follow their orders: each reads what it is sent into the same form."""
+"""The doors at which customers follow their orders: each converts what it receives into the same form."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Headers = Mapping[str, str]
 Messages = Callable[[], Awaitable[dict[str, Any]]]
 OUTSIDE = {EDGE_MARK: "1"}
 CLOSED = {4401: "UNAUTHENTICATED", 1013: "TOO_MANY_REQUESTS"}
-"""What the codes mean with which WebSockets are closed."""
+"""The meanings of the codes that close WebSockets."""
 NEWS = "position order { id } status createdAt read"
 
 
 class Told(NamedTuple):
-    """One update, or one entry of the list; order 0 where a stream only says that it is open."""
+    """One update, or one entry of the list; order 0 if a stream only says that it is open."""
 
     position: int
     order: int = 0
@@ -41,8 +41,8 @@ class Told(NamedTuple):
     is_read: bool = False
 
 
-class Refused(Exception):  # noqa: N818 - what happened, not a fault of the tests
-    """A request is refused, or a stream ends; the code is empty where it ends without one."""
+class Refused(Exception):  # noqa: N818 - an event, not a fault of the tests
+    """A request is refused, or a stream ends; the code is empty if it ends without one."""
 
     def __init__(self, code: str, message: str = "", retry_s: int = 0) -> None:
         super().__init__(code, message)
@@ -50,7 +50,7 @@ class Refused(Exception):  # noqa: N818 - what happened, not a fault of the test
 
 
 class RestDoor:
-    """A gateway or a service over REST, whose streams end without a word: a client asks again and then learns why."""
+    """A gateway or a service over REST, whose streams end without a reason: a client asks again and then learns it."""
 
     says_why = False
 
@@ -121,7 +121,7 @@ class GraphqlDoor:
 
     @asynccontextmanager
     async def subscribed(self, query: str, headers: Headers, **variables: Any) -> AsyncIterator[Messages]:
-        """A subscription over a WebSocket; gives what waits for the next message."""
+        """A subscription over a WebSocket; yields a function that waits for the next message."""
         sent = dict(headers)
         token = {name: sent.pop(name) for name in ("authorization",) if name in sent}
         try:
@@ -260,7 +260,7 @@ def _from_message(told: Any) -> Told:
 
 
 class InsideDoor:
-    """A client of the shop's own, which sends no token."""
+    """A client inside the shop, which sends no token."""
 
     says_why = True
 
@@ -299,7 +299,7 @@ def _from_value(told: Any) -> Told:
 
 
 async def event_of(lines: AsyncIterator[str]) -> dict[str, str]:
-    """The fields of the next of server-sent events; none at the end of the stream."""
+    """The fields of the next server-sent event; empty at the end of the stream."""
     fields = {}
     async with asyncio.timeout(LIMIT_S):
         async for line in lines:

@@ -1,7 +1,7 @@
-"""The four services over their stores in memory, in this process.
+"""The services over their stores in memory, in this process.
 
-`MemoryShop` records every call, so that a test can count them; `MemoryShop.demo()` has data of the seeded shape at a
-small scale; its `clients` are what a gateway is given.
+`MemoryShop` records every call, so that a test can count them. `MemoryShop.demo()` has data like the seed's at a small
+scale. Its `clients` are the clients for a gateway.
 """
 
 from memory_shop.data import Data

@@ -1,4 +1,4 @@
-"""What a shop in memory begins with: nothing, or demo data of the seeded shape."""
+"""The initial data of a shop in memory: nothing, or demo data like the seed's."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Data:
 
     @classmethod
     def demo(cls, *, products: int = 200, users: int = 20, regulars: int = 5) -> Data:
-        """Returns data of the seeded shape: 3 reviews a product, 10 orders for each of the first users.
+        """Returns data like the seed's: 3 reviews a product, 10 orders for each of the first users.
 
         Args:
-            products: How many products, 100 of them in each category.
-            users: How many users.
-            regulars: How many of the users have 10 orders each; the others have none.
+            products: Number of products, 100 of them in each category.
+            users: Number of users.
+            regulars: Number of users with 10 orders each; the others have no orders.
         """
         data = cls(
             products=[_product(id_) for id_ in range(1, products + 1)],
@@ -65,10 +65,10 @@ class Data:
 
     @classmethod
     def largest(cls, *, lines: int = MAX_LINES) -> Data:
-        """Returns data whose lists are as long as they can be: 50 orders of one user, 20 reviews a product, a document.
+        """Returns data whose lists have their maximum length: 50 orders of one user, 20 reviews a product, a document.
 
         Args:
-            lines: How many lines each order has.
+            lines: Number of lines of each order.
         """
         data = cls.demo(products=2 * MAX_LINES, users=100, regulars=5)
         data.reviews = [_review(id_, 1 + id_ % 100, 1 + id_ % 100) for id_ in range(1, 2_001)]
@@ -89,7 +89,7 @@ def _largest_document() -> Document:
 
 
 def checkout_id(order_id: int) -> str:
-    """Returns the name of an order's reservation and payment."""
+    """Returns the id of an order's reservation and payment."""
     return str(uuid.UUID(int=order_id))
 
 

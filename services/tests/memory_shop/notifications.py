@@ -1,4 +1,4 @@
-"""Notifications in memory, which wake those who wait as the database's NOTIFY does."""
+"""Notifications in memory, which wake watchers like the database's NOTIFY."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, 678_900, UTC)
-"""When everything happens that tests tell."""
+"""The time of every event in tests."""
 
 
 class MemoryNotifications:
@@ -40,7 +40,7 @@ class MemoryNotifications:
                 self.watchers.wake(event.user_id)
 
     async def tell(self, user: int = 1, order: int = 1, status: OrderStatus = OrderStatus.CONFIRMED) -> None:
-        """Tells a customer of a change of an order."""
+        """Notifies a customer of a change of an order."""
         await self.add([Event(len(self._known) + 1, order, user, status, WHEN)])
 
     async def newest(self, user_id: int) -> list[Notification]:

@@ -1,4 +1,4 @@
-"""The record of the calls that are made to the services."""
+"""The record of calls of the services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Call:
     ended: int
 
     def overlaps(self, other: Call) -> bool:
-        """Tells whether both were under way at the same moment."""
+        """Returns whether both were under way at the same moment."""
         return self.started < other.ended and other.started < self.ended
 
 
@@ -24,8 +24,8 @@ class Record:
     """The calls made so far.
 
     Args:
-        on_call: Awaited at the start of every call with the method's name; may wait or raise, as a slow or broken
-            service would.
+        on_call: Awaited at the start of every call with the method's name; may wait or raise, like a slow or broken
+            service.
     """
 
     on_call: Callable[[str], Awaitable[None]] | None = None

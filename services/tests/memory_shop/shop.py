@@ -33,7 +33,7 @@ from shop.product.service import ProductService
 from shop.user.service import UserService
 
 Sign = Callable[[int], str]
-"""Makes the token that a login of a user id gives."""
+"""Makes the token for the login of a user id."""
 
 
 class PlainPasswords:
@@ -47,7 +47,7 @@ class PlainPasswords:
 
 
 class Signer:
-    """Signs logins as a test wants it."""
+    """Signs logins with a function of the test."""
 
     def __init__(self, sign: Sign) -> None:
         self._sign = sign
@@ -57,12 +57,12 @@ class Signer:
 
 
 class Recorded:
-    """One service as its callers see it; each call is recorded, but not those that the services make themselves.
+    """One service as its callers see it; each call is recorded, except calls that the services make themselves.
 
     Args:
-        record: Gets the calls.
+        record: Records the calls.
         service: Returns the service.
-        served: Whether it is called by what serves it, to which streams give rows by the chunk.
+        served: Whether a server calls it, which reads streams by the chunk.
     """
 
     def __init__(self, record: Record, service: Callable[[], Any], *, served: bool = False) -> None:
@@ -93,8 +93,8 @@ class MemoryShop:
     """The services over stores in memory.
 
     Args:
-        data: What the shop begins with.
-        sign: Makes the token that a login of a user id gives.
+        data: The initial data.
+        sign: Makes the token for the login of a user id.
     """
 
     products: MemoryProductStore
@@ -110,7 +110,7 @@ class MemoryShop:
         self.clients = Clients(**{name: Recorded(self.record, service) for name, service in self._services().items()})  # type: ignore[arg-type]
 
     def _services(self) -> dict[str, Callable[[], Any]]:
-        """Gives each service by its name; another one after each `fill`."""
+        """Returns a function for each service, by its name, that returns the service; each `fill` makes new ones."""
         return {
             "product": lambda: self._product,
             "user": lambda: self._user,
@@ -120,12 +120,12 @@ class MemoryShop:
         }
 
     def use_cases(self, name: str) -> Any:
-        """The use cases of one service, each call recorded, for what serves them."""
+        """The use cases of one service, each call recorded, for a server."""
         return Recorded(self.record, self._services()[name], served=True)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
-        """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
+        """Serves all services over gRPC, each call recorded, for as long as the context lasts; yields the address."""
 
         handlers = {service.full_name: handlers_of(service, self.use_cases(service.name)) for service in SERVICES}
         incoming = Incoming(Authenticator(None, trusts_inside=True))
@@ -171,7 +171,7 @@ class MemoryShop:
         )
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes an account, as its own call would: what belonged to it is nobody's."""
+        """Removes an account like its own call: its things then belong to nobody."""
         await self.users.delete(user_id, None)
         self._gone.add(user_id)
         self.notifications.watchers.wake(user_id)

@@ -1,4 +1,4 @@
-"""Whom each door lets in is the same: by identities where callers have some, and by how much a process can do."""
+"""Every door admits the same callers: by identities where callers have them, and by a process's capacity."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 REFUSED = "the call comes without an identity; callers need a certificate of the mesh"
 TEA = base64.b64encode(b"Product:1").decode()
 RESERVATION = str(uuid.UUID(int=1))
-"""That of the first order."""
+"""The user of the first order."""
 Headers = Sequence[tuple[str, str]]
 
 
 class Answer(NamedTuple):
-    """How a request ends: the code of its error, empty if there is none, what it says, and when to come again."""
+    """How a request ends: the code of its error, empty for no error, its message, and when to retry."""
 
     code: str = ""
     message: str = ""
@@ -53,9 +53,9 @@ class Answer(NamedTuple):
 
 
 Door = Callable[[str, Headers], Awaitable[Answer]]
-"""Asks for a thing with headers: to "read" a product, or to "release" a reservation, which only services may."""
+"""Sends a request with headers: to "read" a product, or to "release" a reservation, which only services may."""
 Served = tuple[Mapping[str, Door], Mapping[str, str]]
-"""The doors by name, and where each is."""
+"""The doors by name, with the address of each."""
 
 
 def over_rest(address: str) -> Door:
@@ -186,7 +186,7 @@ async def serving(keys: Any, runtime: Runtime = BARE, **settings: Any) -> AsyncI
 
 
 def certificate(component: str) -> str:
-    """What a sidecar says of a component's certificate."""
+    """A sidecar's header for a component's certificate."""
     by = "By=spiffe://cluster.local/ns/default/sa/product"
     return f'{by};Hash={"0f" * 32};Subject="";URI=spiffe://cluster.local/ns/default/sa/{component}'
 
@@ -222,7 +222,7 @@ class TestWhereCallersHaveIdentities:
 
     async def test_the_edge_is_outside(self, of_service: Door, name: str) -> None:
         assert (await of_service("release", [FROM_EDGE])).code == "PERMISSION_DENIED"
-        # This GraphQL of a service is for its callers inside only.
+        # This GraphQL endpoint of a service is only for callers from inside.
         assert (await of_service("read", [FROM_EDGE])).code == ("PERMISSION_DENIED" if name == "graphql" else "")
 
     @pytest.mark.parametrize("what", ["read", "release"])
@@ -273,7 +273,7 @@ class TestWhereCallersHaveIdentities:
 
 @pytest.fixture(scope="module")
 async def overloaded(keys: Any) -> AsyncIterator[Served]:
-    """A shop whose processes let in nothing new."""
+    """A shop whose processes admit nothing new."""
     limit = Admission()
     limit.new.value = 0.0
     async with serving(keys, Runtime(admission=limit)) as served:
@@ -290,7 +290,7 @@ async def test_a_process_that_does_not_keep_up_refuses_what_is_new(overloaded: S
 
 
 async def test_framed_thrift_is_refused_where_clients_come_in(overloaded: Served) -> None:
-    """No header says that a call comes from outside, as no edge carries it."""
+    """No header marks the calls as coming from outside, as no edge passes them on."""
     assert (await overloaded[0]["thrift_entrance"]("read", [])).code == "UNAVAILABLE"
     assert await overloaded[0]["thrift_entrance"]("read", [(PRIORITY, UNDER_WAY)]) == Answer()
     assert await overloaded[0]["thrift"]("read", []) == Answer()

@@ -1,4 +1,4 @@
-"""Reading which checkouts clients saw succeed."""
+"""Reading the checkouts that clients saw succeed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that goes on when its caller has gone."""
+"""Work that continues after its caller has gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of calls is whole: every call has a rule, a use case and a port, and nothing is served that it lacks."""
+"""The table of calls is complete: every call has a rule, a use case and a port, and no other call is served."""
 
 from __future__ import annotations
 

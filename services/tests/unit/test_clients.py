@@ -1,4 +1,4 @@
-"""Clients of services that are not there, addresses that cannot be used, and calls that may be tried again."""
+"""Clients of missing services, addresses that cannot be used, and calls that may be retried."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_unknown_protocol_is_refused_with_the_valid_ones() -> None:
     ("service", "contract"), [(PRODUCT, product_pb2), (USER, user_pb2), (ORDER, order_pb2), (PAYMENT, payment_pb2)]
 )
 def test_reads_are_the_methods_whose_names_say_so(service: Service[Any], contract: Any) -> None:
-    # A login counts failures and a checkout is repeated by its key, so that neither is a read.
+    # A login counts failures and a checkout is repeated by its key, so neither is a read.
     (described,) = contract.DESCRIPTOR.services_by_name.values()
     named = re.compile(r"(Batch)?(Get|List)|Stream")
     assert service.reads == tuple(method.name for method in described.methods if named.match(method.name))

@@ -1,4 +1,4 @@
-"""The event loop's own account of when it was busy, on the loop that the services run on."""
+"""The event loop's own account of when it was busy, on the services' event loop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def on_a_loop(work: Callable[[LoopAccount], Awaitable[None]]) -> None:
 
 
 def hold(held_s: float = HELD_S) -> None:
-    until = time.thread_time() + held_s  # at least as long by the clock on the wall
+    until = time.thread_time() + held_s  # at least as long by the wall clock
     while time.thread_time() < until:
         pass
 
@@ -66,14 +66,14 @@ def test_who_is_seen_a_rest_later_is_told_of_the_longest_stretch_before(waits_to
             await asyncio.sleep(0.001)
             told = account.busy()
             if time.monotonic() - began_s < HELD_S + 0.005:
-                break  # else others had the core meanwhile: it seems to rest, or comes back too late
+                break  # else others had the core meanwhile: it seems to pause, or comes back too late
             await asyncio.sleep(0.02)
         else:
             pytest.skip("others had the core in each of 50 rounds")
         assert told is not None
         busy_ns, rested_ns = told
         assert busy_ns >= HELD_S * 1e9
-        # On a busy machine it may not have been at rest yet.
+        # On a busy machine, it may not have paused yet.
         assert 0 <= rested_ns < HELD_S * 1e9
 
     on_a_loop(work)
@@ -82,7 +82,7 @@ def test_who_is_seen_a_rest_later_is_told_of_the_longest_stretch_before(waits_to
 def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
     async def work(account: LoopAccount) -> None:
         longest_ns = 0
-        for _ in range(500):  # on a busy machine, others interrupt it again and again
+        for _ in range(500):  # on a busy machine, others interrupt it repeatedly
             account.busy()
             hold(0.0005)
             await asyncio.sleep(0)

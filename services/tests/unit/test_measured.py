@@ -1,4 +1,4 @@
-"""The settings of measured programs, and which programs there are."""
+"""The settings of measured programs, and the list of programs."""
 
 from __future__ import annotations
 

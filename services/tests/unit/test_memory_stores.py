@@ -1,4 +1,4 @@
-"""Stores in memory keep the promises of those in the database: all or nothing, each once, and none below zero."""
+"""Stores in memory keep the promises of the stores in the database: all or nothing, each once, and none below zero."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AWAY = Refusal(ErrorCode.UNAVAILABLE, "away")
 
 
 class Clock:
-    """A time that a test sets."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -50,7 +50,7 @@ async def stock(store: MemoryProductStore) -> list[int]:
 
 
 class PausingTransaction:
-    """Lets other calls run before every step, as a database would."""
+    """Lets other calls run before every step, like a database."""
 
     def __init__(self, stock: MemoryStockTransaction) -> None:
         self._stock = stock
@@ -83,7 +83,7 @@ async def test_stock_is_conserved_by_calls_side_by_side() -> None:
         nonlocal refused
         lines = [StockLine(number, draw.randint(1, 4)) for number in draw.sample((1, 2, 3), 2)]
         try:
-            # Twice: the repetition must not take the pieces again.
+            # Twice: the retry must not take the pieces again.
             await asyncio.gather(*(service.reserve_stock(key, lines) for _ in range(2)))
         except OutOfStock:
             refused += 1
@@ -140,7 +140,7 @@ async def test_checkout_of_a_key_is_begun_once() -> None:
     assert (await store.claim(checkout())).id == first.id
     assert (await store.claim(checkout("other"))).id != first.id
     await store.fail(first, SHORT)
-    # What was refused for good stays refused; what failed for now is begun anew, by the next epoch.
+    # A permanent refusal stays; a temporary failure is begun anew, with the next epoch.
     assert (await store.claim(checkout())).refusal == SHORT
     away = await store.claim(checkout("away"))
     await store.fail(away, AWAY)

@@ -1,4 +1,4 @@
-"""Whose turn it is, where the addresses of a service are those that its name has."""
+"""The order in which addresses are used, where the addresses of a service are those of its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Names:
     """A name server that knows one name.
 
     Args:
-        addresses: What it is asked for; None while it does not answer.
+        addresses: The addresses of the name; None while it does not answer.
     """
 
     def __init__(self, *addresses: str) -> None:
@@ -26,17 +26,17 @@ class Names:
         self.asked: list[tuple[str, int]] = []
 
     async def look_up(self, host: str, port: int) -> list[str]:
-        """Gives the addresses."""
+        """Returns the addresses."""
         self.asked.append((host, port))
         if self.addresses is None:
             raise OSError("it does not answer")
         return self.addresses
 
     async def once_more(self) -> None:
-        """Waits until a lookup that begins from now on has had its effect."""
+        """Waits until a look-up that begins from now on has had its effect."""
         until = len(self.asked) + 2
         async with asyncio.timeout(10):
-            while len(self.asked) < until:  # noqa: ASYNC110 - nobody tells when it has been asked
+            while len(self.asked) < until:  # noqa: ASYNC110 - nothing signals a look-up
                 await asyncio.sleep(0.001)
 
 
@@ -70,7 +70,7 @@ async def test_an_address_that_the_name_has_lost_is_not_asked_for_its_health(ses
     try:
         rotation.next()
         await names.once_more()
-        # Nobody listens there, so that it would be asked for ever.
+        # Nothing listens there, so health checks would never end.
         rotation.leave_out(OLD)
         assert {rotation.next() for _ in range(4)} == {KEPT}
         names.addresses = [KEPT, NEW]

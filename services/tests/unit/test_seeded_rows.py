@@ -18,8 +18,8 @@ from dataset.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop, T
 
 Rows = dict[str, list[list[str]]]
 
-# Of all rows of seed 1, scale 1: they are the same on every machine, and with every version of numpy. A change of
-# the seed's code changes it, and that is then a decision.
+# Digest of all rows of seed 1, scale 1, the same on every machine and with every version of numpy. A change of the
+# seed's code changes it, which must be a deliberate decision.
 DIGEST = "b69b270bea8faeb1feb98adf187e8494ead7d41ef94064fd19346541b66a6f13"
 
 

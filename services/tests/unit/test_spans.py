@@ -1,4 +1,4 @@
-"""The recorder behind OpenTelemetry's API: what its spans note, and what they leave out."""
+"""The recorder behind OpenTelemetry's API: what its spans record, and what they leave out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture(params=["lean", "sdk"])
 def sampled(request: pytest.FixtureRequest) -> Iterator[Callable[[], list[ReadSpan]]]:
-    """Inside a sampled request, in a process that records; gives the spans that have ended."""
+    """Inside a sampled request, in a process that records; yields the ended spans."""
     recorder, exporter = Recorder(), InMemorySpanExporter()
     tracing, ended = {
         "lean": (recorder, partial(spans_of, recorder)),

@@ -46,11 +46,11 @@ GET_PRODUCT = {
 
 
 ANSWERED_WITH_200 = ("graphql", "thrift_json")
-"""What a client's span takes an error for an answer over."""
+"""Protocols over which a client's span cannot tell an error from an answer."""
 
 
 class Kind(NamedTuple):
-    """What a read leaves at a door: the names of its spans, the SERVER span's attributes, and its types of errors."""
+    """The spans of a read at a door: their names, the SERVER span's attributes, and its types of errors."""
 
     tree: tuple[str, ...]
     attributes: dict[str, Any]
@@ -127,9 +127,9 @@ REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
         "login": lambda email, password: graphql(LOGIN, input={"email": email, "password": password}),
     },
 }
-"""What a client sends to each gateway, and over Connect."""
+"""The requests of a client to each gateway, and over Connect."""
 Door = Callable[..., Awaitable[object]]
-"""Makes a request of a name in the current trace; an error is an answer too."""
+"""Makes the request of a name in the current trace; an error is an answer too."""
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def shop() -> MemoryShop:
 
 @pytest.fixture(scope="module")
 async def addresses(shop: MemoryShop, keys: Any, runtime: Runtime) -> AsyncIterator[dict[str, str]]:
-    """Where each door is; of a service's protocols, the product service's."""
+    """The address of each door; for a service's protocols, the product service's."""
     async with (
         served_gateways(shop.clients, keys.public_file, runtime=runtime) as gateways,
         served_service("product", shop.use_cases("product"), keys.public_file, SERVICE, runtime=runtime) as services,
@@ -151,7 +151,7 @@ async def addresses(shop: MemoryShop, keys: Any, runtime: Runtime) -> AsyncItera
 async def doors(
     addresses: dict[str, str], shop: MemoryShop, keys: Any, runtime: Runtime
 ) -> AsyncIterator[dict[str, Door]]:
-    """Each door, which has been used: what happens once only, as the check of a document, is apart."""
+    """Each door, already used once: one-time work, such as the check of a document, is left out."""
     async with AsyncExitStack() as stack:
         serving = served_service("user", shop.use_cases("user"), keys.public_file, SERVICE, runtime=runtime)
         users, made = await stack.enter_async_context(serving), {}
@@ -217,7 +217,7 @@ def door(name: str, doors: dict[str, Door]) -> Door:
 
 @pytest.fixture
 def leaves(traces: Any, door: Door) -> Callable[..., Awaitable[list[ReadSpan]]]:
-    """Makes a request in a sampled trace; gives the spans that it leaves."""
+    """Makes a request in a sampled trace; returns its spans."""
 
     async def ask(*request: Any) -> list[ReadSpan]:
         traces.clear()

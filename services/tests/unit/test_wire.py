@@ -1,4 +1,4 @@
-"""What one end of a call says in messages, the other end reads: arguments, values, and the fields that do not fit."""
+"""Both ends of a call agree on its messages: arguments, values, and the fields that do not fit."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def port(service: Service[Any], call: Call[..., object]) -> Callable[..., Any]:
 
 @st.composite
 def arguments(draw: Any, method: Callable[..., Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments of a port's method; of an update at least one change."""
+    """Arguments of a port's method; for an update, at least one change."""
     hints = get_type_hints(method, include_extras=True)
     given_: tuple[list[Any], dict[str, Any]] = ([], {})
     for name, parameter in list(inspect.signature(method).parameters.items())[1:]:

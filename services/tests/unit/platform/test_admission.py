@@ -1,4 +1,4 @@
-"""How the share of requests that a process lets in follows the delay of its event loop."""
+"""How the share of admitted requests follows the delay of a process's event loop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_loop_that_is_late_all_the_time_sheds_down_to_a_rest() -> None:
 
 
 def test_a_load_ends_where_it_can_be_borne_and_everything_is_let_in_afterwards() -> None:
-    """The delay that a load makes is its excess over what the process can do, in intervals that end with a queue."""
+    """The delay under a load is its excess over the capacity of the process, in intervals that end with a queue."""
     share = Share(DELAY_S)
     for _ in range(100):
         share.follow(DELAY_S * 5 * share.value)
@@ -73,9 +73,9 @@ async def test_a_loop_is_watched_while_it_is_asked_to_and_no_longer() -> None:
     limit = Admission()
     watching = asyncio.create_task(limit.look())
     while limit.new.value == 1.0:
-        time.sleep(0.05)  # noqa: ASYNC251 - that is what keeps a loop from its work
+        time.sleep(0.05)  # noqa: ASYNC251 - this keeps the loop from its work
         await asyncio.sleep(0)
-    while limit.new.value < 1.0:  # noqa: ASYNC110 - nobody tells
+    while limit.new.value < 1.0:  # noqa: ASYNC110 - nothing signals it
         await asyncio.sleep(0.05)
     watching.cancel()
 

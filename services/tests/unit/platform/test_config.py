@@ -1,4 +1,4 @@
-"""Settings: defaults, and a clear word on each wrong one."""
+"""Settings: defaults, and a clear message for each wrong setting."""
 
 from __future__ import annotations
 

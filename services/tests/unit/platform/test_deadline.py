@@ -1,4 +1,4 @@
-"""Deadlines: what is left, and that they only ever get shorter."""
+"""Deadlines: the remaining time, which only ever gets shorter."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_caller_that_says_nothing_sensible_waits_as_long_as_the_default(header: 
 def test_work_is_always_shorter_than_the_wait_for_it() -> None:
     for waits in (0.01, 0.5, 5.0, 30.0, 10_000.0):
         assert 0 < work_s(waits) < min(waits, MAX_S)
-    # Three hops behind the edge, each leaves time for its answer.
+    # Three hops behind the edge, each of which leaves time for its answer.
     assert work_s(work_s(work_s(5.0))) < 4.3
 
 

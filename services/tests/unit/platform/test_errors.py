@@ -48,7 +48,7 @@ def test_http_problem_has_a_status_of_an_error_a_title_and_a_type(code: ErrorCod
     assert 400 <= entry.http < 600
     assert entry.title
     assert entry.problem_type == f"https://hopwise.invalid/problems/{code.value.lower().replace('_', '-')}"
-    # Only faults of the server are 5xx, in HTTP as in gRPC.
+    # Only faults of the server are 5xx, in both HTTP and gRPC.
     assert (entry.http >= 500) == (entry.grpc in {"INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED"})
 
 

@@ -1,4 +1,4 @@
-"""Logins from addresses where some have failed leave room for others."""
+"""Logins from addresses with failures leave room for others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fail(address: str) -> None:
 
 
 async def test_suspect_addresses_share_a_place_and_others_do_not_wait_for_it() -> None:
-    """The addresses are of no other test: failures are counted for the whole process."""
+    """Addresses that no other test uses: failures are counted for the whole process."""
     suspects = [f"198.51.100.{number}" for number in range(1, MAX_SUSPECT + 2)]
     for address in suspects:
         fail(address)

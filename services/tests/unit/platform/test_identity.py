@@ -1,4 +1,4 @@
-"""Who calls, by the header that the own sidecar makes of the client's certificate; malformed headers name nobody."""
+"""The caller's identity, from the sidecar's header with the client's certificate; malformed headers give no identity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HASH = "Hash=" + "0f" * 32
 
 
 def element(uri: str) -> str:
-    """What a sidecar writes of a certificate."""
+    """The header that a sidecar writes for a certificate."""
     return f'{BY};{HASH};Subject="";URI={uri}'
 
 
@@ -35,23 +35,23 @@ def element(uri: str) -> str:
         (f'URI="{ORDER}"', ORDER),
         (f"{element(EDGE)},{element(ORDER)}", ORDER),
         (f"{element(EDGE)}, {element(ORDER)}", ORDER),
-        # Separators inside quotes separate nothing.
+        # Separators inside quotes do not separate.
         (f'Subject="CN=a,URI={EDGE};O=b";URI={ORDER}', ORDER),
         (f'URI={ORDER};Subject="CN=a,URI={EDGE}"', ORDER),
         (rf'Subject="\",URI={EDGE}";URI={ORDER}', ORDER),
         (rf'URI={ORDER};Subject="\\"', ORDER),
-        # A name that is not exactly the one, and parts that say nothing of who calls.
+        # A name that only resembles the right one, and parts that do not identify the caller.
         (f"uri={ORDER}", None),
         (f"DNS={ORDER};{BY}", None),
         (f"{BY};{HASH}", None),
-        # The last element counts, even if an earlier one names somebody.
+        # The last element counts, even if an earlier one has an identity.
         (f"{element(ORDER)},{BY};{HASH}", None),
         (f"{element(ORDER)},", None),
-        # Several URIs, in whatever way, name nobody.
+        # Several URIs, in any form, are no identity.
         (f"URI={EDGE};URI={ORDER}", None),
         (f"URI={ORDER};{HASH};URI={ORDER}", None),
         (element(f"{ORDER} {EDGE}"), None),
-        # What is not well formed names nobody.
+        # Malformed headers have no identity.
         ("", None),
         (",", None),
         (";", None),
@@ -70,7 +70,7 @@ def element(uri: str) -> str:
         (f"{HASH};;URI={ORDER}", None),
         (f"URI={ORDER}\n", None),
         (f"U\u0130RI={ORDER}", None),
-        # What is no identity of a workload.
+        # Not the identity of a workload.
         ("URI=spiffe://cluster.local", None),
         ("URI=spiffe://cluster.local/", None),
         ("URI=spiffe:///ns/default", None),
@@ -90,13 +90,13 @@ def test_header_names_one_caller_or_nobody(header: str, identity: str | None) ->
 def test_no_text_fails_and_what_stands_before_the_last_element_has_no_say(text: str) -> None:
     caller_identity(text)
     after = caller_identity(f"{text},URI={ORDER}")
-    # Either the text is malformed, by an open quote for one, or the last element counts.
+    # Either the text is malformed, for example by an open quote, or the last element counts.
     assert after in (None, ORDER)
 
 
 @pytest.mark.parametrize("part", ['"', "\\", "URI=", ";", ",", "URI=a;", "URI=a,", 'S="\\"', " ", "a"])
 def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
-    # As long as a proxy lets headers be; the answer would not come if a pattern looked again at what it had read.
+    # As long as a proxy allows headers to be; with a pattern that backtracks, the answer would never come.
     assert caller_identity(part * (60_000 // len(part))) is None
 
 
@@ -121,7 +121,7 @@ def test_edge_is_outside_and_others_are_inside() -> None:
         "",
         "1",
         f"{BY};{HASH}",
-        # Somebody of another trust domain is a stranger, even where the sidecar lets it in.
+        # A caller of another trust domain is a stranger, even if the sidecar admits it.
         element("spiffe://other.local/ns/default/sa/order"),
         element("spiffe://cluster.local.evil/ns/default/sa/order"),
     ],

@@ -1,4 +1,4 @@
-"""The delay itself, with the kernel's timer and with threads; that it is never too short is a law."""
+"""The delay itself, with the kernel's timer and with threads; it is never too short."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_wakes_each_at_its_own_time_and_never_before(timer: Callable[[], T
         order.append(after_us)
 
     try:
-        # The last one has passed before it is asked for.
+        # The last one has already passed.
         await asyncio.gather(*(wait(after_us) for after_us in (600_000, 500, 3_000, 0)))
     finally:
         made.close()

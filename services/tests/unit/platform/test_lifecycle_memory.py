@@ -1,4 +1,4 @@
-"""What a process of the shop has set before it serves."""
+"""The memory settings of a process of the shop before it serves."""
 
 from __future__ import annotations
 

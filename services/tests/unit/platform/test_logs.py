@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, with the trace."""
+"""Logs: one JSON object per line, with the trace."""
 
 from __future__ import annotations
 

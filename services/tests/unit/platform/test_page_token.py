@@ -1,4 +1,4 @@
-"""Page tokens: the way back, and nothing made up."""
+"""Page tokens: they decode to what was encoded, and made-up ones are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_made_up_token_is_refused(token: str, scope: str) -> None:
 def test_changed_token_is_refused(after: int, position: int, letter: str) -> None:
     token = encode("ListUsers", after)
     changed = token[:position] + letter + token[position + 1 :]
-    # The last letter holds bits that no byte uses.
+    # The last letter has bits that no byte uses.
     if changed != token and position < 26:
         with pytest.raises(InvalidPageToken):
             decode(changed, "ListUsers")

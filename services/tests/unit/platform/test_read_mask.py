@@ -1,4 +1,4 @@
-"""Masks of reads: which fields they leave of messages and documents, and what they refuse."""
+"""Read masks: which fields they leave in messages and documents, and what they refuse."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ORDER = Order(
 
 
 def select(paths: str, document: Any, resource: type[msgspec.Struct]) -> Any:
-    """What JSON has of a document."""
+    """The JSON of a document."""
     mask = parse_mask(paths.split(",") if paths else [], resource, "fields")
     return json.loads(msgspec.json.encode(select_fields(document, mask)))
 

@@ -1,4 +1,4 @@
-"""A peer that is in trouble gets few repetitions; one that was away for a moment gets all that are due."""
+"""A peer in trouble gets few retries; a peer that was briefly unavailable gets all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shop.platform.retries import MAX_TOKENS, TOKENS_PER_ANSWER, Retries
 
 
 class Peer:
-    """Fails so many calls, and answers those that follow."""
+    """Fails a number of calls, and answers the calls after them."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures

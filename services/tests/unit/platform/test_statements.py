@@ -1,4 +1,4 @@
-"""Names of statements, by which spans and budgets call them."""
+"""Names of statements, which spans and budgets use."""
 
 from __future__ import annotations
 

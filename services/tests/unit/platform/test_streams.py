@@ -1,4 +1,4 @@
-"""How fast streams may be opened, by one caller and by all of a process."""
+"""How fast streams may be opened, by one caller and by all callers of a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""W3C trace context: read and written as OpenTelemetry's propagator does."""
+"""W3C trace context: read and written like OpenTelemetry's propagator."""
 
 from __future__ import annotations
 

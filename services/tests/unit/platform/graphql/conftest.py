@@ -1,3 +1,3 @@
-"""The GraphQL gateway stands for what the platform serves over GraphQL."""
+"""The GraphQL gateway stands for every GraphQL server of the platform."""
 
 from graphql_gateways import *  # noqa: F403 - the fixtures

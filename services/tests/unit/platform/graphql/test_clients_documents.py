@@ -1,4 +1,4 @@
-"""The documents of GraphQL clients, which are written from the ports, fit the services' schemas."""
+"""The documents of GraphQL clients, which are generated from the ports, fit the services' schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients may ask a service's own GraphQL: each call as the table says, at a cost within the gateway's limits."""
+"""Clients' access to a service's own GraphQL: each call as the table says, at a cost within the gateway's limits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FROM_ORDER = "By=x;URI=spiffe://cluster.local/ns/default/sa/order"
 
 
 class Asked:
-    """The GraphQL of the services of a shop in memory.
+    """The GraphQL endpoints of the services of a shop in memory.
 
     Args:
         edge: Identity of the edge, where callers have identities.

@@ -23,7 +23,7 @@ ALL = WIDTH + WIDTH**2 + WIDTH**3
 THREE_DEEP = "{ things { number things { number things { number } } } }"
 
 resolved = 0
-"""How many numbers have been resolved."""
+"""Number of resolved numbers."""
 
 
 @strawberry.type

@@ -1,4 +1,4 @@
-"""The page that browsers get at `/graphql`, and what everyone else gets there."""
+"""The page for browsers at `/graphql`, and the answers to other clients there."""
 
 from __future__ import annotations
 

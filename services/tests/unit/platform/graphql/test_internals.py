@@ -1,4 +1,4 @@
-"""What the shop needs of Strawberry beyond its documentation is still there."""
+"""The undocumented parts of Strawberry that the shop needs are still there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New documents are prepared one after the other, while known ones are executed; how many are kept."""
+"""New documents are prepared one at a time while known ones are executed; how many are kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREPARES_S = 0.02
 
 
 class Preparation:
-    """Stands for the measuring of a document's cost, which is the last thing that is done to prepare it."""
+    """Replaces the measurement of a document's cost, which is the last step of its preparation."""
 
     def __init__(self) -> None:
         self.documents: list[Any] = []
@@ -39,7 +39,7 @@ class Preparation:
         assert self.goes_on.wait(timeout=20)
 
     async def begun(self, count: int) -> None:
-        """Waits until so many documents were about to be prepared."""
+        """Waits until the preparation of `count` documents has begun."""
         async with asyncio.timeout(20):
             while len(self.documents) < count:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.001)

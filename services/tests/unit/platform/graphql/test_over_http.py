@@ -292,7 +292,7 @@ CACHING = [
     ('{ node(id: "UHJvZHVjdDox") { id } }', PERSONAL),
     ("query a { products { edges { cursor } } } query b { me { id } }", PERSONAL),
     ("query a { ...p } fragment p on Query { me { id } }", PERSONAL),
-    ('{ product(id: "UHJvZHVjdDo5OTk5") { title } }', PERSONAL),  # there is none
+    ('{ product(id: "UHJvZHVjdDo5OTk5") { title } }', PERSONAL),  # it does not exist
     ("{ products { edges { cursor } }", PERSONAL),
     ("{ produkt }", PERSONAL),
 ]
@@ -544,7 +544,7 @@ TITLES = "query titles { products { edges { node { title } } } }"
 
 
 class Watched(Recorder):
-    """Notes which threads spans start and end on; there is no lock for several."""
+    """Records the threads on which spans start and end; there is no lock for several threads."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ def test_random_requests_are_answered_quickly_and_never_with_a_server_error(gate
         assert cpu <= MAX_CPU_S
         ran += b'"data":{' in body
 
-    # The collector would walk through all that pytest holds, within whichever request it happens to run.
+    # The collector would walk through all of pytest's objects, within a random request.
     gc.collect()
     gc.freeze()
     try:

@@ -1,4 +1,4 @@
-"""Subscriptions over WebSockets and server-sent events: the protocols, and what clients get wrong."""
+"""Subscriptions over WebSockets and server-sent events: the protocols, and errors of clients."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ POSITIONS = "subscription ($after: Int) { notifications(after: $after) { positio
 
 
 async def end_of(over: ClientConnection) -> int:
-    """Reads to the end of a WebSocket; returns the code that it was closed with."""
+    """Reads to the end of a WebSocket; returns the code with which it was closed."""
     try:
         while True:
             await receive(over)
@@ -216,7 +216,7 @@ class TestAWebSocket:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits that tests can wait for; before the gateway is made."""
+    """Limits that tests can wait for; set before the gateway is made."""
     monkeypatch.setattr(streams, "HANDSHAKE_S", 0.1)
     monkeypatch.setattr(server, "PING_S", 0.2)
 
@@ -229,7 +229,7 @@ class TestASilentClient:
 
     @pytest.mark.usefixtures("impatient")
     async def test_that_is_gone_is_found_out(self, served: Served) -> None:
-        """Half open: it takes what comes, and answers no ping."""
+        """Half open: it receives data, and answers no ping."""
         with await asyncio.to_thread(raw_socket, served, served.authorization(1)) as raw:
             init = json.dumps({"type": "connection_init"}).encode()
             raw.sendall(bytes([0x81, 0x80 | len(init), 0, 0, 0, 0]) + init)

@@ -1,4 +1,4 @@
-"""What routers ask subgraphs: whom each lets read what by its key, and what the supergraph says of them."""
+"""Routers' access to subgraphs: who may read what by its key, and what the supergraph says about them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_only_its_customer_and_partners_read_a_thing_by_its_key(
     asked = {"of": [{"__typename": kind, "id": OWN}]}
     document = ASK % selection
     mesh_caller = {"x-forwarded-client-cert": f"By={EDGE};URI=spiffe://cluster.local/ns/default/sa/graphql-gateway"}
-    # A router's certificate opens nothing: the token of its client counts.
+    # A router's certificate admits to nothing: the token of its client counts.
     for headers in ({}, mesh_caller, mesh_caller | {EDGE_MARK: "192.0.2.7"}):
         assert codes(await subgraphs.ask(name, document, headers, **asked)) == ["UNAUTHENTICATED"]
     refused = await subgraphs.ask(name, document, mesh_caller | subgraphs.token("customer", OTHER), **asked)
@@ -163,7 +163,7 @@ def test_a_stale_supergraph_is_noticed(old: str, new: str, told: str) -> None:
 
 
 def test_no_document_can_be_nested_without_end() -> None:
-    """Types lead nowhere that leads back, so that routers need no limit of depth."""
+    """Types form no rings, so that routers need no limit of depth."""
     schema = build_schema(SUPERGRAPH.read_text(), assume_valid=True)
     objects = {name: one for name, one in schema.type_map.items() if isinstance(one, GraphQLObjectType)}
 

@@ -1,4 +1,4 @@
-"""Answers are taken out of a shared cache by the door that it has for the shop."""
+"""Answers are purged from a shared cache through the shop's door to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIMIT_S = 10.0
 
 
 class Door:
-    """The cache's side of the socket: notes what it is asked to take out, and answers with these statuses, then 200."""
+    """The cache's side of the socket: records the purges, and answers with these statuses, then 200."""
 
     def __init__(self, *statuses: int) -> None:
         self.asked: asyncio.Queue[str] = asyncio.Queue()
@@ -38,7 +38,7 @@ class Door:
 
 @pytest.fixture
 def again_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """When keys are sent again: never, unless a test adds to it."""
+    """When keys are sent again: never, unless a test adds a time."""
     times: list[float] = []
     monkeypatch.setattr(module, "AGAIN_S", times)
     monkeypatch.setattr(module, "RETRY_S", 0.01)
