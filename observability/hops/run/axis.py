@@ -1,4 +1,4 @@
-"""An axis: an experiment runs each topology at several places of it, such as distances or rates."""
+"""An axis: an experiment runs each topology at several places on it, such as distances or rates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hops.run.files import RunFiles
 
 SHARE = "pct"
-"""Unit of a place that is a share of what each topology holds."""
+"""Unit of a place that is a share of each topology's capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Arm:
     Attributes:
         label: Name of the arm in the results.
         topology: Name of the topology.
-        place: Its place, as in the label: `20ms`, `60pct`.
-        at: Its coordinate on the axis, such as milliseconds.
+        place: Place, as in the label: `20ms`, `60pct`.
+        at: Coordinate on the axis, such as milliseconds.
     """
 
     label: str
@@ -32,28 +32,28 @@ class Arm:
 
     @property
     def percent(self) -> float | None:
-        """The place in percent of what the topology holds; None where it was given as it is."""
+        """The place in percent of the topology's capacity; None if it was given in units of the axis."""
         return float(self.place.removesuffix(SHARE)) if self.place.endswith(SHARE) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What places there are, and where a manifest says at which of them an arm ran.
+    """The places on the axis, and where a manifest records the place of an arm.
 
     Attributes:
         unit: Unit of the coordinates, as in the labels.
-        coordinate: The coordinate of an arm, by the manifest and the arm's label.
+        coordinate: Gives an arm's coordinate, from the manifest and the arm's label.
     """
 
     unit: str
     coordinate: Callable[[Mapping[str, Any], str], float]
 
     def label(self, topology: str, amount: float, unit: str | None = None) -> str:
-        """What the results call a topology at a place: `hybrid-20ms`, `hybrid-60pct`."""
+        """Gives the name of a topology at a place in the results: `hybrid-20ms`, `hybrid-60pct`."""
         return f"{topology}-{amount:g}{self.unit if unit is None else unit}"
 
     def arms(self, manifest: Mapping[str, Any]) -> list[Arm]:
-        """The arms of a manifest, in its order."""
+        """Lists the arms of a manifest, in its order."""
         return [
             Arm(
                 label,
@@ -65,13 +65,13 @@ class Axis:
         ]
 
     def pairs(self, run: RunFiles) -> list[tuple[str, str]]:
-        """The arms of two topologies at the same place."""
+        """Lists the pairs of arms of two topologies at the same place."""
         arms = combinations(self.arms(run.manifest), 2)
         return [(left.label, right.label) for left, right in arms if left.place == right.place]
 
 
 def by_topology(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
-    """The arms of each topology by rising coordinate, in the order of the manifest."""
+    """Groups arms by topology, sorted by coordinate; topologies are in the order of the manifest."""
     sides: dict[str, list[Arm]] = {}
     for arm in arms:
         sides.setdefault(arm.topology, []).append(arm)
@@ -79,6 +79,6 @@ def by_topology(arms: Iterable[Arm]) -> dict[str, list[Arm]]:
 
 
 def shared_places(arms: Iterable[Arm]) -> list[float]:
-    """The coordinates at which every topology ran, ascending."""
+    """Lists the coordinates at which every topology ran, in ascending order."""
     places = [{arm.at for arm in side} for side in by_topology(arms).values()]
     return sorted(set.intersection(*places)) if places else []

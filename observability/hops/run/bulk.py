@@ -1,8 +1,8 @@
-"""Rows of more traces than fit in memory: a file of OTLP JSON lines in, `hops.parquet` and `calls.parquet` out.
+"""Rows of traces that do not fit in memory: from a file of OTLP JSON lines to `hops.parquet` and `calls.parquet`.
 
-The file is read in chunks. Each becomes a piece of both tables, on disk at once, so that neither spans nor budgets of
-more than a chunk are in memory; the pieces are then streamed into one. Several processes make them where there are
-several cores, and enough traces to be worth their start.
+The file is read in chunks. Each becomes a piece of both tables, which goes to disk at once. So only one chunk of spans
+and budgets is in memory. At the end the pieces are streamed into one. Several processes make the pieces if there are
+several cores, and enough traces to be worth starting them.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from hops.traces.tree import Quality
 
 CHUNK_BYTES = 8 * 1024 * 1024
 FEW_CHUNKS = 4
-"""Up to so many chunks, starting processes takes longer than they save."""
+"""Up to this many chunks, starting processes takes longer than it saves."""
 
 
 class Made(msgspec.Struct):
-    """What was made of the traces of a file.
+    """Totals over the traces of a file.
 
     Args:
         quality: Quality of all traces together.
-        budgets: How many traces have a budget.
-        gap_ns: Largest distance of a budget from adding up, ns: 0, or the code is wrong.
+        budgets: Number of traces with a budget.
+        gap_ns: Largest difference between a total and the sum of its parts, ns: 0, or the code is wrong.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)
@@ -48,7 +48,7 @@ class Made(msgspec.Struct):
     gap_ns: int = 0
 
     def add(self, other: Made) -> None:
-        """Adds what was made of other traces."""
+        """Adds the totals of other traces."""
         self.quality.add(other.quality)
         self.budgets += other.budgets
         self.gap_ns = max(self.gap_ns, other.gap_ns)
@@ -64,13 +64,13 @@ def write_rows(file: Path, folder: Path, *, processes: int | None = None, chunk_
     """Makes the hop budgets of all traces in a file, and writes their rows.
 
     Args:
-        file: OTLP JSON, one document a line; each line has all spans of its traces.
-        folder: Folder for `hops.parquet` and `calls.parquet`; made if it is not there.
-        processes: How many processes to use; None for one on each core.
-        chunk_bytes: How much of the file one process looks at in one go, to the end of the line.
+        file: OTLP JSON, one document per line; each line has all spans of its traces.
+        folder: Folder for `hops.parquet` and `calls.parquet`; created if missing.
+        processes: Number of processes; None for one on each core.
+        chunk_bytes: How much of the file a process reads at a time, rounded up to a whole line.
 
     Raises:
-        MalformedTraceError: A line is no OTLP JSON, or traces have spans on several lines; the message names file and
+        MalformedTraceError: A line is not OTLP JSON, or traces have spans on several lines; the message names file and
             line.
         NotEnoughDataError: No trace has a root.
         OSError: The file cannot be read, or the disk is full.
@@ -116,7 +116,7 @@ def _in_order(make: Callable[[_Chunk], Made], chunks: Iterator[_Chunk], processe
         under_way: deque[Future[Made]] = deque()
         for chunk in chain(first, (following,), chunks):
             under_way.append(pool.submit(make, chunk))
-            # What waits is in memory: no more of it than keeps every process busy.
+            # Waiting chunks are in memory, so there are only as many as keep every process busy.
             if len(under_way) > 2 * processes:
                 yield under_way.popleft().result()
         for future in under_way:

@@ -1,4 +1,4 @@
-"""The notice above the figures of a run that was disturbed on purpose: components slowed, or calls failed."""
+"""The notice above the figures of a run that was disturbed on purpose: by slow components, or failed calls."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hops.run.switches import Switches
 
 
 def aborts(switches: Switches) -> Mapping[str, float]:
-    """The share of calls to each component that sidecars fail on purpose; empty in runs that know no such switch."""
+    """Gives the share of calls to each component that sidecars fail on purpose; empty in runs without such a switch."""
     return switches.get("abort_share") or {}
 
 
 def fault_notice(switches: Switches) -> str:
-    """Says which components of a run were slowed, by how much, and which calls failed on purpose.
+    """Names the components that were slowed, by how much, and the calls that failed on purpose.
 
     Args:
         switches: Switches of `summary.json` or the manifest.
@@ -22,7 +22,7 @@ def fault_notice(switches: Switches) -> str:
         A few sentences; empty if nothing was disturbed.
     """
     delays: Mapping[str, float] = switches.get("delay_ms") or {}
-    # In a mesh the caller's sidecar waits before it sends the call on.
+    # In a mesh the caller's sidecar waits before it forwards the call.
     where = "in" if switches.get("mesh", "none") == "none" else "on the way to"
     sentences = []
     if delays:

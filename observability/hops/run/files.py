@@ -1,4 +1,4 @@
-"""A results folder as it is on disk, read and checked whole before anything is computed from it."""
+"""A results folder as it is on disk, read and checked as a whole before anything is computed from it."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ SAMPLE_FILE = "parity_answers.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """What a run measured.
+    """The measurements of a run.
 
     Args:
-        path: Path of the run's folder.
-        manifest: Description of what the run was made of.
-        trials: Every trial, also those that a later attempt replaces.
+        path: Folder of the run.
+        manifest: Description of the run.
+        trials: Every trial, including those that a later attempt replaces.
         journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
         hops: Rows of `run.rows.HOPS`, likewise.
         resources: Rows of `run.rows.RESOURCES`, likewise.
-        calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; none if the run kept none.
-        observed: Rows of `run.rows.OBSERVED`, likewise, by the name of their file; none if no trial had a probe.
-        labels: What its trials' folders call a topology, where that is not its name.
+        calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; empty if the run kept none.
+        observed: Rows of `run.rows.OBSERVED`, likewise, by the name of their file; empty if no trial had a probe.
+        labels: Names of topologies in their trials' folders, if they differ.
     """
 
     path: Path
@@ -88,18 +88,18 @@ class RunFiles:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return len({row["block"] for row in self.used})
 
     @property
     def first_stage(self) -> int | None:
-        """How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if none did."""
+        """Number of blocks that decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed."""
         asked = self.manifest.get("precision")
         return None if asked is None else int(asked["first_stage"])
 
     @property
     def resources_from(self) -> ResourcesFrom | None:
-        """What counted the resources, and how exactly in the least exact trial; None if one machine's kernel did."""
+        """What counted the resources, and the lowest precision of all trials; None if one machine's kernel did."""
         origins = [trial["resources_from"] for trial in self.used if "resources_from" in trial]
         if not origins:
             return None
@@ -109,7 +109,7 @@ class RunFiles:
 
     @property
     def cache(self) -> dict[str, dict[str, CacheCounts]]:
-        """What was asked of the cache during the load, by topology and component; empty for a run without one."""
+        """Rows requested from the cache during the load, by topology and component; empty for a run without a cache."""
         counts: dict[str, dict[str, CacheCounts]] = {}
         for trial in self.used:
             for component, new in trial.get("cache", {}).items():
@@ -122,14 +122,14 @@ class RunFiles:
         return counts
 
     def trial_path(self, block: int, topology: str) -> Path:
-        """The folder of a used trial's own files."""
+        """Gives the folder of a used trial."""
         return self.path / trial_folder(self.labels.get(topology, topology), block)
 
     def of_arms(self, names: Mapping[str, str]) -> RunFiles:
-        """The same run with some of its arms only, under other names.
+        """Selects arms of the run, and renames them.
 
         Args:
-            names: Name of each arm that is wanted, by its label.
+            names: New name of each selected arm, by its label.
         """
         manifest = dict(self.manifest)
         for key in ("topologies", "arms", "loads"):
@@ -172,7 +172,7 @@ class Trials(TypedDict):
 
 
 def trial_folder(topology: str, block: int = 1) -> Path:
-    """Where a trial's own files are, below the results folder."""
+    """Gives the folder of a trial, relative to the results folder."""
     return Path("trials") / f"{block}-{topology}"
 
 
@@ -204,9 +204,9 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     """Reads one JSON file of a run.
 
     Args:
-        path: Path of the file.
-        readable: The schema that it must have.
-        form: TypedDict of the keys that it must have at least, each of the right type.
+        path: File to read.
+        readable: Schema that it must have.
+        form: TypedDict of the keys that it must have at least, each with its type.
 
     Raises:
         MalformedRunError: The file is missing, cut short, or of another schema; the message names it and what is wrong.
@@ -236,14 +236,14 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
 
 def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
     try:
-        # Rows have more columns than a report needs, and a column of millions takes tens of MB.
+        # Rows have more columns than a report needs, and a column of millions of rows takes tens of MB.
         present = [name for name in pl.read_parquet_schema(path) if name in LABELS or name in schema]
         frame = pl.read_parquet(path, columns=present)
     except FileNotFoundError as error:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
-    # Without an edge that keeps a log, or event loops that give account, there are no such columns.
+    # Edges without a log, and event loops without an account, leave no such columns.
     absent = [name for name in (*AT_EDGE, *QUEUED) if name not in frame.columns]
     frame = frame.with_columns(pl.lit(None, pl.Int64()).alias(name) for name in absent)
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]

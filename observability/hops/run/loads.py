@@ -1,4 +1,4 @@
-"""What each topology or arm was sent; older runs sent all of them the same."""
+"""The load of each topology or arm; older runs sent the same load to all of them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 
 def rate_of(manifest: Mapping[str, Any], topology: str) -> float:
-    """Journeys a second of its tape, in the mean."""
+    """Gives the mean rate of its tape, journeys a second."""
     loads = manifest.get("loads", {})
     return float(loads[topology]["rate"] if topology in loads else manifest["profile"]["rate"])
 
 
 def tape_of(manifest: Mapping[str, Any], topology: str) -> str:
-    """SHA-256 of its tape."""
+    """Gives the SHA-256 of its tape."""
     loads = manifest.get("loads", {})
     return str(loads[topology]["tape"] if topology in loads else manifest["tapes"]["load"])
 
 
 def length_s(manifest: Mapping[str, Any], topology: str) -> float:
-    """Seconds of its counted load."""
+    """Gives the length of its counted load, seconds."""
     own = manifest.get("loads", {}).get(topology, {}).get("sending")
     return float(own["duration_s"] if own else manifest["profile"]["duration_s"])
 
 
 def lengths_text(manifest: Mapping[str, Any]) -> str:
-    """How long the counted load was, or the shortest and the longest where arms have several."""
+    """Describes how long the counted load was; the shortest and the longest if arms have several."""
     lengths = sorted({length_s(manifest, topology) for topology in manifest["topologies"]})
     if len(lengths) == 1:
         return f"{lengths[0]:g} s"
@@ -33,7 +33,7 @@ def lengths_text(manifest: Mapping[str, Any]) -> str:
 
 
 def rates_text(manifest: Mapping[str, Any]) -> str:
-    """The rate in words, or the lowest and the highest where arms have several."""
+    """Describes the rate; the lowest and the highest if arms have several."""
     rates = sorted({rate_of(manifest, topology) for topology in manifest["topologies"]})
     if len(rates) == 1:
         return f"{rates[0]:g} journeys a second"
@@ -47,6 +47,6 @@ def is_closed(manifest: Mapping[str, Any], topology: str) -> bool:
 
 
 def overloads(manifest: Mapping[str, Any], topology: str) -> bool:
-    """Whether a topology's or arm's load is more than the shop can take."""
+    """Whether a topology's or arm's load is more than the shop can handle."""
     sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
     return bool(sending.get("overload", False))

@@ -1,4 +1,4 @@
-"""The network that a run emulated between its customers and the edge; runs of earlier versions had none."""
+"""The network that a run emulated between its customers and the edge; runs of earlier versions emulated no network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHANNELS = ("web", "mobile", "partner")
 LOOPBACK = "loopback"
 
 SWITCHES = ("network", "rtt_ms", "bandwidth", "visit", "networks")
-"""The switches that say all of it, in results."""
+"""Switches that together describe the network in results."""
 
 Visit = Literal["warm", "first"]
 
@@ -22,13 +22,13 @@ _MBIT = {"kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What lies between a customer and the edge.
+    """The network between a customer and the edge.
 
     Attributes:
         rtt_ms: Round-trip time.
         down_mbit: Mbit/s towards the customer; None for no limit.
         up_mbit: Mbit/s towards the edge; None for no limit.
-        name: Name whose published values these are; None if any of them was given instead.
+        name: Name of a network with these published values; None if a value was given instead.
     """
 
     rtt_ms: float = 0.0
@@ -38,7 +38,7 @@ class Network:
 
     @property
     def document(self) -> ChannelNetwork:
-        """The network as documents have it."""
+        """Converts the network to its form in documents."""
         return ChannelNetwork(rtt_ms=self.rtt_ms, down_mbit=self.down_mbit, up_mbit=self.up_mbit, name=self.name)
 
 
@@ -58,16 +58,16 @@ NAMED: Mapping[str, Network] = {
 
 
 def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
-    """The network of each channel, from the switches that a run or an arm had; empty if none was emulated.
+    """Reads the network of each channel from the switches of a run or an arm; empty if no network was emulated.
 
     Raises:
-        MalformedRunError: They say something that none of these can be.
+        MalformedRunError: The switches have impossible values.
     """
     try:
         own: Mapping[str, Any] = switches.get("networks", {})
         if own:
             return {channel: _resolved(one) for channel, one in own.items()}
-        # Where no network could be named, a round-trip time of 0 stood for none.
+        # Before networks had names, a round-trip time of 0 meant no network.
         if "network" not in switches or _is_loopback(switches):
             return {}
         return dict.fromkeys(CHANNELS, _resolved(switches))
@@ -77,12 +77,12 @@ def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
 
 
 def visit_of(switches: Mapping[str, Any]) -> Visit:
-    """Whether customers' connections were open from an earlier visit."""
+    """Says whether customers' connections were open from an earlier visit."""
     return "first" if switches.get("visit") == "first" else "warm"
 
 
 def network_summary(switches: Mapping[str, Any]) -> NetworkSummary | None:
-    """The networks as `summary.json` has them; None if none was emulated."""
+    """Converts the networks to their form in `summary.json`; None if no network was emulated."""
     networks = networks_of(switches)
     if not networks:
         return None
@@ -93,7 +93,7 @@ def network_summary(switches: Mapping[str, Any]) -> NetworkSummary | None:
 
 
 def in_words(network: Network) -> str:
-    """A network for people: `4g (70 ms, 12/12 Mbit/s)`, `40 ms, 10/2 Mbit/s`, `40 ms`."""
+    """Describes a network for people: `4g (70 ms, 12/12 Mbit/s)`, `40 ms, 10/2 Mbit/s`, `40 ms`."""
     rates = (network.down_mbit, network.up_mbit)
     told = [f"{network.rtt_ms:g} ms"]
     if rates != (None, None):
@@ -103,7 +103,7 @@ def in_words(network: Network) -> str:
 
 
 def network_text(switches: Mapping[str, Any]) -> str:
-    """The network in a line: `4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit`; empty without one."""
+    """Describes the network: `4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit`; may be empty."""
     networks = networks_of(switches)
     if not networks:
         return ""
@@ -130,5 +130,5 @@ def _resolved(given: Mapping[str, Any]) -> Network:
 
 
 def _mbit(rate: str) -> float:
-    """Reads `1.6mbit`, which was checked before the run."""
+    """Reads a rate such as `1.6mbit`, which was checked before the run."""
     return round(float(rate[:-4]) * _MBIT[rate[-4:]], 6)

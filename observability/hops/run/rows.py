@@ -44,9 +44,9 @@ JOURNEYS = pl.Schema(
 )
 """A row per journey of a replay, as the generator writes it."""
 AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
-"""What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge."""
+"""Columns that the edge's log adds to a journey's row: the time of its requests there, and how much was behind it."""
 _BEYOND = ("fields", "fields_beyond", "bytes_beyond", "packed_beyond")
-"""What an answer has beyond what its screen shows; null for journeys that show all, and in older runs."""
+"""Fields and bytes of an answer that its screen does not show; null for journeys that show all, and in older runs."""
 SAMPLE = pl.Schema(
     {
         "journey": pl.String,
@@ -56,7 +56,7 @@ SAMPLE = pl.Schema(
         **dict.fromkeys(_BEYOND, pl.Int64),
     }
 )
-"""A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own."""
+"""A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire belongs to it."""
 UPDATES = pl.Schema(
     {
         "user_id": pl.Int64,
@@ -69,7 +69,7 @@ UPDATES = pl.Schema(
         "traceparent": pl.String,
     }
 )
-"""A row per update as it reached a customer, as the generator's watch writes it."""
+"""A row per update that reached a customer, as the generator's watch writes it."""
 OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id", *_BEYOND})
 
 HOPS = pl.Schema(
@@ -97,7 +97,7 @@ CALLS = pl.Schema(
 )
 """A row per call of a component by another."""
 QUEUED = pl.Schema({"began_ns": pl.Int64, "queued_ns": pl.Int64})
-"""What a call's row has too where event loops gave account: when the callee began, and for how long it was busy."""
+"""Columns that event loops add to a call's row: when the callee began, and for how long its loop was busy."""
 _CALLS_MADE = pl.Schema(
     [
         *CALLS.items(),
@@ -113,7 +113,7 @@ RESOURCES = pl.Schema(
         "processes": pl.Int64,
     }
 )
-"""A row per component and look, while a trial's load ran."""
+"""A row per component and sample, taken while a trial's load ran."""
 LOOKS = pl.Schema(
     {
         "at_s": pl.Float64,
@@ -126,8 +126,8 @@ LOOKS = pl.Schema(
         "database_mb": pl.Float64,
     }
 )
-"""A row per component and look of a probe. `at_s` counts from its begin; `held` is how many connections
-clients hold open. Memory is without what processes were given to share. `database_mb` is the size of the database."""
+"""A row per component and sample of a probe. `at_s` counts from the start of the probe; `held` is the number of
+connections that clients hold open. Memory does not count what processes share. `database_mb` is the database's size."""
 WATCHED = pl.Schema(
     {
         "user_id": pl.Int64,
@@ -141,8 +141,8 @@ WATCHED = pl.Schema(
         "off_ns": pl.Int64,
     }
 )
-"""A row per update of a customer who waits. A missed one has no times. `traced` says whether its trace is whole, and
-`off_ns` by how much its budget does not add up."""
+"""A row per update of a waiting customer. A missed update has no times. `traced` says whether its trace is complete,
+and `off_ns` is the difference between its budget's total and the sum of its parts."""
 OBSERVED = {"looks": LOOKS, "updates": WATCHED, "update_hops": HOPS}
 """Rows of probes, by the name of their file."""
 
@@ -151,15 +151,15 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     """Reads rows that the generator wrote.
 
     Args:
-        path: Path of the file, a JSON object a line.
-        schema: The columns to read: those of `JOURNEYS`, `SAMPLE` or `UPDATES`.
+        path: File with a JSON object per line.
+        schema: Columns to read: those of `JOURNEYS`, `SAMPLE` or `UPDATES`.
 
     Returns:
         These columns, in the order of `seq` if that is among them.
 
     Raises:
-        MalformedJourneysError: A line is no JSON object of these columns; the message names the file and the column or
-            value.
+        MalformedJourneysError: A line is not a JSON object of these columns; the message names the file and the column
+            or value.
         OSError: The file cannot be read.
     """
     if not path.stat().st_size:
@@ -180,16 +180,16 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
 
 
 def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
-    """Puts budgets into rows.
+    """Converts budgets to rows.
 
     Args:
         budgets: Budgets, each of another trace.
         labels: Constant columns to put in front.
 
     Returns:
-        The columns of `HOPS`, of which `on_path` is how many of the crossings lie on the critical path, and
-        `inner_on_path` how many INTERNAL spans inside the part do; and `injected_ns`: how long these were delayed on
-        purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
+        The columns of `HOPS`. `on_path` is the number of crossings on the critical path, and `inner_on_path` that of
+        INTERNAL spans inside the part. `injected_ns` is how long these were delayed on purpose. A part that was crossed
+        but cost nothing on the path has a row with 0 ns.
     """
     rows = [
         (
@@ -210,14 +210,15 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
 
 
 def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
-    """Puts the calls of budgets into rows.
+    """Converts the calls of budgets to rows.
 
     Args:
         budgets: Budgets, each of another trace.
 
     Returns:
-        The columns of `CALLS`; when the callee began, how long after its caller that was, and how long before it the
-        callee ended; how long its event loop was busy with others, and for how long it was held up on purpose.
+        The columns of `CALLS`: when the callee began, and how long that was after its caller; how long before its
+        caller the callee ended; how long its event loop was busy with other work, and how long it was held up on
+        purpose.
     """
     rows = [
         (budget.trace_id, budget.journey, *msgspec.structs.astuple(call)) for budget in budgets for call in budget.calls
@@ -226,17 +227,17 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
 
 
 def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
-    """The rows that a mask keeps; the frame itself if it keeps all, as a copy of millions takes hundreds of MB."""
+    """Selects rows by a mask; returns the frame itself if it keeps all, as a copy of millions takes hundreds of MB."""
     return frame if mask.all(ignore_nulls=False) else frame.filter(mask)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """Writes a frame so that the file is whole or not there.
+    """Writes a frame so that the file is complete or missing.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    buffer = io.BytesIO()  # Polars' own writing tells of a full disk in an error of its own, without errno
+    buffer = io.BytesIO()  # Polars itself reports a full disk by a different error, without errno
     frame.write_parquet(buffer)
     write_whole(path, lambda scratch: scratch.write_bytes(buffer.getbuffer()))
 
@@ -244,16 +245,16 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Lets `write` fill a new file next to `path`, and renames it when it is on disk.
 
-    A symbolic link at `path` is replaced; the file that it points to stays as it is.
+    A symbolic link at `path` is replaced; the file that it points to does not change.
 
     Args:
-        path: Path of the file when it is whole.
-        write: Fills the path that it is given.
+        path: Final path of the file.
+        write: Fills the path that it gets.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     scratch.unlink(missing_ok=True)
     try:
-        scratch.touch(exist_ok=False)  # follows no link
+        scratch.touch(exist_ok=False)  # does not follow links
         write(scratch)
         with scratch.open("rb") as file:
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""The switches of a run, as the manifest and the summary keep them; older runs lack those that came later."""
+"""The switches of a run, as in the manifest and the summary; older runs lack newer switches."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ DEFAULTS: Switches = {
     "selection": "graphql",
     "payload": "1KB",
 }
-"""What a run had that knows no such switch."""
+"""Values for runs that lack a switch."""
 _OF_EDGES = ("edge", "plugins")
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 
 def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
-    """The switches that a topology ran with; an older manifest has only those of all."""
+    """Gives the switches of a topology; an older manifest has only those of all topologies."""
     switches: Switches = manifest.get("arms", {}).get(topology, manifest["switches"])
     return switches
 
 
 def is_of_the_shop(manifest: Mapping[str, Any]) -> bool:
-    """Whether the shop was loaded, and not another target; of a run's manifest, or of what its plan adds to that."""
+    """Whether the shop was loaded, and not another target, by a run's manifest or by what its plan adds to it."""
     return "targets" not in manifest
 
 
 def compares_edges(manifest: Mapping[str, Any]) -> bool:
-    """Whether a comparison is of one topology behind several edges, which differ in nothing but these."""
+    """Whether a comparison is of one topology behind several edges, which differ in nothing else."""
     arms: Sequence[Switches] = list(manifest.get("arms", {}).values())
     topologies = {str(one.get("name")) for one in manifest["topologies"].values()}
     besides = [{name: value for name, value in arm.items() if name not in _OF_EDGES} for arm in arms]
@@ -62,7 +62,7 @@ def compares_edges(manifest: Mapping[str, Any]) -> bool:
 
 
 def value_text(switches: Switches, name: str) -> str:
-    """One switch as people read it; `-` for one that neither the run nor `DEFAULTS` have."""
+    """Formats one switch for people; `-` for a switch that neither the run nor `DEFAULTS` has."""
     value = switches.get(name, DEFAULTS.get(name, "-"))
     if (name, value) == ("http", 3):
         return "3 (gRPC stays on 2)"
@@ -72,7 +72,7 @@ def value_text(switches: Switches, name: str) -> str:
 
 
 def mesh_text(switches: Switches) -> str:
-    """What the mesh of a run is: `Istio, mTLS on, 10 % of the calls to product go to the canary`; empty without one."""
+    """Describes the mesh: `Istio, mTLS on, 10 % of the calls to product go to the canary`; empty without a mesh."""
     mesh = value_text(switches, "mesh")
     if mesh == "none":
         return ""
@@ -82,13 +82,13 @@ def mesh_text(switches: Switches) -> str:
 
 
 def replicas_text(switches: Switches) -> str:
-    """Which components a run had several of: `2 of graphql-gateway, 2 of product`; empty for none."""
+    """Lists the components with replicas: `2 of graphql-gateway, 2 of product`; empty without replicas."""
     replicas: Mapping[str, int] = switches.get("replicas", {})
     return ", ".join(f"{count} of {component}" for component, count in replicas.items())
 
 
 def programs_of(topology: Mapping[str, Any], switches: Switches) -> Mapping[str, str]:
-    """What runs in place of components in Python: the language that it is in, or `command`; by component."""
+    """Gives what runs instead of components in Python, by component: the language, or `command`."""
     by_file = {name: one["implementation"] or "command" for name, one in topology.get("programs", {}).items()}
     chosen = {**by_file, **switches.get("implementation", {})}
     return {name: program for name, program in chosen.items() if program != "python"}
@@ -101,7 +101,7 @@ def _number(value: float | str | Sequence[float]) -> str:
 
 
 def switches_text(switches: Switches) -> str:
-    """All switches but those that are off, and those of the network (`network_text`), in one line."""
+    """Describes in one line all switches that are on, except those of the network (`network_text`)."""
     told = [
         name
         for name, value in switches.items()

@@ -1,4 +1,4 @@
-"""What caches answered: those of services, and a shared one in front of the edge."""
+"""What caches answered: those of services, and a shared cache in front of the edge."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypedDict
 
 
 class CacheCounts(TypedDict):
-    """What one component asked its cache during the load: rows, those that it had, and questions without an answer."""
+    """One component's use of its cache during the load: rows requested, rows found, and requests without an answer."""
 
     asked: int
     hits: int
@@ -16,8 +16,8 @@ class CacheCounts(TypedDict):
 class EdgeCacheCounts(TypedDict):
     """What a shared cache in front of the edge did during the load.
 
-    `requests` are the clients', and `hits` the requests among them that it answered from what it had. `fetches` are its
-    requests to the edge. `bytes` are headers and bodies of both ways between the two.
+    `requests` are the clients', and `hits` the requests among them that it answered from the cache. `fetches` are its
+    requests to the edge. `bytes` are headers and bodies between the two, in both directions.
     """
 
     requests: int

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 Finding = Literal["left_lower", "right_lower", "lower", "higher", "not_shown", "unknown"]
-"""What a comparison shows. Of two topologies it names the lower one, of two runs it says what b is."""
+"""What a comparison shows. For two topologies it names the lower one; for two runs it says how B differs."""
 
 
 class Tested(TypedDict):
-    """What is known of a difference: how large, how sure.
+    """A tested difference: how large it is, and how certain.
 
     `p` belongs to the ratio, with `freedom` degrees of freedom of Student's t; `p_corrected` is `p` after the
     correction for all comparisons of the metric. `visible_ratio` is the smallest ratio above 1 that this run would have
-    shown with 80 % power; it stands for its inverse, too. `effect` is the probability that a journey of the left, or of
-    run b, is faster than one of the other side (ties half): 0.5 where neither is faster; None for `cpu_ms`.
+    shown with 80 % power; the same holds for its inverse. `effect` is the probability that a journey of the left side,
+    or of run B, is faster than a journey of the other side (ties count half): 0.5 if neither is faster; None for
+    `cpu_ms`.
     """
 
     difference: float | None
@@ -29,11 +30,11 @@ class Tested(TypedDict):
 
 
 class Difference(Tested):
-    """One metric of one journey, of two systems.
+    """One metric of one journey in two systems.
 
     `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms` for a journey (journey `all` only). `verdict`
-    names the lower or the higher side if `p_corrected` is below 5 %, else it is `not_shown`; `unknown` where nothing
-    could be tested, with `reason`.
+    names the lower or the higher side if `p_corrected` is below 5 %; otherwise it is `not_shown`. It is `unknown`, with
+    a `reason`, if nothing could be tested.
     """
 
     journey: str
@@ -43,7 +44,7 @@ class Difference(Tested):
 
 
 class Comparison(Difference):
-    """One metric of one journey, of two topologies: `difference` is left minus right, `ratio` left divided by right."""
+    """One metric of one journey in two topologies: `difference` is left minus right, `ratio` left divided by right."""
 
     left: str
     right: str
@@ -64,7 +65,7 @@ class PartDifference(TypedDict):
 class HopDifference(TypedDict):
     """Why the mean of two topologies' traced journeys differs: the parts add up to the whole.
 
-    `parts` are those of the hop budget, largest difference first; `groups` are the same by what they are
+    `parts` are those of the hop budget, the largest difference first; `groups` are their sums by group
     (`hops.budget.groups.GROUPS`), and add up too.
     """
 

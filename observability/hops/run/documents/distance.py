@@ -8,8 +8,8 @@ from hops.run.documents.estimate import Estimate
 from hops.run.documents.network import ChannelNetwork
 
 Turning = Literal["from", "up_to", "beyond", "always", "never", "several", "not_shown", "unknown"]
-"""Whether one topology answers faster: `from` a distance on, `up_to` or `beyond` one, at every distance (`always` or
-`never`, see `BreakEven`), or by turns (`several`)."""
+"""Where one topology answers faster: `from` a distance on, `up_to` or `beyond` a distance, at every distance (`always`
+or `never`, see `BreakEven`), or in `several` ranges."""
 
 
 class Stretch(TypedDict):
@@ -21,22 +21,25 @@ class Stretch(TypedDict):
 
 
 class BreakEven(TypedDict):
-    """Which of two topologies answers one journey, or `all`, faster at p50, by the round-trip time.
+    """Which of two topologies answers a journey, or `all`, faster at p50, by round-trip time.
 
-    `left` is the one with fewer round trips; of equal ones, the first by the user's order. `sooner` names the one that
-    the verdict is about. `from`: it is faster from `at_ms` on, and the other one is faster nearer. `up_to`: it is
-    faster near the edge, and beyond the beginning of `ci95_ms` nothing is shown; `beyond`: it is faster from the end of
-    `ci95_ms` on, and nearer nothing is shown. `always`: it is faster at both ends of the range, and the other one is
-    nowhere shown to be; `never`: so it is, and it is the right one, so that the left one never is faster although every
-    millisecond of distance helps it.
+    `left` has fewer round trips; if both have equally many, it is the first in the user's order. `sooner` is the
+    topology of the verdict:
 
-    `at_ms` is the estimate: None where the medians have the same order at both ends of the range. `ci95_ms`
-    holds the round-trip times around it at which neither is shown to be faster. An end is None where they reach the end
-    of the range. Only `from` and `several` say that the order turns.
+    - `from`: it is faster from `at_ms` on, and the other topology is faster at shorter distances;
+    - `up_to`: it is faster near the edge; beyond the beginning of `ci95_ms`, nothing is shown;
+    - `beyond`: it is faster from the end of `ci95_ms` on; at shorter distances, nothing is shown;
+    - `always`: it is faster at both ends of the range, and the other topology is nowhere shown to be faster;
+    - `never`: the same, and it is the right topology; so the left one is never faster, although every millisecond of
+      distance helps it.
 
-    `stretches` are the distances at which one of them is shown to be faster, nearest first. What they say of the
-    nearest and of the farthest distance has passed the correction over all pairs and journeys, with `p_corrected`.
-    `unknown` has a `reason`.
+    `at_ms` is the estimate: None if the medians have the same order at both ends of the range. `ci95_ms` contains the
+    round-trip times around it at which no topology is shown to be faster. An end is None if they reach the end of the
+    range. Only `from` and `several` say that the ranking flips.
+
+    `stretches` are the distances at which a topology is shown to be faster, nearest first. At the nearest and the
+    farthest distance, they have passed the correction over all pairs and journeys, with `p_corrected`. `unknown` has a
+    `reason`.
     """
 
     left: str
@@ -51,15 +54,15 @@ class BreakEven(TypedDict):
 
 
 class MeasuredPoint(Estimate):
-    """A measured p50, ms, at the round-trip time that the run had."""
+    """A measured p50, ms, at the run's round-trip time."""
 
     rtt_ms: float
 
 
 class WireMeans(TypedDict):
-    """Mean bytes of a journey towards the customer and from there, on the wire where a sample has them, else bodies.
+    """Mean bytes of a journey to and from the customer: on the wire if a sample has them, else bodies.
 
-    The headers of TCP segments are counted.
+    The headers of TCP segments are included.
     """
 
     down: float
@@ -67,10 +70,10 @@ class WireMeans(TypedDict):
 
 
 class JourneyDistance(TypedDict):
-    """One journey, or `all`, over the distance between customer and edge; all by topology, p50 in ms.
+    """One journey, or `all`, over the distance between customer and edge; all fields by topology, p50 in ms.
 
     `curves` are at each of `Distance.grid_ms`, at the bandwidth of the run. `own_ms` is without distance and with
-    unlimited bandwidth. `measured` has the run's own network, unless its channels had different ones.
+    unlimited bandwidth. `measured` is at the run's own network, unless its channels had different ones.
     """
 
     curves: dict[str, list[float]]
@@ -83,10 +86,10 @@ class JourneyDistance(TypedDict):
 
 
 class AtNetwork(TypedDict):
-    """Predicted p50, ms, at one network, by journey (`all` among them) and topology.
+    """Predicted p50, ms, at one network, by journey (including `all`) and topology.
 
-    `network` is None where channels differ. `fastest` holds the lowest topology of each journey and those not shown to
-    be above it, so that one name alone is shown to be the fastest; a journey that could not be tested is not in it.
+    `network` is None if channels differ. `fastest` has the fastest topology of each journey and those not shown to be
+    slower. So a single name is shown to be the fastest. A journey that could not be tested is missing.
     """
 
     network: ChannelNetwork | None
@@ -97,9 +100,9 @@ class AtNetwork(TypedDict):
 class Distance(TypedDict):
     """What distance between customer and edge does to p50, by the model of `hops.analysis.distance`.
 
-    `named` is by the networks of `hops.run.network.NAMED`. `channels` has each channel's journeys at the
-    network that the workload gives this channel, and as `all` every journey at its channel's; empty where all have
-    the same one or none.
+    `named` is by the networks of `hops.run.network.NAMED`. `channels` has the journeys of each channel, at the
+    channel's network in the workload, and as `all` every journey at its channel's network. It is empty if all channels
+    have the same network or no network.
     """
 
     grid_ms: list[float]

@@ -1,4 +1,4 @@
-"""A figure with its interval, and whether two of them agree."""
+"""A figure with its interval, and whether two figures agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 
 class Estimate(TypedDict):
-    """A figure with its 95 % interval over blocks; an end is None where it cannot be known."""
+    """A figure with its 95 % interval over blocks; an end is None if it is unknown."""
 
     value: float
     ci95: list[float | None]
@@ -18,7 +18,7 @@ Agreement = Literal["agree", "differ", "unknown"]
 
 
 def agreement(ends: Sequence[float | None]) -> Agreement:
-    """Whether two figures agree, from the interval of their difference."""
+    """Decides whether two figures agree, from the interval of their difference."""
     low, high = ends
     if low is None or high is None:
         return "unknown"

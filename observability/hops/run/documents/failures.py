@@ -1,10 +1,10 @@
-"""In `summary.json`: why journeys failed, and which of them were answered differently."""
+"""Failed journeys, and journeys that were answered differently, in `summary.json`."""
 
 from typing import TypedDict
 
 
 class FailureReason(TypedDict):
-    """Why journeys of one kind failed at one topology; where their messages differ in a number or a text, the first."""
+    """Why journeys of one kind failed in one topology; of messages that differ only in numbers or texts, the first."""
 
     topology: str
     journey: str
@@ -14,10 +14,10 @@ class FailureReason(TypedDict):
 
 
 class Differing(TypedDict):
-    """How many journeys of a kind on the tape were not answered the same by all trials.
+    """How many journeys of a kind on the tape got different answers in different trials.
 
-    `steps` are the places, counted from 1, of the steps that were answered differently where the journey was sent
-    alone; none if that is not known.
+    `steps` are the numbers, from 1, of the steps whose answers differed when the journey was sent alone; empty if
+    unknown.
     """
 
     journey: str

@@ -8,9 +8,9 @@ from typing import TypedDict
 class InUse(TypedDict):
     """How busy one topology kept the processors during the load.
 
-    `machine` is the share of all processors of the machine, or of the cluster, that everything the run started used
-    together, 0 to 1; None if nobody counted them. `component` is the busiest part of the shop, and `core` how much of
-    one processor it used.
+    `machine` is the share of all processors of the machine, or of the cluster, that everything started by the run used
+    together, 0 to 1; None if it was not counted. `component` is the busiest component of the shop, and `core` how much
+    of one processor it used.
     """
 
     machine: float | None

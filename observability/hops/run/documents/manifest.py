@@ -1,6 +1,6 @@
-"""What a run says about itself, as `manifest.json` keeps it: the keys that every reader needs."""
+"""A run's description of itself in `manifest.json`: the keys that every reader needs."""
 
-# Annotations are evaluated here: as text, `NotRequired` would not count in `__required_keys__`.
+# Annotations are evaluated: in annotations as text, `NotRequired` would not count in `__required_keys__`.
 from typing import Any, NotRequired, TypedDict
 
 
@@ -11,7 +11,7 @@ class Tapes(TypedDict):
 
 
 class Seeds(TypedDict):
-    """Seeds of what was drawn."""
+    """Seeds of the random draws."""
 
     tape: int
     data: int
@@ -19,7 +19,7 @@ class Seeds(TypedDict):
 
 
 class Profile(TypedDict):
-    """How long the warm-up and the counted load take, in seconds, and its journeys a second; None in a closed loop."""
+    """Seconds of warm-up and counted load, and the rate in journeys a second, which is None in a closed loop."""
 
     warmup_s: float
     duration_s: float
@@ -27,7 +27,7 @@ class Profile(TypedDict):
 
 
 class Manifest(TypedDict):
-    """A run's kind, name, plan and surroundings; kinds of experiment add keys of their own."""
+    """A run's kind, name, plan and surroundings; each kind of experiment adds its own keys."""
 
     kind: str
     name: str

@@ -1,19 +1,20 @@
 """What ran at the same time, in `summary.json`."""
 
-# Annotations are evaluated here, so that older summaries, which lack what is not required, can be read.
+# Annotations are evaluated, so that older summaries, which lack optional keys, can be read.
 from typing import NotRequired, TypedDict
 
 from hops.run.documents.estimate import Estimate
 
 
 class Meeting(TypedDict):
-    """How much longer journeys of one kind take that meet another one: that soon follow it.
+    """How much longer journeys of one kind take if another journey arrived shortly before them.
 
-    `journey` is the kind that arrives, `all` for every journey, and `met` the kind of which one arrived before, within
-    its median duration. `share` is the share of the former that met one, 0 to 1; `more` is how much longer those took
-    in the mean than others like them, ms; `mean_ms` is that as a part of the mean over all: the product. `percentiles`
-    has by how much their p50 and p99 are higher, ms, p99 only of enough journeys. `beyond_p99` is the share that met
-    one of those above the p99 of all the former; None if these are too few. Older summaries have neither.
+    `journey` is the kind that arrives, `all` for every journey. `met` is the kind of which one arrived before, within
+    its median duration. `share` is the share of journeys that met one, 0 to 1. `more` is how much longer those took on
+    average than similar journeys, ms. `mean_ms` is the product: its part of the mean over all journeys.
+
+    `percentiles` has the differences of p50 and p99, ms; p99 only with enough journeys. `beyond_p99` is the share that
+    met one among journeys above the p99; None if these are too few. Older summaries lack both.
     """
 
     topology: str
@@ -30,10 +31,10 @@ class Meeting(TypedDict):
 class Queue(TypedDict):
     """How long calls waited for a busy component while a journey of one kind is usually under way.
 
-    `met` is that kind; `all` is any. From an arrival on, one is usually under way for the kind's median duration;
-    `share` is the share of the time. `mean_ms` is the wait of a traced journey in the mean, and `beyond_p99_ms` that of
-    those above the topology's p99, of which there are `beyond_p99`; None if these are too few. A wait that falls into
-    several journeys is with each of them.
+    `met` is that kind; `all` is any kind. From an arrival on, a journey is usually under way for the kind's median
+    duration; `share` is the share of the time. `mean_ms` is the mean wait of a traced journey. `beyond_p99_ms` is the
+    mean wait of journeys above the topology's p99, and `beyond_p99` their number; None if these are too few. A wait
+    during several journeys counts for each of them.
     """
 
     topology: str

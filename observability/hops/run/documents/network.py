@@ -6,9 +6,9 @@ from typing import Literal, TypedDict
 
 
 class ChannelNetwork(TypedDict):
-    """What lies between a customer and the edge.
+    """The network between a customer and the edge.
 
-    A rate is None where there was no limit; `name` is None if the values are no named network's.
+    A rate is None without a limit; `name` is None if the values are not those of a named network.
     """
 
     rtt_ms: float

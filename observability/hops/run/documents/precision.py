@@ -1,4 +1,4 @@
-"""The precision that a run was asked for."""
+"""The requested and the reached precision of a run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TypedDict
 
 
 class Precision(TypedDict):
-    """What a run with `precision=` was asked for, and what it reached; shares: 0.05 is 5 %.
+    """The precision that a run with `precision=` requested and reached; shares: 0.05 is 5 %.
 
-    A precision is how far the 95 % interval of the ratio of two topologies' p50 of `all` reaches beyond the ratio, as a
-    share of it, for the pair whose interval is the widest. `scatter` is how far single trials scatter,
-    on average over the pairs, and `needed` how many blocks the precision takes by that; both are None if a pair has no
-    interval. `first_stage` is how many blocks ran before anybody looked; `met` says whether as many ran as it takes.
+    Precision is how far the 95 % interval of the ratio of two topologies' p50 of `all` extends beyond the ratio, as a
+    share of it, for the pair with the widest interval. `scatter` is the scatter of single trials, averaged over the
+    pairs. `needed` is the number of blocks that the precision takes with that scatter. Both are None if a pair has no
+    interval. `first_stage` is the number of blocks that ran before the first look; `met` says whether enough blocks
+    ran.
     """
 
     asked: float

@@ -1,6 +1,6 @@
 """The whole of `summary.json`."""
 
-# Annotations are evaluated here: as text, `NotRequired` would not count in `__required_keys__`.
+# Annotations are evaluated: in annotations as text, `NotRequired` would not count in `__required_keys__`.
 from typing import Any, Literal, NotRequired, TypedDict
 
 from hops.run.documents.cache import CacheCounts
@@ -18,11 +18,11 @@ from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import OfCluster, Program
 
 Mode = Literal["open", "closed"]
-"""What decides when a journey starts: the tape, or virtual users, each once it has its last answer."""
+"""What decides when a journey starts: the tape, or virtual users, each after its last answer."""
 
 
 class ClosedLoop(TypedDict):
-    """What drove a closed loop; where arms have different numbers of users, `vus` are the most."""
+    """The load of a closed loop; if arms have different numbers of users, `vus` is the largest."""
 
     vus: int
     think_s: float
@@ -30,17 +30,22 @@ class ClosedLoop(TypedDict):
 
 
 class Summary(OfCluster):
-    """The whole file, as far as every kind of experiment has it; `hops.kinds` has what some kinds add.
+    """The whole file, as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
-    `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `cache` has what
-    was asked of the cache, by topology and component, where there was one. `precision` is there only if one was
-    asked for, `meetings` not in a closed loop, `queues` only beside them and where calls that waited were recorded,
-    `distance` only where the model of distance was computed, and `network` only if one was emulated, the same one
-    for all topologies. `compared` says what its topologies are where that is something else: `target`, or `edge` for
-    one topology behind several edges. `failures` and `differing` are there only where journeys failed or were answered
-    differently, `programs` only where others used the processors: the busiest, each in its worst trial.
-    `over_fetching` is there only if screens show a part of what journeys read.
-    `traces_unrequested` counts, by target, the traces that it recorded and nobody asked for.
+    `verdicts` has a row per trial, and per block (without a topology). Some keys are optional, or None:
+
+    - `closed` is None in an open loop; `meetings` is missing in a closed loop;
+    - `queues` needs `meetings`, and recorded calls that waited;
+    - `cache` has the rows requested from the cache, by topology and component, if there is a cache;
+    - `precision` needs a requested precision;
+    - `distance` needs the computed model of distance;
+    - `network` needs an emulated network that all topologies share;
+    - `compared` says what the topologies are if they are something else: `target`, or `edge` for one topology behind
+      several edges;
+    - `failures` and `differing` need journeys that failed or were answered differently;
+    - `programs` needs other programs that used the processors: the busiest, each in its worst trial;
+    - `over_fetching` needs screens that show only some of what journeys read;
+    - `traces_unrequested` counts, by target, the traces that it recorded without a request for one.
     """
 
     schema: int

@@ -8,7 +8,7 @@ from hops.run.documents.estimate import Estimate
 
 
 class NetPart(TypedDict):
-    """A part of a mean budget without what tracing adds to it, ms; both None if its component gives no account."""
+    """A part of a mean budget net of tracing, ms; both fields are None if its component gives no account."""
 
     tracing_ms: float | None
     net_ms: float | None
@@ -17,8 +17,8 @@ class NetPart(TypedDict):
 class JourneySummary(TypedDict):
     """Figures of one journey, or of `all`. Latencies are those of the journeys that ended ok.
 
-    `bytes_*` are bodies: as they came, decompressed (`raw`), and sent. `wire_*` is all that TCP carried for a journey
-    that was sent alone, None where no sample has it. `net_of_tracing` has the parts of the mean budget.
+    `bytes_*` are bodies: as they came, decompressed (`raw`), and sent. `wire_*` is everything that TCP carried for a
+    journey that was sent alone; None without a sample. `net_of_tracing` has the parts of the mean budget.
     """
 
     count: int
@@ -40,9 +40,9 @@ class JourneySummary(TypedDict):
 
 
 class WireSummary(TypedDict):
-    """All that TCP carried on the clients' connections during the replay, and before it to open them.
+    """Everything that TCP carried on the clients' connections during the replay, and before it to open them.
 
-    `not_modified` is there if clients kept answers: the share of requests that these answered, as nothing had changed.
+    `not_modified` is there if clients kept answers: the share of requests answered as not modified.
     """
 
     bytes_in: int
@@ -56,9 +56,10 @@ class WireSummary(TypedDict):
 
 
 class EdgeCacheSummary(TypedDict):
-    """What a shared cache in front of the edge answered, and what reached the edge all the same.
+    """What a shared cache in front of the edge answered, and what still reached the edge.
 
-    `hit_share` is of the clients' requests, 0 to 1. `fetches` and `bytes` are per journey, bytes of both ways together.
+    `hit_share` is the share of the clients' requests, 0 to 1. `fetches` and `bytes` are per journey; bytes count both
+    directions.
     """
 
     hit_share: Estimate
@@ -67,9 +68,9 @@ class EdgeCacheSummary(TypedDict):
 
 
 class SidecarSummary(TypedDict):
-    """One direction of a component's sidecar: how often a traced journey crosses it, and its own time for each.
+    """One direction of a component's sidecar: how often a traced journey crosses it, and its own time per crossing.
 
-    `ms_per_crossing` is of the crossings on the critical path, None without any.
+    `ms_per_crossing` is the mean over crossings on the critical path; None without any.
     """
 
     crossings_per_journey: float
@@ -77,10 +78,10 @@ class SidecarSummary(TypedDict):
 
 
 class TopologySummary(TypedDict):
-    """Figures of one topology over all blocks. `wire` is None where the connections were not counted.
+    """Figures of one topology over all blocks. `wire` is None if the connections were not counted.
 
-    `cost` is in core-hours for a million journeys, by group of components (`hops.analysis.cost.GROUPS`) and `total`,
-    which leaves out the load generator: it is no part of a shop. `sidecars` are by the names of their spans, as
+    `cost` is in core-hours per million journeys, by group of components (`hops.analysis.cost.GROUPS`) and as `total`,
+    which leaves out the load generator: it is no part of a shop. `sidecars` are by the names of their spans, such as
     `order-outbound`; empty without a mesh.
     """
 

@@ -6,10 +6,10 @@ from typing import TypedDict
 
 
 class TracingRecord(TypedDict):
-    """What the spans of a trial were, and what each cost the thread that made it, by its component's own account.
+    """The spans of a trial, and the cost of each for the thread that made it, as reported by its component.
 
-    `spans` has the mean number of spans in a journey's traces by journey, component and kind; `cost_ns` is by component
-    and kind, and lacks components that give no account, such as the edge.
+    `spans` has the mean number of spans in a journey's traces, by journey, component and kind. `cost_ns` is by
+    component and kind, and lacks components that give no account, such as the edge.
     """
 
     spans: dict[str, dict[str, dict[str, float]]]
@@ -20,8 +20,8 @@ class ObservedPlace(TypedDict):
     """What tracing adds to the median time of a journey in one place, ms.
 
     `place` is `client` (the client and the wire to the edge), `edge`, `behind` (everything behind the edge), or `all`.
-    `spans` is how many spans a traced journey leaves there, mean, and `spans_ms` what they cost by the components' own
-    account; null if a component gives none.
+    `spans` is the mean number of spans that a traced journey leaves there. `spans_ms` is their cost as reported by the
+    components; null if a component gives no account.
     """
 
     place: str
@@ -32,7 +32,7 @@ class ObservedPlace(TypedDict):
 
 
 class SpanCost(TypedDict):
-    """A component's spans in a traced journey, mean; `ms` is what they cost it, null if it gives no account."""
+    """A component's mean number of spans in a traced journey; `ms` is their cost to it, null if it gives no account."""
 
     component: str
     spans: float
@@ -42,8 +42,8 @@ class SpanCost(TypedDict):
 class ObservedTopology(TypedDict):
     """What tracing adds to the median latency of one topology, ms, and where.
 
-    `share` is the same as a share of the untraced median. `journeys` are those whose time the edge's log splits, since
-    they send one request at a time: `places` and `components` are of these alone.
+    `share` is the same as a share of the untraced median. `journeys` are those whose time the edge's log splits,
+    because they send one request at a time. `places` and `components` count only these.
     """
 
     p50: float | None
@@ -56,7 +56,7 @@ class ObservedTopology(TypedDict):
 
 
 class ObserverEffect(TypedDict):
-    """What tracing adds to the median latency, ms; None if there is too little of either kind."""
+    """What tracing adds to the median latency, ms; None with too few journeys, traced or untraced."""
 
     p50: float | None
     ci95: list[float | None]

@@ -10,9 +10,9 @@ from hops.run.documents.tracing import TracingRecord
 
 
 class ResourcesFrom(TypedDict):
-    """What counted CPU seconds and memory in a cluster (`kubelet` or `metrics API`), and how exactly.
+    """Source of CPU seconds and memory in a cluster (`kubelet` or `metrics API`), and its precision.
 
-    `resolution_s` is the longest time that one CPU figure is a mean over.
+    `resolution_s` is the longest time over which one CPU figure is a mean.
     """
 
     source: str
@@ -20,31 +20,31 @@ class ResourcesFrom(TypedDict):
 
 
 class OfCluster(TypedDict, total=False):
-    """What is there in a cluster only."""
+    """Keys that only runs in a cluster have."""
 
     resources_from: ResourcesFrom
 
 
 class _Speed(TypedDict, total=False):
-    """What older records lack: how many times a second the machine did a fixed piece of work around the trial."""
+    """Key that older records lack: how many times a second the machine did a fixed piece of work around the trial."""
 
     machine_speed: float
 
 
 class _Traced(TypedDict, total=False):
-    """What records of untraced trials lack."""
+    """Keys that records of untraced trials lack."""
 
     tracing: TracingRecord
 
 
 class _Cached(TypedDict, total=False):
-    """What there is with a cache only, by component."""
+    """Keys that only trials with a cache have, by component."""
 
     cache: dict[str, CacheCounts]
 
 
 class _EdgeCached(TypedDict, total=False):
-    """What there is with a shared cache in front of the edge only."""
+    """Keys that only trials with a shared cache in front of the edge have."""
 
     edge_cache: EdgeCacheCounts
 
@@ -58,24 +58,24 @@ class Program(TypedDict):
 
 
 class _Disturbed(TypedDict, total=False):
-    """What records lack if no other program used the processors, or nobody looked: the busiest ones."""
+    """The busiest other programs; records lack them if no other program used the processors, or none was looked for."""
 
     programs: list[Program]
 
 
 class Fault(TypedDict):
-    """What was done to a trial's system during the load, when, and what the audit of purchases found after it.
+    """What was done to a trial's system during the load, when, and the result of the audit of purchases after it.
 
     Attributes:
         fault: The fault and its target: `kill:order`.
-        began_ns: When it began, in nanoseconds of the Unix epoch.
-        ended_ns: When it had ended; a kill ends when the component is ready again.
-        checkouts: Purchases that were confirmed to customers, repeated ones included.
+        began_ns: Begin of the fault, Unix time, ns.
+        ended_ns: End of the fault, Unix time, ns; a kill ends when the component is ready again.
+        checkouts: Purchases that were confirmed to customers, including repeated ones.
         repeated: Purchases that failed, and were repeated with the same key.
         unanswered: How many of these failed again.
-        settle_s: How long after the load sagas were under way or updates waited to be delivered.
+        settle_s: How long after the load sagas were under way or updates were waiting to be delivered.
         unsettled: How many still were at the end.
-        broken: Promises about the shop's data that do not hold.
+        broken: Promises about the shop's data that were broken.
     """
 
     fault: str
@@ -90,19 +90,19 @@ class Fault(TypedDict):
 
 
 class _Struck(TypedDict, total=False):
-    """What there is in a trial with a fault only."""
+    """Keys that only trials with a fault have."""
 
     fault: Fault
 
 
 class _OfTarget(TypedDict, total=False):
-    """Traces that a target recorded and nobody asked for, where its spans come to the run's own Jaeger."""
+    """Traces that a target recorded without a request for one, if its spans go to the run's own Jaeger."""
 
     traces_unrequested: int
 
 
 class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _EdgeCached, _Disturbed, _Struck, _OfTarget):
-    """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
+    """One trial, as in `trials.json`. `used` is false for a trial that a later attempt replaces."""
 
     block: int
     topology: str
