@@ -1,4 +1,4 @@
-"""What a summary says, in sentences. Every figure in them stands in the summary; none is computed anew."""
+"""What a summary says, in sentences. Every figure in them comes from the summary."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 HEADLINE_METRICS = ("p50", "p99")
-"""What a customer usually gets, and what the unlucky one in a hundred gets."""
+"""What a customer usually experiences, and what the unluckiest in a hundred does."""
 MAX_TURNS = 2
-"""Sentences on where the ranking flips that stand in front; all others are among those on the whole mix."""
+"""Maximum number of leading sentences about flips of the ranking; the others are with those about the whole mix."""
 BIG_RATIO = 1.5
-"""Least ratio at which a difference is easier to grasp as "so many times as long"."""
+"""Minimum ratio that is also written as "so many times as long"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Standing:
     """Which topology is lowest in one metric of one journey.
 
     Args:
-        first: The topology with the lowest value, and behind it those that were not shown to be above it.
-        behind: Comparisons of the lowest with each that was shown to be above it, nearest first; left is the lowest.
-        level: Comparisons of the lowest with each other one in `first`; left is the lowest.
-        untested: Why the lowest could not be tested against another one, by that one's name.
+        first: The topology with the lowest value, followed by topologies not shown to be above it.
+        behind: Comparisons of the lowest with each topology shown to be above it, nearest first; left is the lowest.
+        level: Comparisons of the lowest with each other topology in `first`; left is the lowest.
+        untested: Why the lowest could not be compared with another topology, by the other's name.
     """
 
     first: list[str]
@@ -55,16 +55,16 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Conclusions:
-    """Sentences by what they are about, in the order in which they are read.
+    """Sentences by topic, in reading order.
 
     Args:
-        headline: What comes first: which topology is the fastest in how many journeys, and what over-fetching costs.
-        beside: What an architect must know beside it: distance, the slow end, what ran at the same time, the load.
+        headline: First: which topology is the fastest in how many journeys, and what over-fetching costs.
+        beside: Next to it, what an architect must know: distance, the slow end, what ran at the same time, the load.
         mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
         cost: Sentences about CPU time and over-fetching.
-        doubts: Sentences about what was not shown, and what could not be tested.
-        validity: What to know of the run: failing gates, what drove the load, what tracing adds.
+        doubts: Sentences about differences that were not shown, and comparisons that could not be tested.
+        validity: Caveats of the run: failing gates, what drove the load, what tracing adds.
     """
 
     headline: list[str] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Conclusions:
 
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """Everything that can be said, in plain sentences; the first of a run that is not valid begins with its verdict.
+    """Writes all conclusions as sentences; the first sentence of a run that is not valid begins with its verdict.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -111,7 +111,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
 
 
 def refused(summary: Summary) -> str | None:
-    """Why nothing at all can be said about differences between topologies; None if something can."""
+    """Says why no differences between topologies can be reported; None if some can."""
     rows = summary["comparisons"]
     if not rows:
         return "the run holds no comparison"
@@ -125,9 +125,9 @@ def refused(summary: Summary) -> str | None:
 
 
 def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
-    """Finds which topology is lowest; None if no topology has a value.
+    """Finds the topology with the lowest value; None if no topology has a value.
 
-    A topology is level with the lowest as long as no difference between the two was shown.
+    Other topologies are level with it as long as no difference is shown.
     """
     ranked = pairs.ranking(journey, metric)
     if not ranked:
@@ -148,17 +148,17 @@ def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
 
 
 def fastest(summary: Summary, journey: str) -> list[str]:
-    """The topologies that are not shown to be slower at p50 than the fastest; none if not tested."""
+    """Lists the topologies not shown to be slower at p50 than the fastest; empty if not tested."""
     place = standing(Pairs(summary), journey, "p50")
     return [] if place is None or place.untested else place.first
 
 
 def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
-    """Who is the fastest over the whole mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
+    """Names the fastest topology over the mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
 
     Args:
         summaries: The same topologies at each place, by its name.
-        unit: What stands behind the places.
+        unit: Unit of the places.
     """
     at: dict[str, list[str]] = {}
     for place, summary in summaries.items():
@@ -171,12 +171,12 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
 
 
 def faster(row: Comparison) -> str:
-    """By how much the left is faster: `3.1 ms (2.7 to 3.6) faster than rest at p50`, a big one as a ratio too."""
+    """Says by how much the left is faster: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
     assert row["difference"] is not None
     text = f"{figure(-row['difference'], turned(row['ci95']), 'ms')} faster than {row['right']} at {row['metric']}"
     if row["p_corrected"] is not None:
         text += f", {p_value(row['p_corrected'])} after correction"
-    # The ratio decides; a difference scatters with the blocks, too, and its interval may reach 0.
+    # The ratio decides; the difference also scatters with the blocks, and its interval may include 0.
     if row["ratio"] and (1 / row["ratio"] >= BIG_RATIO or not shown(row["ci95"])):
         low, high = row["ratio_ci95"]
         ends = [1 / high if high else None, 1 / low if low else None]
@@ -187,7 +187,7 @@ def faster(row: Comparison) -> str:
 def no_difference(row: Comparison) -> str:
     """`no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5), and this run would have seen 9 %`.
 
-    An interval is of one comparison and the verdict of all: where an interval leaves zero out but the corrected p value
+    An interval is for one comparison, and the verdict for all: if an interval excludes zero but the corrected p value
     is too large, the words say so.
     """
     assert row["difference"] is not None
@@ -199,7 +199,7 @@ def no_difference(row: Comparison) -> str:
 
 
 def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list[str], list[str], list[str]]:
-    """Which topology is the fastest at the median, and at the slow end; then each one over the whole mix."""
+    """Names the fastest topology at the median and at the slow end; then describes each over the whole mix."""
     if len(summary["topologies"]) == 1:
         return at_place(summary, _alone(summary, next(iter(summary["topologies"])), ALL)), [], []
     if refusal is not None:
@@ -210,7 +210,7 @@ def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list
 
 
 def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
-    """For how many journeys which topology is the fastest, of those for which every topology could be tested."""
+    """Counts the journeys in which each topology is the fastest, among journeys that were tested for every topology."""
     every = {name: standing(pairs, name, metric) for name in pairs.journeys()}
     places = {name: place for name, place in every.items() if place and not place.untested}
     if not places:
@@ -231,14 +231,14 @@ def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
 
 
 def _journeys(places: Mapping[str, Standing], measured: int, several: str) -> str:
-    """The journeys that could be tested: `all 9 journeys (of 11) that have enough data`."""
+    """Describes the journeys that could be tested: `all 9 journeys (of 11) that have enough data`."""
     count = len(places)
     tested = "" if count == measured else f" (of {measured}) that have enough data"
     return ("the one journey" if count == 1 else several.format(count)) + tested
 
 
 def _leaders(places: Mapping[str, Standing], noun: str) -> str:
-    """Which is the fastest alone in which journeys, and in how many none is."""
+    """Names the journeys in which a topology alone is the fastest, and counts those without a single fastest."""
     firsts: dict[str, list[str]] = {}
     for name, place in places.items():
         if len(place.first) == 1:
@@ -264,7 +264,7 @@ def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) 
 
 
 def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
-    """The lowest in one metric, how far it is ahead of each other one, why, and what was not shown."""
+    """Describes the lowest in one metric, its lead over each other topology, the reasons, and what was not shown."""
     place = standing(pairs, journey, metric)
     if place is None:
         return []
@@ -276,12 +276,12 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     sentences: list[str] = []
     for row in place.behind:
         text = sentence(f"{best} answers {what} {faster(row)}")
-        # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
+        # The budgets are means: they explain typical journeys; the bands of the report explain the slow end.
         reasons = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else []
         waits = wait_sentences(summary, journey, metric, best, row["right"])
         sentences.append(" ".join([text, *reasons, *waits]))
     sentences += [sentence(f"{where} there is {no_difference(row)}") for row in place.level]
-    # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
+    # Journeys that could not be tested at all are among the doubts, with all others of the same reason.
     if place.untested and (sentences or journey == ALL):
         names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."

@@ -13,12 +13,12 @@ from hops.run.network import Network, in_words, networks_of
 from hops.units import ALL
 
 _MAX_NAMED = 3
-"""Turns of single journeys that a headline names; the chapter has all."""
+"""Maximum number of single journeys that a headline names; the chapter has all."""
 _RTT = "of round-trip time"
 
 
 def at_place(summary: Summary, sentences: list[str]) -> list[str]:
-    """The same sentences, the first of them naming the network for which what was measured holds."""
+    """Adds to the first sentence the network for which the measurements hold."""
     place = _place(summary)
     if not place or not sentences:
         return sentences
@@ -45,7 +45,7 @@ def _at(network: Network) -> str:
 
 
 def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
-    """Which topology overtakes the fastest one at the edge, and where: in the mix and in frequent journeys."""
+    """Says which topology overtakes the fastest at the edge, and where: in the mix and in frequent journeys."""
     pairs = [row for one in distance["journeys"].values() for row in one["pairs"]]
     if not pairs or all(row["verdict"] == "unknown" for row in pairs):
         return []
@@ -69,7 +69,7 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
 
 
 def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
-    """The first break-even, by distance, of a topology that overtakes the fastest one at the edge."""
+    """Finds the first break-even, by distance, of a topology that overtakes the fastest at the edge."""
     one = distance["journeys"][journey]
     if not one["curves"]:
         return None
@@ -95,7 +95,7 @@ def _answers(row: BreakEven, journey: str) -> str:
 
 
 def break_even_words(row: BreakEven) -> str:
-    """Which topology is faster, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
+    """Says which topology is faster, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
     low, high = row["ci95_ms"]
     match row["verdict"]:
         case "from" if row["at_ms"] is not None:

@@ -1,6 +1,6 @@
 """What runs at the same time as slow journeys, in sentences.
 
-They give no causes: a pause, or a busy disk, slows whatever runs at the same time. An isolation tells.
+They give no causes: a pause, or a busy disk, slows everything that runs at the same time. An isolation shows causes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 MIN_WAIT_SHARE = 0.05
-"""Share of a topology's mean that journeys which met one kind took longer at least, for a sentence."""
+"""Minimum share of a topology's mean that meetings with one kind must add, for a sentence."""
 MIN_OF_DIFFERENCE = 0.1
-"""Share of the difference between two means that it makes up at least, for a sentence."""
+"""Minimum share of the difference between two means that it must make up, for a sentence."""
 MIN_OF_TAIL = 0.5
-"""Share of the journeys above p99 that met one of a kind at least, for a sentence."""
+"""Minimum share of the journeys above p99 that must have met one of a kind, for a sentence."""
 
 
 def meeting_sentences(summary: Summary) -> list[str]:
-    """In each topology, what ran at the same time as slower journeys, where that is much; the largest share first."""
+    """Says what ran at the same time as slower journeys in each topology, if the share is large; the largest first."""
     sentences = []
     for name, one in summary["topologies"].items():
         mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
@@ -38,23 +38,23 @@ def meeting_sentences(summary: Summary) -> list[str]:
 
 
 def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right: str) -> list[str]:
-    """What ran at the same time as the slower journeys of the right topology, which is behind the left.
+    """Says what ran at the same time as slower journeys of the right topology, which is the slower one.
 
     Args:
         summary: A summary as in `summary.json`.
         journey: Kind of journey, or `all`.
         metric: Metric of the comparison, p50 or p99.
         left: The faster topology.
-        right: The slower one.
+        right: The slower topology.
     """
     text = _of_means(summary, journey, left, right) if metric == "p50" else _of_tail(summary, journey, right)
     return [text] if text else []
 
 
 def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | None:
-    """How much longer journeys of the slower topology, the right, took that met one kind, next to the difference.
+    """Compares the extra time of the slower topology's journeys that met one kind with the difference of the means.
 
-    How much longer such journeys took in the other topology is taken off.
+    The extra time of such journeys in the faster topology is subtracted.
     """
     means = [summary["topologies"][name]["journeys"][journey]["latency_ms"]["mean"] for name in (left, right)]
     row = _costliest(summary, right, journey)
@@ -74,9 +74,9 @@ def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | No
 
 
 def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
-    """What ran at the same time as a topology's slowest journeys; None if no kind is shown.
+    """Says what ran at the same time as a topology's slowest journeys; None if no kind is shown.
 
-    Where too few met that kind for a p99 of theirs, it says how much longer they took in the mean.
+    If too few journeys met that kind to have a p99, it says how much longer they took on average.
     """
     rows = [
         row
@@ -100,13 +100,13 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
 
 
 def _test_of(summary: Summary, row: Meeting) -> str:
-    """The experiment that tells whether the one waits for the other."""
+    """Names the experiment that shows whether one kind waits for the other."""
     of = {None: f" topology={row['topology']}", "target": " target=FILE"}.get(summary.get("compared"), "")
     return f"Whether that made them slower, “make isolate{of} journey={row['met']}” tells."
 
 
 def _costliest(summary: Summary, topology: str, journey: str) -> Meeting | None:
-    """The kind whose meetings are most of the mean; None if none is shown."""
+    """Finds the kind whose meetings make up most of the mean; None if no kind is shown."""
     row = max(_rows(summary, topology, journey), key=lambda row: row["mean_ms"], default=None)
     return row if row is not None and _is_longer(row["more"]["ci95"]) else None
 

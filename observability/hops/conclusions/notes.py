@@ -19,17 +19,17 @@ from hops.units import ALL
 
 TOTAL, ORIGIN = "total", "origin"
 EDGE_CACHE_ARM = "-edge-cache"
-"""What the name of an arm with a shared cache has behind that of the one without."""
+"""Suffix of an arm with a shared cache, after the name of the arm without a cache."""
 STEADY = 0.9
-"""A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
+"""If the slowest trial's machine speed is above this share of the fastest's, the machine counts as steady."""
 MAX_FIGURES = 3
-"""A sentence with more figures, each with its interval, is not read."""
+"""Maximum number of figures with intervals in a sentence; readers skip longer ones."""
 _COST = "core-hours"
 """Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
 
 
 def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
-    """What a million journeys cost, cheapest first, and which of the differences in CPU are shown."""
+    """Says what a million journeys cost, cheapest first, and which differences in CPU are shown."""
     totals = {name: one["cost"][TOTAL] for name, one in summary["topologies"].items() if TOTAL in one["cost"]}
     if not totals:
         return []
@@ -54,7 +54,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
 
 
 def load_sentences(summary: Summary) -> list[str]:
-    """How far from saturation the run was: what the busiest topology used of the machine, and its busiest component."""
+    """Says how close to saturation the run was: the busiest topology's use of the machine, and its busiest part."""
     in_use = summary.get("in_use", {})
     if not in_use:
         return []
@@ -76,7 +76,7 @@ def load_sentences(summary: Summary) -> list[str]:
 
 
 def cache_sentences(summary: Summary) -> list[str]:
-    """How often each service found in its cache what it asked for; nothing of a run without one."""
+    """Says how often each service found what it needed in its cache; nothing for a run without a cache."""
     told = []
     for topology, counts in summary.get("cache", {}).items():
         hits = {name: share(one["hits"] / one["asked"], 0) for name, one in counts.items() if one["asked"]}
@@ -87,7 +87,7 @@ def cache_sentences(summary: Summary) -> list[str]:
 
 
 def edge_cache_sentences(summary: Summary) -> list[str]:
-    """What a shared cache in front of the edge answered, what reached the edge, and what that saved behind it."""
+    """Says what a shared cache in front of the edge answered, what reached the edge, and what it saved behind."""
     topologies, sentences = summary["topologies"], []
     for name, one in topologies.items():
         cache = one.get("edge_cache")
@@ -111,7 +111,7 @@ def edge_cache_sentences(summary: Summary) -> list[str]:
 
 
 def doubt_sentences(summary: Summary) -> list[str]:
-    """How many comparisons show nothing, and which could not be made at all, with the reason."""
+    """Counts the comparisons that show nothing, and names those that could not be made, with the reason."""
     sentences = []
     for metric in ("p50", "p99"):
         rows = [row for row in summary["comparisons"] if row["metric"] == metric and row["journey"] != ALL]
@@ -139,19 +139,19 @@ def doubt_sentences(summary: Summary) -> list[str]:
 
 
 def and_seen(row: Difference) -> str:
-    """What a comparison that shows nothing would have shown, behind its figures."""
+    """Says what a comparison without a shown difference would have shown, after its figures."""
     return "" if row["visible_ratio"] is None else f", and this run would have seen {excess(row['visible_ratio'])}"
 
 
 def visible_range(rows: Sequence[Difference]) -> str:
-    """The range of what those comparisons would have shown that show nothing; empty if that is not known of any."""
+    """Gives the range of what comparisons without a shown difference would have shown; empty if unknown for all."""
     silent = (row["visible_ratio"] for row in rows if row["verdict"] == "not_shown")
     ratios = [ratio for ratio in silent if ratio is not None]
     return excess(min(ratios), max(ratios)) if ratios else ""
 
 
 def validity_sentences(summary: Summary) -> list[str]:
-    """Which gates fail in how many trials, what drove the load, and the observer effect."""
+    """Says which gates fail in how many trials, what drove the load, and what tracing adds."""
     sentences = []
     trials = _trials(summary)
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
@@ -179,14 +179,14 @@ def validity_sentences(summary: Summary) -> list[str]:
 
 
 def precision_sentence(precision: Precision, blocks: int, compared: Compared) -> str:
-    """What was asked of the run's intervals, and what came of it.
+    """Says which precision was requested, and whether the run reached it.
 
     Args:
         precision: Precision of the run.
-        blocks: How many blocks ran.
+        blocks: Number of blocks that ran.
         compared: What the run compares.
     """
-    asked = f"A precision of {share(precision['asked'], 1)} was asked for"
+    asked = f"A precision of {share(precision['asked'], 1)} was requested"
     scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]
     if scatter is None or needed is None or reached is None:
         return f"{asked}, and it is not known how many blocks it takes: a pair of {compared.many} has no interval."
@@ -203,7 +203,7 @@ def precision_sentence(precision: Precision, blocks: int, compared: Compared) ->
 
 
 def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
-    """What to know if the machine was not equally fast in all trials; empty if it was, or nobody measured."""
+    """Warns if the machine was not equally fast in all trials; empty if it was, or if nobody measured."""
     speeds = {(row["block"], row["topology"]): row["machine_speed"] for row in trials if row["used"]}
     known = {trial: speed for trial, speed in speeds.items() if speed is not None}
     if len(known) < 2 or min(known.values()) > STEADY:
@@ -217,7 +217,7 @@ def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
 
 
 def verdict_sentence(summary: Summary) -> str:
-    """The verdict with the gates that fail, and in how many trials; those that were repeated do not count."""
+    """Names the verdict and the failing gates, and in how many trials they fail; repeated trials do not count."""
     every = _trials(summary)
     trials = [row for row in every if row["used"]]
     verdict = summary["verdict"]
@@ -234,7 +234,7 @@ def verdict_sentence(summary: Summary) -> str:
 
 
 def failing_trials(summary: Summary) -> list[str]:
-    """Each trial in which a gate fails, with its reasons, those that a later attempt replaced among them."""
+    """Lists the trials in which a gate fails, with the reasons, including trials that a later attempt replaced."""
     return [
         f"{row['verdict']}: block {row['block']}, {row['topology']}"
         + (f", attempt {row['attempt']}" if row["attempt"] not in (None, 1) else "")
@@ -246,7 +246,7 @@ def failing_trials(summary: Summary) -> list[str]:
 
 
 def observer_sentence(summary: Summary) -> str:
-    """What tracing adds to the latency."""
+    """Says what tracing adds to the latency."""
     effect = summary["observer_effect_ms"]
     if effect["p50"] is None:
         return "The cost of tracing was not measured: too few sampled or unsampled journeys."

@@ -10,11 +10,11 @@ from hops.elements.numbers import figure, plain, share
 from hops.run.documents.over_fetching import OverFetching
 
 SLOW = "4g"
-"""The named network for which sentences say what over-fetching takes."""
+"""The named network for which sentences give the cost of over-fetching."""
 
 
 def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
-    """From which network on over-fetching matters at all, and where most; nothing if no screen shows a part.
+    """Says from which network on over-fetching matters, and where most; nothing if every screen shows all it reads.
 
     Args:
         rows: Rows of a summary.
@@ -35,10 +35,10 @@ def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
 
 
 def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
-    """What each topology sends of each journey beyond its screen, and below which bandwidth it matters.
+    """Says how much each topology sends of each journey beyond its screen, and below which bandwidth it matters.
 
     Args:
-        rows: Rows of a summary, empty if no screen shows a part.
+        rows: Rows of a summary; empty if every screen shows all it reads.
     """
     return [
         sentence

@@ -1,4 +1,4 @@
-"""Why one topology's mean is below another's, in words: the groups of parts that carry the difference."""
+"""Why one topology's mean is below another's, in words: the groups of parts that make up the difference."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hops.elements.numbers import figure
 from hops.run.documents.difference import HopDifference, PartDifference
 
 MIN_SHARE = 0.1
-"""Groups with less of the whole difference are not worth a clause."""
+"""Minimum share of the whole difference for a group to be mentioned."""
 MAX_FOR = 2
 MAX_AGAINST = 2
 MIN_WAVES = 0.1
-"""Least difference at which the number of round trips is given with the groups that grow with them."""
+"""Minimum difference at which round trips are mentioned, with the groups that grow with them."""
 _WORDS = {
     "customer's network": "the customer's network",
     "handshakes": "opening connections",
@@ -29,19 +29,19 @@ _WORDS = {
     "generator": "the client's own work",
     "unattributed": "unattributed time",
 }
-"""What each group of `hops.budget.groups.GROUPS` is called within a sentence."""
+"""Name of each group of `hops.budget.groups.GROUPS` within a sentence."""
 _BY_ROUND_TRIP = ("customer's network", "client wire")
 
 
 def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
-    """Where the time went that the left saved: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
+    """Says where the left topology saved time: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
 
     Args:
         row: Difference whose left is the faster topology; None if the summary does not say.
-        waves: How many round trips a client makes one after the other, left and right.
+        waves: Round trips that a client makes one after another, left and right.
 
     Returns:
-        Sentences; none if the budgets do not say anything.
+        Sentences; empty if the budgets show no reason.
     """
     if row is None:
         return []

@@ -12,28 +12,28 @@ from hops.run.documents.trial import Program
 
 
 def turned(ends: Sequence[float | None]) -> list[float | None]:
-    """An interval of a difference, of the same difference taken the other way round."""
+    """Negates a difference, and so turns its interval around."""
     low, high = ends
     return [None if high is None else -high, None if low is None else -low]
 
 
 def in_ms(estimate: Estimate) -> str:
-    """A figure with its interval: `3.1 ms (2.7 to 3.6)`."""
+    """Formats a figure with its interval: `3.1 ms (2.7 to 3.6)`."""
     return figure(estimate["value"], estimate["ci95"], "ms")
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`; or with another word before the last."""
+    """Joins names: `a`, `a and b`, `a, b and c`; or with another word before the last."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 journey`, `8 journeys`."""
+    """Counts a noun: `1 journey`, `8 journeys`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def not_drawn(spans: int) -> str:
-    """What is said of spans that a drawing has no room for; empty if there are none."""
+    """Says how many spans a drawing has no room for; empty if it has room for all."""
     if not spans:
         return ""
     whole = plural(spans, "more span")
@@ -41,35 +41,35 @@ def not_drawn(spans: int) -> str:
 
 
 def shown(ends: Sequence[float | None]) -> bool:
-    """Whether an interval of a difference is known and leaves zero out."""
+    """Whether an interval of a difference is known and excludes zero."""
     low, high = ends
     return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def mark_lines(verdict: Verdict, lines: Iterable[str]) -> list[str]:
-    """The lines as they are in a VALID run; behind the verdict in any other."""
+    """Puts the verdict in front of each line, unless the run is VALID."""
     return [line if verdict == VALID else f"{verdict}: {line}" for line in lines]
 
 
 def programs_text(programs: Iterable[Program]) -> str:
-    """`python (pid 12) 0.49 cores and cc1 (pid 34) 0.20 cores`."""
+    """Lists programs: `python (pid 12) 0.49 cores and cc1 (pid 34) 0.20 cores`."""
     return listed([f"{one['name']} (pid {one['pid']}) {one['cores']:.2f} cores" for one in programs])
 
 
 def sentence(text: str) -> str:
-    """The same words with a full stop behind them."""
+    """Adds a full stop if a text has no final punctuation."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def not_tested(reasons: Iterable[str | None]) -> str:
-    """`not tested: needs 3 blocks, and there are 2`; of several reasons the first, and how many more there are."""
+    """Says why: `not tested: needs 3 blocks, and there are 2`; the first of several reasons, and how many others."""
     distinct = list(dict.fromkeys(filter(None, reasons)))
     more = f" (and {plural(len(distinct) - 1, 'other reason')})" if len(distinct) > 1 else ""
     return f"not tested: {distinct[0]}{more}" if distinct else "not tested"
 
 
 def but_untested(rows: Sequence[Mapping[str, Any]]) -> str:
-    """` (3 of 8 not tested: needs 3 blocks, and there are 2)`, to follow what all rows together show; often empty.
+    """Counts untested rows: ` (3 of 8 not tested: needs 3 blocks, and there are 2)`; follows a sentence; often empty.
 
     Args:
         rows: Comparisons with `verdict` and `reason`.
@@ -79,5 +79,5 @@ def but_untested(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def clause(reason: str) -> str:
-    """A reason why something is not known, as a clause of its own: `it needs 3 blocks`."""
+    """Turns a reason into a clause: `it needs 3 blocks`."""
     return f"it {reason}" if reason.startswith("needs ") else reason

@@ -1,1 +1,1 @@
-"""Whether the figures of a trial or an experiment may be trusted."""
+"""Whether the figures of a trial or an experiment can be trusted."""

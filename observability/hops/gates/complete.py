@@ -1,12 +1,11 @@
-"""Traces held against each other, and against what must be in them: a span that nobody made leaves no gap to be seen.
+"""Finds traces that lack spans, by comparing traces with each other: a span that was never made leaves no gap.
 
-The same journey, sent over the same channel in as many requests, makes the same spans each time: what a trace has fewer
-of than its kind, it has lost. Where the number depends on what was asked (some have more than most, or a component was
-called less often), fewer is no loss, but none is. And whoever borrows a connection runs a statement on it.
+The same journey, sent over the same channel in as many requests, makes the same spans each time. A trace with fewer
+spans than others of its kind has lost some. If the number depends on the request (some traces have more than most, or a
+component was called less often), fewer is no loss, but zero is. And every borrowed connection must run a statement.
 
-What a shared cache in front of the edge has, nothing behind it answers: so hits make a separate kind.
-
-What a cache has needs no statement: where there is a cache, it is only certain that one of the two was asked.
+Nothing behind a shared cache in front of the edge answers what the cache has, so hits are a separate kind. An answer
+from a service's cache needs no statement: with a cache, only one of the two is certain to be used.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ from hops.budget.parts import HIT_PART, Budget
 _COMPARED = ("wire", "work", "proxy", "pool", "db")
 _OF_STORES = ("pool", "db")
 ENDS_AFTER_NS = 1_000_000
-"""Over HTTP a callee may end its span when its answer has been read already: in the median by 0.1 ms and less, and by
-0.55 ms where ten calls were few."""
+"""Over HTTP, a callee may end its span after its answer was read: by a median of at most 0.1 ms, and by 0.55 ms where
+only ten calls were made."""
 _MIN_CALLS = 10
-"""The median of fewer says more of them than of a clock."""
+"""With fewer calls, the median says more about them than about a clock."""
 _SELDOM = 0.1
-"""Share of a kind's traces that may have lost a span for the others to be its measure."""
+"""Maximum share of a kind's traces that may have lost a span; the others set the norm."""
 
 
 def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
-    """How many traces lack a span.
+    """Counts the traces that lack a span.
 
     Args:
         budgets: Budgets of journeys that ended ok.
-        keepers: Components each request to which leaves a statement, or a question to its cache.
+        keepers: Components for which each request leaves a statement, or a query of the cache.
     """
     kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)
     for budget in budgets:
@@ -53,7 +52,7 @@ def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
 
 
 def _lost(one: Budget, least: Mapping[str, int]) -> bool:
-    """A component that was called less often has fewer of each part, in proportion; what is lost is of one part."""
+    """A component called less often has proportionally fewer of each part; a loss affects one part."""
     short = {_component(part) for part, count in least.items() if one.crossings.get(part, 0) < count}
     for name in short:
         parts = [part for part in least if _component(part) == name]
@@ -73,7 +72,7 @@ def _behind_caches(entered: Iterable[str]) -> set[str]:
 
 
 def _least(counts: Sequence[int]) -> int:
-    """How many spans of a part a trace must have."""
+    """Computes how many spans of a part a trace must have."""
     often = Counter(counts)
     usual = max(often, key=lambda count: (often[count], count))
     below = sum(number for count, number in often.items() if count < usual)
@@ -93,7 +92,7 @@ def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
 
 
 def outside(budgets: Iterable[Budget]) -> int:
-    """Calls of components whose spans mostly end well after their callers': of all of them, where a clock is ahead."""
+    """Counts calls of components whose spans mostly end well after their callers': all of them if a clock is ahead."""
     after_ns: dict[str, list[int]] = defaultdict(list)
     for budget in budgets:
         for call in budget.calls:

@@ -1,26 +1,25 @@
-"""Traces compared with two witnesses that no trace passes through: the generator's clock, and the edge's access log.
+"""Compares traces with two independent witnesses: the generator's clock, and the edge's access log.
 
-The parts of a budget add up to its root span whatever is inside, so that they do is no proof that spans have the right
-times, or that they belong to the journey in whose trace they are. The edge logs every request by a clock of its own
-(a monotonic one; its spans have the wall clock's times, and come through exporter, trace store and reader), and
-the generator notes each journey's latency. Let a journey's measured latency be L, its root span R, its requests at the
-edge Eᵢ in the trace, as long as the budget counts them, and Dᵢ in the log. The trace is off by
+The parts of a budget always add up to its root span. So their sum does not prove that spans have the right times, or
+that they belong to the journey of their trace. The edge logs every request by a separate, monotonic clock. Its spans
+have times of the wall clock, and come through exporter, trace store and reader. The generator records each
+journey's latency. Let L be a journey's measured latency, and R its root span. Let Eᵢ be its requests at the edge in
+the trace, as long as the budget counts them, and Dᵢ the same in the log. The trace is off by
 
     |L - R| + Σ |Eᵢ - Dᵢ|
 
-which is 0 only if L is the traced time before the edge (start lag, client, wire) and the logged time behind it. The
-generator reads its clock once for L and R, so the first term finds journeys that were mixed up and roots that came out
-other than they were sent; what lies between them is for the log to say.
+This is 0 only if L is the traced time before the edge (start lag, client, wire) plus the logged time behind it. The
+generator reads its clock once for both L and R. So the first term finds journeys that were mixed up, and roots that
+changed on the way; the log covers everything between them.
 
-Envoy ends a span a little after the answer's last byte, which is what it logs. On a busy machine it may be suspended in
-between: that trace is off by milliseconds, and its figures are right. So a journey's value is the mean over its traces
-without the fifth that is off by most. Spans with wrong times are off in all traces or in those of one component, and
-remain in the mean.
+Envoy ends a span a little after it logs the answer's last byte. On a busy machine it may be suspended in between. Then
+that trace is off by milliseconds although its figures are right. So a journey's value is the mean over its traces
+without the fifth that is off most. Wrong times are in all traces, or in those of one component, and remain in the mean.
 
-Over QUIC, Envoy notes the end of an answer once it has sent the packets, and the client may have read the last of them
-by then. The budget cuts the edge's span there, so Dᵢ may be longer than Eᵢ by what was cut off, but by no more than the
-log says that the edge took to send the answer on: nobody can have read what the edge itself did not have yet. So spans
-that are shifted or too long still show.
+Over QUIC, Envoy notes the end of an answer once it has sent the packets; the client may have read the last of them by
+then. The budget cuts the edge's span there, so Dᵢ may be longer than Eᵢ by what was cut off. It may not be longer by
+more than the log says that the edge took to forward the answer, because nobody can read an answer before the edge has
+it. So spans that are shifted or too long still show.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from hops.gates.limits import EDGE_MS_PER_REQUEST, EDGE_SHARE
 from hops.units import NS_PER_MS
 
 INTERRUPTED_SHARE = 0.2
-"""Share of a journey's traces in which the edge may have been suspended between its two clocks."""
+"""Share of a journey's traces in which the edge may have been suspended between its two clock readings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +45,10 @@ class LoggedRequest:
     Args:
         trace_id: 32 hex digits, of its `traceparent`.
         span_id: 16 hex digits, of the same: a span of the edge, or the client's.
-        duration_ns: Time from the request's first byte to the answer's last; None if the client did not wait for that.
-        sending_ns: The end of that, from the last byte of the component's answer on; 0 if nothing was sent on.
-        behind_ns: The middle of that, from the first byte sent to the component to the last byte of its answer; None if
-            the edge did not note it.
+        duration_ns: Time from the request's first byte to the answer's last; None if the client did not wait for it.
+        sending_ns: End of that time, from the last byte of the component's answer; 0 if nothing was forwarded.
+        behind_ns: Middle of that time, from the first byte sent to the component to the last byte of its answer; None
+            if the edge did not record it.
     """
 
     trace_id: str
@@ -65,8 +64,8 @@ class Agreement:
 
     Args:
         journey: Name of the journey.
-        traces: How many were compared with the witnesses.
-        off_ms: Mean over them, without those in which the edge may have been suspended, as the module says.
+        traces: Number of traces compared with the witnesses.
+        off_ms: Mean over these, without the traces in which the edge may have been suspended, as described above.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """
 
@@ -78,11 +77,11 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class EdgeAgreement:
-    """What the witnesses say.
+    """Result of comparing traces with the witnesses.
 
     Args:
         agreements: Agreements by journey.
-        unmatched: Requests of sampled journeys that only the log or only the traces have.
+        unmatched: Requests of sampled journeys that are only in the log, or only in the traces.
     """
 
     agreements: Sequence[Agreement]
@@ -96,8 +95,8 @@ def compare_with_edge(
 
     Args:
         journeys: Rows of `run.rows.JOURNEYS`.
-        budgets: Budgets of the journeys' traces; those of other traces are left out.
-        logged: The edge's access log; requests of other journeys are left out.
+        budgets: Budgets of the journeys' traces; budgets of other traces are ignored.
+        logged: The edge's access log; requests of other journeys are ignored.
     """
     sampled = journeys.filter("sampled").select("trace_id", "latency_ns")
     latency_ns: dict[str, int] = dict(sampled.iter_rows())
@@ -108,7 +107,7 @@ def compare_with_edge(
     rows: dict[str, list[_Trace]] = defaultdict(list)
     unmatched = 0
     for budget in budgets:
-        # What is left of the lines in the end has no trace.
+        # Lines that are left at the end have no trace.
         by_span = lines.pop(budget.trace_id, None)
         if by_span is None:
             continue

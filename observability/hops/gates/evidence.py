@@ -1,4 +1,4 @@
-"""What the gates look at, from the files of a trial."""
+"""Evidence for the gates, from the files of a trial."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def evidence_of(
     Args:
         journeys: Rows of `run.rows.JOURNEYS`.
         budgets: Budgets of the journeys' traces.
-        quality: Quality of the traces, as `budgets_of` gives it.
-        observed: What the trial measured apart from its rows.
-        logged: The edge's access log, which may have other requests than these journeys'; None without an edge.
-        load_nodes: Generators that shared the tape, by seq.
+        quality: Quality of the traces, as returned by `budgets_of`.
+        observed: Measurements of the trial besides its rows.
+        logged: The edge's access log, which may include other journeys' requests; None without an edge.
+        load_nodes: Number of generators that shared the tape, by seq.
         keepers: Components that keep their data in the database: each request to them leaves a statement.
     """
     ok = journeys.filter(pl.col("outcome") == "ok")
@@ -47,13 +47,13 @@ def evidence_of(
     sampled = int(journeys["sampled"].sum())
     answered_ok = set(ok["trace_id"])
     budgets_ok = [budget for budget in budgets if budget.trace_id in answered_ok]
-    # Where an edge gave up, what it waited for may never have begun, or may continue. Only what was answered has parts
-    # for all its time, and ends before it.
+    # If an edge gave up, the request it waited for may not have begun, or may continue. Only answered requests have
+    # parts for all their time, and end before it.
     mean = banded_budgets(hops_frame(budgets_ok or budgets))["mean"]
     p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
     calls = [] if journeys["network_ns"].sum() else [call for budget in budgets for call in budget.calls]
-    # Over the loopback, an answer is there as soon as it was sent; what comes then is reading it.
+    # Over the loopback, an answer arrives as soon as it is sent; the rest is the time of reading it.
     after_ns = [call.after_ns for call in calls if (call.caller, call.callee) in _ENTRIES]
     return Evidence(
         **{one.name: getattr(observed, one.name) for one in fields(observed)},
@@ -82,7 +82,7 @@ def evidence_of(
 
 
 def _start_lag_ms(journeys: pl.DataFrame, load_nodes: int) -> tuple[float | None, float | None]:
-    """p99 and mean of the load node that is worst off: a late node is as bad as a late generator."""
+    """Computes p99 and mean of the worst load node: a late node is as bad as a late generator."""
     lag_ms = (pl.col("started_ns") - pl.col("intended_ns")) / NS_PER_MS
     by_node = journeys.group_by(pl.col("seq") % load_nodes).agg(
         lag_ms.quantile(0.99, "linear").alias("p99"), lag_ms.mean().alias("mean")
@@ -95,7 +95,7 @@ def _median_ms(values_ns: Sequence[int]) -> float | None:
 
 
 def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | None:
-    """Of requests side by side, a budget may follow another than the one that ended last."""
+    """With parallel requests, a budget may follow a request other than the last to end, so these are left out."""
     if not budgets or not journeys["network_ns"].sum():
         return None
     in_turn = journeys.filter(pl.col("sampled") & (pl.col("outcome") == "ok") & (pl.col("parallel") <= 1))

@@ -1,4 +1,4 @@
-"""From the gates of trials to the verdict on blocks and on the whole experiment."""
+"""From the gates of trials to the verdicts on blocks and on the whole experiment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hops.run.loads import is_closed, overloads
 
 _OVER_BLOCKS = ("block_spread_share", "block_worst_share")
 _FARTHEST_BY_CHANCE = 2.5
-"""How many standard deviations the farthest of a dozen blocks is away by chance, mostly less."""
+"""Standard deviations by which chance moves the farthest of a dozen blocks; mostly less."""
 _QUARTERS = 4
-"""Into how many parts the tape is cut to see what chance does."""
+"""Number of parts into which the tape is cut to estimate the effect of chance."""
 
 
 def experiment_gates(run: RunFiles) -> list[Gate]:
-    """The gates of the whole: each trial gate by its worst trial, then those that only several trials have.
+    """Evaluates the gates of the experiment: each trial gate by its worst trial, then gates over several trials.
 
     A trial that a later attempt replaces does not count; it stays in `verdicts`.
     """
@@ -35,7 +35,7 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
 
 
 def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
-    """The gates that say nothing about this run or about some of its topologies, each with its reason."""
+    """Lists the gates that do not apply to this run or to some of its topologies, each with its reason."""
     without: dict[tuple[str, str], list[str]] = {}
     for trial in run.used:
         for row in trial["gates_left_out"]:
@@ -53,12 +53,12 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
 
 
 def _full(run: RunFiles) -> list[str]:
-    """Arms whose load is more than the shop can take: their journeys may fail."""
+    """Lists the arms whose load is more than the shop can take: their journeys may fail."""
     return [label for label in run.topologies if overloads(run.manifest, label)]
 
 
 def worst_of(trials: Iterable[Gated]) -> list[Gate]:
-    """For each gate of the trials, that of the trial which is worst off, in the order of the run."""
+    """Finds the worst value of each gate over the trials, in the order of the run."""
     worst: dict[str, Gate] = {}
     for trial in trials:
         for gate in trial["gates"]:
@@ -69,10 +69,10 @@ def worst_of(trials: Iterable[Gated]) -> list[Gate]:
 
 
 def answers(run: RunFiles) -> Gate:
-    """How many distinct digests of all answers there are beyond the first of each tape: none.
+    """Counts the distinct digests of all answers beyond the first of each tape; the limit is 0.
 
-    In a closed loop trials get to different places of the tape, so each answer is held to the reference only; likewise
-    where journeys failed, which have no answer.
+    In a closed loop, trials reach different places of the tape, so answers are compared with the reference only. The
+    same holds if journeys failed, which have no answer.
     """
     digests = {(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in comparable_answers(run)}
     tapes = {tape for tape, _ in digests}
@@ -80,7 +80,7 @@ def answers(run: RunFiles) -> Gate:
 
 
 def comparable_answers(run: RunFiles) -> list[TrialRecord]:
-    """The trials of open loops in which no journey failed."""
+    """Selects the trials of open loops in which no journey failed."""
     with_failures = set(run.journeys.filter(pl.col("outcome") != "ok").select("block", "topology").unique().iter_rows())
     open_loops = [label for label in run.topologies if not is_closed(run.manifest, label)]
     return [
@@ -91,27 +91,28 @@ def comparable_answers(run: RunFiles) -> list[TrialRecord]:
 
 
 def code_changed(trials: Sequence[TrialRecord]) -> Gate:
-    """How many distinct commits the trials ran on beyond the first: none; a resumed experiment may meet other code."""
+    """Counts the trials' distinct commits beyond the first; the limit is 0. A resumed experiment may run other code."""
     extra = len({trial["commit"] for trial in trials}) - 1
     return kind_of("code_changed").held(extra)
 
 
 def block_spread(run: RunFiles) -> list[Gate]:
-    """How far the blocks of a topology are from repetitions of one thing, and the worst of them from the others.
+    """Measures how far a topology's blocks are from repetitions of one thing, and the worst block from the others.
 
-    The first is the standard deviation of its median latency over the blocks, as a share, without what chance makes of
-    so few journeys; for the worst topology. The second is how far one block is from the median of the blocks: a single
-    bad one changes the first little, and leaves the intervals of p99 too narrow (ADR 010).
+    The first figure is the standard deviation of the median latency over the blocks, as a share, for the worst
+    topology. The effect of chance in so few journeys is subtracted. The second is the distance of one block from the
+    median of the blocks. A single bad block changes the first figure little, and makes the intervals of p99 too narrow
+    (ADR 010).
 
-    Each median is first divided by the geometric mean of those of all topologies at the same distance and with the same
-    tape in its block: comparisons are made within blocks, and what a machine that changes its speed does to all of a
-    block alike does no harm to them. A topology alone has nothing to be divided by.
+    Each median is first divided by the geometric mean in its block, over all topologies at the same distance and with
+    the same tape. Comparisons are made within blocks, so a change of the machine's speed that affects a whole block is
+    harmless. A single topology has nothing to be divided by.
 
-    Chance is what quarters of the tape say. All blocks replay the same one, so a quarter's median may differ from
-    another quarter's, and a block's from another block's, but if one quarter of one block differs from both, it is
-    chance (the interaction of a two-way layout without replication).
+    Chance is estimated from quarters of the tape. All blocks replay the same tape, so the medians of two quarters may
+    differ, and those of two blocks. If one quarter of one block differs from both, it is chance: the interaction of a
+    two-way layout without replication.
 
-    Arms that are full are left out.
+    Arms under full load are left out.
     """
     full = _full(run)
     if len(full) == len(run.topologies):
@@ -142,7 +143,7 @@ def block_spread(run: RunFiles) -> list[Gate]:
 
 
 def _chance(quarters: pl.DataFrame) -> float:
-    """Variance of a block's logarithmic median by chance, of quarters' medians by block and quarter; 0 if some lack."""
+    """Computes the variance by chance of a block's logarithmic median, from its quarters; 0 if some are missing."""
     blocks = quarters["block"].n_unique()
     if blocks < 2 or quarters.height < blocks * _QUARTERS:
         return 0.0
@@ -152,7 +153,7 @@ def _chance(quarters: pl.DataFrame) -> float:
 
 
 def verdicts(run: RunFiles) -> list[TrialVerdict]:
-    """A row for each trial, replaced ones too, then one for each block, which is as good as its used trials."""
+    """Makes a row for each trial, including replaced ones, then one for each block: the worst of its used trials."""
     fastest = max((trial.get("machine_speed", 0.0) for trial in run.used), default=0.0)
     rows = [
         TrialVerdict(

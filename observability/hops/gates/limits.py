@@ -1,6 +1,6 @@
-"""Every gate: what it looks at, what it is held to, why, and what to do when it fails.
+"""Every gate: what it measures, its limit, the reason for the limit, and what to do when it fails.
 
-`summary.json` keeps a gate's name, value and limit; whatever a person reads about it comes from here.
+`summary.json` has a gate's name, value and limit; every other text about it comes from here.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ EDGE_MS_PER_REQUEST = 0.2
 LOST_BY_OTHERS, UNATTRIBUTED_BY_OTHERS = 0.01, 0.05
 """Limits on spans without a parent and on unattributed time in traces of other systems."""
 OTHER_CORES_OF_A_NODE = 0.5
-"""Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run."""
+"""Kubelet, container runtime and, on a single node, the control plane run the node and are no part of the run."""
 
 _REPEAT = "Close other programs or lower the load; retry=1 (--retry 1 with a target) repeats a trial that fails."
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What holds for a gate in every run.
+    """Definition of a gate, the same in every run.
 
     Args:
         name: Name in `summary.json`.
-        text: What the value is, in plain English.
+        text: Meaning of the value, in plain English.
         fails: Verdict on a run in which the gate fails: NOISY only for gates about the machine and the generator's
             timing.
-        relation: How the value must stand to the limit.
+        relation: Relation of the value to the limit.
         limit: The usual limit.
-        why: What the figures would be worth without it.
+        why: Reason for the gate.
         unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
-        more: The condition for another limit, as it reads behind the usual one; empty if there is none.
-        remedy: Advice for when it fails; empty if there is nothing but to look for the cause.
-        optional: Whether a trial that did not measure it has no such gate.
+        more: Condition for another limit, written after the usual one; may be empty.
+        remedy: Advice for a failure; empty if the cause must be searched for.
+        optional: Whether a trial that did not measure the value has no such gate.
     """
 
     name: str
@@ -55,18 +55,18 @@ class Kind:
     optional: bool = False
 
     def held(self, value: float | None, limit: float | None = None) -> Gate:
-        """The gate of one run; a value that was not measured does not hold.
+        """Evaluates the gate for one run; a value that was not measured fails.
 
         Args:
             value: The measured value.
-            limit: The limit, where it is not the usual one.
+            limit: The limit, if not the usual one.
         """
         limit = self.limit if limit is None else limit
         ok = value is not None and (value <= limit if self.relation == "at most" else value < limit)
         return Gate(name=self.name, value=value, limit=limit, ok=ok)
 
     def number(self, value: float | None) -> str:
-        """A value or limit with its unit."""
+        """Formats a value or limit with its unit."""
         if value is None:
             return "not measured"
         if self.unit == "%":
@@ -75,7 +75,7 @@ class Kind:
         return f"{text} {self.unit}".rstrip()
 
     def limit_text(self, limit: float | None = None) -> str:
-        """`below 1 ms`.
+        """Formats the limit: `below 1 ms`.
 
         Args:
             limit: Limit of one run; the usual one if None.
@@ -364,16 +364,16 @@ _BY_NAME = {kind.name: kind for kind in GATES}
 
 
 def kind_of(name: str) -> Kind:
-    """What holds for a gate; one of another version stands under its bare name."""
+    """Looks a gate up; a gate from another version has only its name."""
     return _BY_NAME.get(name) or Kind(name, name, WRONG, "at most", 0, "")
 
 
 def gate_name(name: str) -> str:
-    """What a gate's value is, in words."""
+    """Gives the meaning of a gate's value, in words."""
     return kind_of(name).text
 
 
 def gate_failure(gate: Gate) -> str:
-    """A gate that does not hold, with its value and its limit."""
+    """Describes a failed gate with its value and its limit."""
     kind = kind_of(gate["name"])
     return f"{kind.text}: {kind.number(gate['value'])}, not {kind.limit_text(gate['limit'])}"

@@ -10,13 +10,13 @@ from hops.run.documents.gate import Gate
 from hops.run.documents.trial import TrialRecord
 
 MIN_TRIALS = 3
-"""Of fewer trials, the median does not say which of them had another speed."""
+"""Minimum number of trials: with fewer, the median does not show which of them had a different speed."""
 
 
 def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
-    """The trials of a run, each with the gate on how far its speed is from the median of all.
+    """Adds to each trial the gate on how far its machine speed is from the median of all trials.
 
-    Milliseconds hold for one speed of the machine, and intervals over blocks do not know of a state that lasts longer
+    Milliseconds hold for one speed of the machine, and intervals over blocks do not include a state that lasts longer
     than a block.
 
     Args:
@@ -35,5 +35,5 @@ def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 
 def speed_gate(speed: float, usual: float) -> Gate:
-    """The gate on a trial's speed, by the usual one."""
+    """Evaluates the gate on a trial's speed, relative to the usual one."""
     return kind_of("speed_off_share").held(abs(speed / usual - 1))

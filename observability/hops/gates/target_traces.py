@@ -1,4 +1,4 @@
-"""What the gates look at in the traces of a target that is not the shop, whose tracers count no lost spans."""
+"""Evidence from the traces of a target that is not the shop, whose tracers count no lost spans."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hops.traces.tree import Node, Tree, is_database
 from hops.units import NS_PER_MS
 
 USUALLY = 0.5
-"""A call is usually answered if at least this share of its kind is."""
+"""A kind of call is usually answered if at least this share of it is."""
 LONGER_NS = 2 * NS_PER_MS
-"""A SERVER span that is so much longer than its request lasts beyond the answer, or is another request's.
-Some tracers' clocks have milliseconds."""
+"""A SERVER span this much longer than its request continues after the answer, or belongs to another request.
+Some tracers' clocks have a resolution of milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetTraces:
-    """Counts over the traces that a load requested. Clocks are never compared.
+    """Counts over the traces that a load requested. Clocks are not compared.
 
     Attributes:
         found: Traces with a span of the target.
@@ -38,7 +38,7 @@ class TargetTraces:
 
 
 def look_at(trees: Iterable[Tree]) -> TargetTraces:
-    """Counts what traces of a target lack, from trees of `hops.budget.any_system.tree_of`."""
+    """Counts missing answers in traces of a target, from trees of `hops.budget.any_system.tree_of`."""
     answered: Counter[tuple[str, str]] = Counter()
     asked: Counter[tuple[str, str]] = Counter()
     found = requests = longer = 0
@@ -68,5 +68,5 @@ def _answer(call: Node) -> Node | None:
 
 
 def _length_ns(node: Node) -> int:
-    """By the span's own clock, not cut to the span above."""
+    """Measures a span by its own clock, not clipped to the span above."""
     return node.span.end_ns - node.span.start_ns

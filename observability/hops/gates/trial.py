@@ -1,4 +1,4 @@
-"""What must hold before a figure may be trusted."""
+"""The gates of a trial: conditions for trusting its figures."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from hops.traces.tree import Quality
 
 @dataclass(frozen=True, slots=True)
 class Sidecars:
-    """What the sidecars of a mesh say of themselves once the load is over. None means "not measured".
+    """What the sidecars of a mesh report about themselves after the load. None means "not measured".
 
     Args:
         silent: Sidecars whose statistics could not be read.
-        refused: Configuration updates that they did not accept.
-        unencrypted: Inbound sidecars that shook no hands over TLS.
+        refused: Configuration updates that they refused.
+        unencrypted: Inbound sidecars without a TLS handshake.
         encrypted: Whether they should use TLS; if not, the gate on it is left out.
     """
 
@@ -42,29 +42,30 @@ class Sidecars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """What a trial measured apart from its rows. None means "not measured".
+    """Measurements of a trial besides its rows. None means "not measured".
 
     Args:
         parity_mismatches: Answers that differ from the reference.
         invariants_broken: Broken invariants of the shop's data, after the replay.
-        journeys_planned: How many journeys the tape has.
+        journeys_planned: Number of journeys on the tape.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: Cores that programs outside of the run used.
-        disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None where no kernel counts them.
+        disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if the kernel does not count
+            them.
         spans_dropped: Spans that exporters lost.
-        audited: Whether the shop's data can be looked at after the replay; without, the gate on its invariants is left
+        audited: Whether the shop's data can be audited after the replay; if not, the gate on its invariants is left
             out.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
             one clock and no gate on it.
-        sidecars: Evidence of the mesh; None without one, which then has no gates.
-        stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and no gate.
+        sidecars: Evidence of the mesh; None without a mesh, which then has no gates.
+        stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and have no gate.
         closed: Whether virtual users sent the journeys, each after its answer; the tape gave no times.
-        tape_exhausted: Whether the tape ended before the time of a closed loop was over.
+        tape_exhausted: Whether the tape ended before the end of a closed loop.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all do.
-        of_the_shop: Whether the shop was loaded, whose data say what is right; of another target, its steps say that.
-        target: What the traces of another target lack; None of the shop's, and if no traces were read.
+        of_the_shop: Whether the shop was loaded, whose data give the right answers; another target's steps give them.
+        target: Evidence from the traces of another target; None for the shop, and if no traces were read.
     """
 
     parity_mismatches: int | None
@@ -88,37 +89,37 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Observed):
-    """Everything that the gates look at: what a trial measured, and what follows from its rows and traces.
+    """All evidence for the gates: measurements of a trial, and results from its rows and traces.
 
-    A field with the name of a gate is that gate's value. None means "not measured", which no gate lets pass.
+    A field with the name of a gate is that gate's value. None means "not measured", which fails every gate.
 
     Args:
         journeys_sent: Rows of the replay.
-        start_lag_p99_ms: 99th percentile of actual minus intended start, of the load node that is worst off.
+        start_lag_p99_ms: 99th percentile of actual minus intended start, of the worst load node.
         start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
-        answer_lag_ms: How long after the edge had answered the client had read the answer, median over traced requests;
-            None with a network between the two, or without an edge.
-        edge_lag_ms: How long after its callees had answered the edge had read the answers, likewise.
+        answer_lag_ms: Time from the edge's answer until the client had read it, median over traced requests; None with
+            a network between the two, or without an edge.
+        edge_lag_ms: Time from the callees' answers until the edge had read them, likewise.
         requests: Requests of a traced journey to the edge, mean.
         spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
             of a component that keeps data.
-        spans_outside: Spans that one clock cannot have timed: begun before their parent, or of a callee that mostly
-            ends well after its callers do.
+        spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
+            ends well after its callers.
         latency_median_ms: Median latency of all journeys.
         failures: Journeys whose outcome is not ok.
-        traced: Whether the run sampled any journey; without, the gates on traces are left out.
+        traced: Whether the run sampled any journey; if not, the gates on traces are left out.
         traces_expected: Sampled journeys.
-        traces_found: How many traces the trace store had.
+        traces_found: Number of traces in the trace store.
         quality: Quality of the traces that were found, added up.
         budget_gap_ns: Largest budget imbalance of any trace, ns.
-        network_off_ns: Largest difference between a budget's part `network` and what the customer's link took of the
-            journey, of journeys with one request at a time; None if no network was emulated, or nothing traced.
-        edge_logged: Whether an edge stood before the topology, which logs every request; without, the gates on its log
-            are left out.
-        edge_unmatched: Requests of sampled journeys that only one of traces and edge's log has.
+        network_off_ns: Largest difference between a budget's part `network` and the time that the customer's link took
+            of the journey. Only journeys with one request at a time count. None without an emulated network or traces.
+        edge_logged: Whether there is an edge in front of the topology, which logs every request; if not, the gates on
+            its log are left out.
+        edge_unmatched: Requests of sampled journeys that are only in the traces, or only in the edge's log.
         agreements: How far traces are from the generator's clock and the edge's log.
         unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
-        bypassed_calls: Calls in the traces that went past the sidecar of their caller or their callee.
+        bypassed_calls: Calls in the traces that bypassed the sidecar of their caller or their callee.
     """
 
     journeys_sent: int
@@ -145,10 +146,10 @@ class Evidence(Observed):
 
 
 Measure: TypeAlias = Callable[[Kind, Evidence], Gate | None]
-"""Measures a gate of a trial; None where it does not apply."""
+"""Measures a gate of a trial; None if it does not apply."""
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
 AUDIT_GATES = ("invariants_broken", "unanswered", "unsettled")
-"""The gates that fail if a fault lost or doubled something, or left it unfinished."""
+"""Gates that fail if a fault lost or doubled something, or left it unfinished."""
 MACHINE_GATES = ("steal_share", "other_cores")
 """Gates that fail on a busy machine."""
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
@@ -175,7 +176,7 @@ def evaluate(evidence: Evidence) -> list[Gate]:
 
 
 def _gate(kind: Kind, evidence: Evidence) -> Gate | None:
-    """One gate of a trial; None where it does not apply, or is of several trials."""
+    """Evaluates one gate of a trial; None if it does not apply, or covers several trials."""
     if kind.name in _MEASURES:
         return _MEASURES[kind.name](kind, evidence)
     if kind.name not in _FIELDS:
@@ -185,14 +186,14 @@ def _gate(kind: Kind, evidence: Evidence) -> Gate | None:
 
 
 def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list[Gate]:
-    """The gates on what customers and sagas were left with after a fault.
+    """Evaluates the gates on how a fault affected customers and sagas.
 
-    A purchase without an answer says nothing about the shop if the machine was busy and the audit found all else right.
+    A purchase without an answer says nothing about the shop if the machine was busy and the audit found no other error.
 
     Args:
         unanswered: Purchases without an answer although they were repeated.
         unsettled: Sagas or updates that never ended.
-        others: The other gates, those on the machine and on the shop's invariants among them.
+        others: The other gates, including those on the machine and on the shop's invariants.
     """
     failing = failing_gates(others)
     is_busy = any(name in failing for name in MACHINE_GATES)
@@ -202,9 +203,9 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
 
 
 def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: float) -> Verdict:
-    """The verdict on a proof that strikes a shop and audits it.
+    """Gives the verdict on a proof that injects faults into a shop and audits it.
 
-    VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine kept that from being shown.
+    VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine prevented showing it.
 
     Args:
         broken: Broken promises.
@@ -218,7 +219,7 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
 
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
-    """The gates that `evaluate` leaves out, each with its reason; those of a mesh only if there is one."""
+    """Lists the gates that `evaluate` leaves out, each with its reason; those of a mesh only if there is a mesh."""
     gates = []
     if evidence.closed:
         gates += [
@@ -264,7 +265,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
 
 
 def _spans_lost(evidence: Evidence) -> int:
-    """Spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
+    """Counts spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
     if evidence.target is not None:  # other systems keep no account; `TargetTraces` has what their traces lack
         return evidence.spans_dropped
     traces = evidence.traces_expected - evidence.traces_found
@@ -283,7 +284,7 @@ def _answer_lag(kind: Kind, evidence: Evidence) -> Gate | None:
 
 
 def _edge_agrees(kind: Kind, evidence: Evidence) -> Gate:
-    """The journey that is farthest off for its allowance."""
+    """Finds the journey whose traces are farthest off, relative to its allowance."""
     if not evidence.agreements:
         return kind.held(None, 0.0)
     worst = max(evidence.agreements, key=lambda row: row.off_ms / row.allowed_ms)
@@ -295,12 +296,12 @@ def _share(part: int | None, whole: int) -> float | None:
 
 
 def _of_mesh(value: Callable[[Evidence, Sidecars], float | None]) -> Measure:
-    """A gate that only a mesh has."""
+    """Restricts a gate to runs with a mesh."""
     return lambda kind, seen: None if seen.sidecars is None else kind.held(value(seen, seen.sidecars))
 
 
 def _of_target(value: Callable[[Evidence, TargetTraces], float | None]) -> Measure:
-    """A gate that only the traces of another target have."""
+    """Restricts a gate to traces of another target."""
     return lambda kind, seen: None if seen.target is None else kind.held(value(seen, seen.target))
 
 
@@ -321,10 +322,10 @@ _MEASURES: Mapping[str, Measure] = {
         _share(seen.quality.orphans, seen.quality.spans), kind.limit if seen.target is None else LOST_BY_OTHERS
     ),
     "traces_missing": _of_target(lambda seen, of: _share(seen.traces_expected - of.found, seen.traces_expected)),
-    # Where no call is usually answered, nothing says that a call should be.
+    # If no call is usually answered, nothing says that one should be.
     "calls_unanswered": _of_target(lambda _, of: _share(of.unanswered, of.calls) or 0.0),
     "answers_longer": _of_target(lambda _, of: _share(of.longer, of.requests)),
-    # Only on one machine, or on nodes that have one clock.
+    # Only on one machine, or on nodes that share one clock.
     "spans_outside": lambda kind, seen: None if seen.clock_offset_ms else kind.held(seen.spans_outside),
     "edge_off_ms": _edge_agrees,
     "unattributed_share": lambda kind, seen: kind.held(
@@ -338,4 +339,4 @@ _MEASURES: Mapping[str, Measure] = {
         seen.other_cores, kind.limit if seen.clock_offset_ms is None else OTHER_CORES_OF_A_NODE
     ),
 }
-"""How the value of a gate is measured that is not a field of the evidence, or not in every run."""
+"""How to measure gates whose value is no field of the evidence, or that do not apply to every run."""

@@ -14,7 +14,7 @@ MEANING = {
     NOISY: "answers and budgets are right, but latencies may be too high, and small differences may be chance",
     WRONG: "do not rely on these figures",
 }
-"""What a verdict says about the figures."""
+"""Meaning of each verdict for the figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +34,30 @@ class Doubt:
 
 
 def doubt_of(gate: Gate) -> Doubt:
-    """The doubt that a gate raises which does not hold."""
+    """Makes the doubt that a failed gate raises."""
     return Doubt(gate_failure(gate), kind_of(gate["name"]).fails)
 
 
 def failing_gates(gates: Iterable[Gate]) -> list[str]:
-    """The names of the gates that do not hold."""
+    """Lists the names of the gates that failed."""
     return [gate["name"] for gate in gates if not gate["ok"]]
 
 
 def verdict_of(gates: Iterable[Gate]) -> Verdict:
-    """The verdict on a trial or a run with these gates."""
+    """Gives the verdict on a trial or a run with these gates."""
     return verdict_of_failed(failing_gates(gates))
 
 
 def verdict_of_failed(names: Iterable[str]) -> Verdict:
-    """The verdict on a trial or a run in which these gates fail."""
+    """Gives the verdict on a trial or a run in which these gates fail."""
     return worst_verdict(kind_of(name).fails for name in names)
 
 
 def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a whole with parts of these verdicts; VALID if there are none."""
+    """Gives the verdict on a whole whose parts have these verdicts; VALID without parts."""
     return max(verdicts, key=_FROM_GOOD_TO_BAD.index, default=VALID)
 
 
 def with_verdicts(gates: Iterable[Gate]) -> list[SummaryGate]:
-    """The gates of a summary, each with its verdict."""
+    """Adds to each gate of a summary its verdict."""
     return [SummaryGate(**gate, verdict=verdict_of([gate])) for gate in gates]

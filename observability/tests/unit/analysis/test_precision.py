@@ -109,12 +109,12 @@ def test_sentences_say_it(summaries):
     (told,) = [text for text in validity_sentences(summaries[1]) if "precision" in text]
     reached = f"{100 * summaries[1]['precision']['reached']:.1f} %"
     assert told == (
-        "A precision of 5.0 % was asked for, and 8 blocks reached it. The widest 95 % interval of a ratio of two "
+        "A precision of 5.0 % was requested, and 8 blocks reached it. The widest 95 % interval of a ratio of two "
         f"topologies' p50, over all journeys, reaches {reached} beyond the ratio."
     )
     missed = {**summaries[1]["precision"], "needed": 312, "met": False, "reached": 0.111}
     assert precision_sentence(missed, 10, TOPOLOGY) == (
-        "A precision of 5.0 % was asked for and NOT REACHED: trials scatter by 4.0 %, so it takes 312 blocks, more "
+        "A precision of 5.0 % was requested and NOT REACHED: trials scatter by 4.0 %, so it takes 312 blocks, more "
         "than can be run. 10 blocks ran. The widest 95 % interval of a ratio of two topologies' p50, over all "
         "journeys, reaches 11.1 % beyond the ratio."
     )
