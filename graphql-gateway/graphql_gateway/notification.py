@@ -12,7 +12,7 @@ from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.order import own_order
 from shop.contract.ports import Notifications
 from shop.platform.deadline import begin
-from shop.platform.graphql.field import field, followed
+from shop.platform.graphql.field import field, stream_field
 from shop.platform.graphql.scalars import Instant
 from shop.values import notification as values
 from shop.values.order import OrderStatus
@@ -93,24 +93,24 @@ class NotificationMutation:
 
 @strawberry.type(description="Everything that can be followed, at `/graphql/stream`.")
 class Subscription:
-    @followed(description=f"What happens to the orders of the token's owner; partners give `userId`. {_AFTER}")
+    @stream_field(description=f"What happens to the orders of the token's owner; partners give `userId`. {_AFTER}")
     async def notifications(
         self, info: GatewayInfo, after: int | None = None, user_id: strawberry.ID | None = None
     ) -> AsyncGenerator[NotificationUpdate]:
         user = _whose(info, Notifications.watch_notifications, user_id, "userId")
-        async for update in _followed(info, info.context.clients.notification.watch_notifications(user, after)):
+        async for update in _follow(info, info.context.clients.notification.watch_notifications(user, after)):
             yield update
 
-    @followed(description=f"What happens to one order. The customer and partners only. {_AFTER}")
+    @stream_field(description=f"What happens to one order. The customer and partners only. {_AFTER}")
     async def order_notifications(
         self, info: GatewayInfo, order_id: strawberry.ID, after: int | None = None
     ) -> AsyncGenerator[NotificationUpdate]:
         order = await own_order(info, number_of(order_id, "Order", "orderId"))
-        async for update in _followed(info, info.context.clients.notification.watch_order(order.number, after)):
+        async for update in _follow(info, info.context.clients.notification.watch_order(order.number, after)):
             yield update
 
 
-async def _followed(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -> AsyncGenerator[NotificationUpdate]:
+async def _follow(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -> AsyncGenerator[NotificationUpdate]:
     async for update in info.context.lasting(updates):
         # What was read for the previous update may have changed.
         info.context.renew()

@@ -8,7 +8,7 @@ from graphql_gateway.objects.connection import Connection, Edge, checked_first, 
 from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note_products, prepare
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
-from graphql_gateway.objects.selection import asked
+from graphql_gateway.objects.selection import find_fields
 from shop.contract.ports import OrderClient, Orders
 from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field
@@ -81,7 +81,7 @@ class OrderQuery:
     @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         number = number_of(id, "Order")
-        if info.context.caller and asked(info, "payment"):
+        if info.context.caller and find_fields(info, "payment"):
             info.context.reads.expect_payment(number)
         return await own_order(info, number)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from faulty.seeds import Fault, change_error, replace
 from shop.errors import InvalidArgument
-from shop.payment.domain import StoredPayment, authorized
+from shop.payment.domain import StoredPayment, decide_authorization
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
 from shop.values.payment import PaymentStatus
@@ -37,12 +37,18 @@ FAULTS = (
     Fault(
         "a checkout takes another amount",
         "another_amount_is_refused",
-        replace(authorized, lambda stored, user_id, amount: authorized(stored, user_id, stored.payment.amount)),
+        replace(
+            decide_authorization,
+            lambda stored, user_id, amount: decide_authorization(stored, user_id, stored.payment.amount),
+        ),
     ),
     Fault(
         "a checkout takes another customer",
         "another_user_is_refused",
-        replace(authorized, lambda stored, user_id, amount: authorized(stored, stored.payment.user_id, amount)),
+        replace(
+            decide_authorization,
+            lambda stored, user_id, amount: decide_authorization(stored, stored.payment.user_id, amount),
+        ),
     ),
     Fault(
         "what may be a card number stands in the message",

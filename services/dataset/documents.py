@@ -85,14 +85,14 @@ def documents_table(seed: int) -> Table:
 def _records(draws: Draws, number: int, size: int) -> Iterator[DocumentRecord]:
     index = number * max(SIZES) + np.arange(size // MIN_RECORD + 1)
 
-    def drawn(purpose: str, low: int, high: int) -> list[int]:
+    def draw(purpose: str, low: int, high: int) -> list[int]:
         whole: list[int] = draws.between(f"document {purpose}", index, low, high).tolist()
         return whole
 
-    counts, oks = drawn("count", 1, 99), drawn("ok", 0, 9)
+    counts, oks = draw("count", 1, 99), draw("ok", 0, 9)
     # Hundredths never end in 0: languages differ in how they write a float without a fraction.
-    tenths, hundredths = drawn("tenths", 0, 999), drawn("hundredths", 1, 9)
-    moments, prices = drawn("at", FIRST_PLACED, LAST_PLACED), drawn("price", 100, 99_999)
+    tenths, hundredths = draw("tenths", 0, 999), draw("hundredths", 1, 9)
+    moments, prices = draw("at", FIRST_PLACED, LAST_PLACED), draw("price", 100, 99_999)
     is_whole = size >= MIN_WHOLE
     for at in range(len(index)):
         yield DocumentRecord(

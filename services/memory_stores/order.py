@@ -72,10 +72,12 @@ class MemoryOrders:
 
     async def get(self, order_id: int) -> Order | None:
         order = self._orders.get(order_id)
-        return None if order is None else self._shown(order)
+        return None if order is None else self._hide_gone_user(order)
 
     async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
-        return [self._shown(self._orders[order_id]) for order_id in sorted(order_ids) if order_id in self._orders]
+        return [
+            self._hide_gone_user(self._orders[order_id]) for order_id in sorted(order_ids) if order_id in self._orders
+        ]
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
         if self.is_gone(user_id):
@@ -85,11 +87,11 @@ class MemoryOrders:
         return [self._orders[order_id] for order_id in reversed(ids[max(0, end - limit) : end])]
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        order = self._moved(order_id, current, wanted)
-        return None if order is None else self._shown(order)
+        order = self._move(order_id, current, wanted)
+        return None if order is None else self._hide_gone_user(order)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
-        rows = self._joined(after, limit)
+        rows = self._join_lines(after, limit)
         while joined := list(islice(rows, chunk)):
             yield joined
 
@@ -120,22 +122,22 @@ class MemoryOrders:
 
     def cancel(self, order_id: int) -> str | None:
         """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment, or None if it is not."""
-        if self._moved(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
+        if self._move(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
             return None
         return self._checkout_ids[order_id]
 
-    def _moved(self, order_id: int, current: OrderStatus, wanted: OrderStatus) -> Order | None:
+    def _move(self, order_id: int, current: OrderStatus, wanted: OrderStatus) -> Order | None:
         order = self._orders.get(order_id)
         if order is None or order.status is not current:
             return None
         self._orders[order_id] = moved = replace(order, status=wanted)
         return moved
 
-    def _shown(self, order: Order) -> Order:
+    def _hide_gone_user(self, order: Order) -> Order:
         """Returns an order as callers see it: it outlives its buyer's account, and then belongs to nobody."""
         return replace(order, user_id=0) if self.is_gone(order.user_id) else order
 
-    def _joined(self, after: int, limit: int) -> Iterator[JoinedOrderLine]:
+    def _join_lines(self, after: int, limit: int) -> Iterator[JoinedOrderLine]:
         start = bisect_right(self._line_ids, after)
         for order_id, line in islice(self._lines, start, start + limit):
             order = self._orders[order_id]
@@ -216,7 +218,9 @@ class MemoryCheckouts:
     async def take_stuck(self, limit: int) -> list[Checkout]:
         return [
             self._keep(replace(stuck, epoch=stuck.epoch + 1))
-            for stuck in (self._checkouts[checkout_id] for checkout_id in _ended(self._leases, self._clock(), limit))
+            for stuck in (
+                self._checkouts[checkout_id] for checkout_id in _find_ended(self._leases, self._clock(), limit)
+            )
         ]
 
     def _require(
@@ -262,7 +266,7 @@ class MemoryCancellations:
             return None
         return self._keep(Cancellation(order_id, checkout_id))
 
-    async def unfinished(self, order_id: int) -> Cancellation | None:
+    async def find_running(self, order_id: int) -> Cancellation | None:
         return self._running.get(order_id)
 
     async def complete(self, cancellation: Cancellation) -> None:
@@ -274,7 +278,7 @@ class MemoryCancellations:
             self._leases[cancellation.order_id] = self._clock() + seconds
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
-        stuck = [self._running[order_id] for order_id in _ended(self._leases, self._clock(), limit)]
+        stuck = [self._running[order_id] for order_id in _find_ended(self._leases, self._clock(), limit)]
         return [self._keep(replace(cancellation, epoch=cancellation.epoch + 1)) for cancellation in stuck]
 
     def _keep(self, cancellation: Cancellation) -> Cancellation:
@@ -295,7 +299,7 @@ async def load(connection: Connection) -> OrderStores:
     return OrderStores(orders, MemoryCheckouts(orders, checkouts), MemoryCancellations(orders, cancellations))
 
 
-def _ended(leases: Mapping[K, float], now: float, limit: int) -> list[K]:
+def _find_ended(leases: Mapping[K, float], now: float, limit: int) -> list[K]:
     """Returns up to `limit` sagas whose leases have ended, earliest first."""
     return sorted((saga for saga, ends in leases.items() if ends <= now), key=lambda saga: leases[saga])[:limit]
 

@@ -46,7 +46,7 @@ class MemoryPayments:
             return None
         payment = stored.payment
         if payment.status is PaymentStatus.AUTHORIZED:
-            return self._keep(replace(stored, payment=_moved(payment, PaymentStatus.CAPTURED, order_id)))
+            return self._keep(replace(stored, payment=_move(payment, PaymentStatus.CAPTURED, order_id)))
         return stored if (payment.status, payment.order_id) == (PaymentStatus.CAPTURED, order_id) else None
 
     async def void(self, checkout_id: str) -> StoredPayment:
@@ -56,18 +56,18 @@ class MemoryPayments:
         payment = stored.payment
         if payment.status is PaymentStatus.DECLINED:
             return stored
-        return self._keep(replace(stored, payment=_moved(payment, PaymentStatus.VOIDED, payment.order_id)))
+        return self._keep(replace(stored, payment=_move(payment, PaymentStatus.VOIDED, payment.order_id)))
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
         return self._of_checkout.get(checkout_id)
 
     async def get(self, payment_id: int) -> StoredPayment | None:
         checkout_id = self._checkouts.get(payment_id)
-        return None if checkout_id is None else self._shown(checkout_id)
+        return None if checkout_id is None else self._hide_gone_user(checkout_id)
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
         checkouts = (self._checkout_of_order.get(order_id) for order_id in order_ids)
-        return [self._shown(checkout_id) for checkout_id in checkouts if checkout_id is not None]
+        return [self._hide_gone_user(checkout_id) for checkout_id in checkouts if checkout_id is not None]
 
     def _new(
         self, checkout_id: str, user_id: int, status: PaymentStatus, amount: Money, decline_reason: str = ""
@@ -85,7 +85,7 @@ class MemoryPayments:
         self._last_id = max(self._last_id, payment.id)
         return stored
 
-    def _shown(self, checkout_id: str) -> StoredPayment:
+    def _hide_gone_user(self, checkout_id: str) -> StoredPayment:
         """Returns a payment as callers see it: it outlives its user's account, and then belongs to nobody."""
         stored = self._of_checkout[checkout_id]
         if stored.payment.user_id not in self._gone:
@@ -93,7 +93,7 @@ class MemoryPayments:
         return replace(stored, payment=replace(stored.payment, user_id=0))
 
 
-def _moved(payment: Payment, status: PaymentStatus, order_id: int) -> Payment:
+def _move(payment: Payment, status: PaymentStatus, order_id: int) -> Payment:
     return replace(payment, status=status, order_id=order_id)
 
 

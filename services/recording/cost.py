@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from shop.platform.telemetry.recorder import CLIENT, INTERNAL, SERVER, Tracing, shared
+from shop.platform.telemetry.recorder import CLIENT, INTERNAL, SERVER, Tracing, shared_attributes
 from shop.platform.telemetry.trace_context import caller_of, sampled_caller, trace_headers
 from shop.platform.telemetry.tracing import Current, Ending
 
@@ -27,7 +27,7 @@ def span_costs(tracing: Tracing) -> dict[str, int]:
     It takes about 20 ms, with OpenTelemetry's SDK 200 ms; call it at the end of a process.
     """
     root = tracing.start("GET", SERVER, caller_of(_CALLER))
-    common = shared(_REQUEST)
+    common = shared_attributes(_REQUEST)
 
     def server() -> None:
         caller = sampled_caller(_CALLER) or root

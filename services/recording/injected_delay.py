@@ -138,7 +138,7 @@ class InjectedDelay:
         """Waits for the delay, counted from this call, and records its actual length on the current span."""
         began_ns = time.monotonic_ns()
         if self._timer is None:
-            self._timer = self._made()
+            self._timer = self._make_timer()
         deadline_ns = began_ns + self._delay_us * 1_000
         await self._timer.until(deadline_ns - self._timer.early_ns)
         while time.monotonic_ns() < deadline_ns:  # noqa: ASYNC110 - there is no event at that time
@@ -154,7 +154,7 @@ class InjectedDelay:
             self._timer.close()
             self._timer = None
 
-    def _made(self) -> Timer:
+    def _make_timer(self) -> Timer:
         if self._kernel:
             try:
                 return KernelTimer()

@@ -13,7 +13,7 @@ from msgspec import Meta
 MAX_ID = 2**63 - 1
 
 
-def documented(description: str | None = None, **keywords: int | str) -> Meta:
+def describe(description: str | None = None, **keywords: int | str) -> Meta:
     """Returns a note on a field, to put into `Annotated`.
 
     Args:
@@ -23,7 +23,7 @@ def documented(description: str | None = None, **keywords: int | str) -> Meta:
     return Meta(description=description, extra_json_schema=keywords or None)
 
 
-Id = Annotated[int, documented(minimum=1, maximum=MAX_ID)]
-Pieces = Annotated[int, documented("Pieces.", minimum=1)]
+Id = Annotated[int, describe(minimum=1, maximum=MAX_ID)]
+Pieces = Annotated[int, describe("Pieces.", minimum=1)]
 INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"
-Instant = Annotated[datetime, documented("RFC 3339, whole seconds, UTC.", pattern=INSTANT)]
+Instant = Annotated[datetime, describe("RFC 3339, whole seconds, UTC.", pattern=INSTANT)]

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from shop.fields import documented
+from shop.fields import describe
 
-AmountMinor = Annotated[int, documented("Amount in the currency's minor unit: 1999 is 19.99 EUR.")]
+AmountMinor = Annotated[int, describe("Amount in the currency's minor unit: 1999 is 19.99 EUR.")]
 _CODES = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY",
     "COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR",
@@ -19,7 +19,7 @@ _CODES = (
 )
 CURRENCIES = frozenset(" ".join(_CODES).split())
 """The ISO 4217 codes of money that people pay with: no funds, metals, bond units or test codes."""
-Currency = Annotated[str, documented("ISO 4217 code.", pattern=r"^[A-Z]{3}$")]
+Currency = Annotated[str, describe("ISO 4217 code.", pattern=r"^[A-Z]{3}$")]
 
 
 class Money(Struct, frozen=True, gc=False):

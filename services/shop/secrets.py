@@ -43,13 +43,13 @@ def make_secrets(folder: Path) -> None:
         OSError: A file cannot be read or written.
     """
     admin = folder / "admin"
-    _write(admin / "pgpass", _pgpass(ADMIN, _kept(admin / "password", _password)))
-    kept = json.loads(_kept(admin / "role-passwords", lambda: "{}"))
+    _write(admin / "pgpass", _pgpass(ADMIN, _keep(admin / "password", _password)))
+    kept = json.loads(_keep(admin / "role-passwords", lambda: "{}"))
     passwords = {role: kept.get(role) or _password() for role in OWNERS}
     _write(admin / "role-passwords", json.dumps(passwords))
     for role, owner in OWNERS.items():
         _write(folder / owner / "pgpass", _pgpass(role, passwords[role]))
-    private = load_pem_private_key(_kept(folder / "user" / "jwt-private.pem", _private_key).encode(), None)
+    private = load_pem_private_key(_keep(folder / "user" / "jwt-private.pem", _private_key).encode(), None)
     public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     _write(folder / "public" / "jwt-public.pem", public.decode())
 
@@ -67,7 +67,7 @@ def _pgpass(role: str, password: str) -> str:
     return f"*:*:*:{role}:{password}\n"
 
 
-def _kept(path: Path, make: Callable[[], str]) -> str:
+def _keep(path: Path, make: Callable[[], str]) -> str:
     if not path.is_file():
         _write(path, make())
     return path.read_text()

@@ -200,6 +200,6 @@ async def served(
         held.close()
 
 
-def opened(position: int) -> dict[str, Any]:
+def opening_message(position: int) -> dict[str, Any]:
     data = {"notifications": {"position": position, "notification": None}}
     return {"id": "1", "type": "next", "payload": {"data": data}}

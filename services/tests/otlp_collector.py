@@ -34,6 +34,6 @@ class Collector:
             self.spans += [span for scope in process.scope_spans for span in scope.spans]
         return ExportTraceServiceResponse()
 
-    def named(self, name: str) -> list[Any]:
+    def spans_named(self, name: str) -> list[Any]:
         """The spans of this name, in the order of their starts."""
         return sorted((span for span in self.spans if span.name == name), key=lambda span: span.start_time_unix_nano)

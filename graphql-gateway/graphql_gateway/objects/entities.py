@@ -12,9 +12,9 @@ from graphql_gateway.objects.address import Address
 from graphql_gateway.objects.connection import Connection, checked_first, connect
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.objects.node import Node, existing
-from graphql_gateway.objects.selection import argument, asked, asks_only, only
+from graphql_gateway.objects.selection import argument, asks_only, find_fields, only
 from shop.contract.ports import Page, UserClient
-from shop.platform.graphql.field import computed, field, later
+from shop.platform.graphql.field import computed_field, field, later
 from shop.platform.graphql.scalars import Long, Moment, Money
 from shop.values.order import JoinedOrderLine, OrderStatus
 from shop.values.order import Order as ShopOrder
@@ -226,11 +226,11 @@ class OrderLine:
             parent=parent,
         )
 
-    @computed(description="Place in the order, from 1 upwards.")
+    @computed_field(description="Place in the order, from 1 upwards.")
     def line_number(self) -> int:
         return later(self._find_place()) if self.place is None else self.place
 
-    @computed(description="What was bought; null if it was removed from the catalogue since.")
+    @computed_field(description="What was bought; null if it was removed from the catalogue since.")
     def product(self) -> Product | None:
         number = self.product_number
         return later(self.parent.reads.product(number)) if self.parent.whole_products else Product.known(number)
@@ -296,7 +296,7 @@ class Order(Node):
     def user(self, info: GatewayInfo) -> User | None:
         return user_of(info, self.user_number)
 
-    @computed(description="Null until the order is paid.")
+    @computed_field(description="Null until the order is paid.")
     def payment(self) -> Payment | None:
         return later(self.reads.payment_of_order(self.number))
 
@@ -307,7 +307,7 @@ def reviews_asked(info: GatewayInfo, *path: str) -> int:
     Args:
         path: GraphQL names of the fields from the current field to the products.
     """
-    lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, *path, "reviews")]
+    lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in find_fields(info, *path, "reviews")]
     return max((first for first in lengths if isinstance(first, int) and 1 <= first <= MAX_REVIEWS), default=0)
 
 
@@ -327,7 +327,7 @@ async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
     whole_products = note_products(info, orders, *path, "lines", "product")
     await info.context.reads.ahead(
         products=[line.product_number for order in orders for line in order.lines] if whole_products else (),
-        payments_of_orders=[order.number for order in orders] if asked(info, *path, "payment") else (),
+        payments_of_orders=[order.number for order in orders] if find_fields(info, *path, "payment") else (),
     )
 
 
@@ -338,7 +338,7 @@ def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> boo
         orders: The orders; an earlier record, for another part of the query, stays.
         path: GraphQL names of the fields from the current field to the products.
     """
-    whole_products = not only(info, asked(info, *path), _KNOWN_OF_PRODUCT)
+    whole_products = not only(info, find_fields(info, *path), _KNOWN_OF_PRODUCT)
     if whole_products:
         for order in orders:
             order.whole_products = True

@@ -37,7 +37,7 @@ def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: fro
     return all(node.name.value in known for node in _inside(info, nodes))
 
 
-def asked(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
+def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
     """Returns the selected fields at the end of a path.
 
     Args:

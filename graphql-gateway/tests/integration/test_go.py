@@ -20,7 +20,7 @@ from graphql_gateway.schema import build_schema
 from provision import golang
 from shop.errors import ResourceExhausted, ShopError
 from shop.platform.graphql.cost import max_cost
-from shop.platform.graphql.documents import parsed, validated
+from shop.platform.graphql.documents import parse_document, prepare_document
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.limits import MAX_TOKENS
 from shop.platform.graphql.schema import core_schema
@@ -53,7 +53,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 def verdict(text: str) -> str:
     """Returns the verdict of the gateway in Python on a document whose variables have no values."""
     try:
-        prepared = validated(SCHEMA, parsed(text), measure)
+        prepared = prepare_document(SCHEMA, parse_document(text), measure)
         assert prepared.cost is not None
         operation = prepared.operation(None)
         cost = prepared.cost.of(operation, {})

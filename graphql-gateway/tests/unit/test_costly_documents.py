@@ -28,7 +28,7 @@ from hypothesis_graphql import from_schema, nodes
 from graphql_gateway.cost import measure
 from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
-from shop.platform.graphql.documents import parsed, validated
+from shop.platform.graphql.documents import parse_document, prepare_document
 from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.schema import core_schema
 
@@ -116,7 +116,7 @@ def end_of_part(pieces: list[str], begin: int) -> int:
 def refusal(text: str) -> str:
     """Treats a document like the gateway before it runs; returns why it is refused, or an empty text."""
     try:
-        validated(SCHEMA, parsed(text), measure)
+        prepare_document(SCHEMA, parse_document(text), measure)
     except (ShopError, RequestError) as error:
         return str(error)
     return ""

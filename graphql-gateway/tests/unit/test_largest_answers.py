@@ -21,7 +21,7 @@ from graphql_gateway.schema import build_schema
 from memory_shop import Data
 from shop.errors import ShopError
 from shop.platform.graphql.cost import max_cost
-from shop.platform.graphql.documents import parsed, validated
+from shop.platform.graphql.documents import parse_document, prepare_document
 from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.schema import core_schema
 from shop.values.notification import KEPT
@@ -109,7 +109,7 @@ def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
 
 def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
     """Returns what a document costs, and how much it may cost."""
-    prepared = validated(schema, parsed(text), measure)
+    prepared = prepare_document(schema, parse_document(text), measure)
     assert prepared.cost is not None
     operation = prepared.operation(None)
     return prepared.cost.of(operation, {}), max_cost(operation, is_partner=is_partner)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
-from graphql_gateways import Served, opened
+from graphql_gateways import Served, opening_message
 from memory_shop import Data, MemoryShop
 from shop.platform.graphql.schema import core_schema
 from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
@@ -49,7 +49,7 @@ class TestASubscription:
         asked = "position notification { position status createdAt read order { id status } }"
         await tell()
         async with follow(f"subscription {{ notifications {{ {asked} }} }}") as following:
-            assert await following() == opened(1)
+            assert await following() == opening_message(1)
             for status in (OrderStatus.SHIPPED, OrderStatus.DELIVERED):
                 await shop.clients.order.update_order_status(bought.id, status)
                 await tell(order=bought.id, status=status)

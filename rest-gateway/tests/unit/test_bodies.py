@@ -118,14 +118,14 @@ async def test_a_large_body_without_a_length_is_refused_while_it_comes(api: http
 
 @pytest.mark.ours
 async def test_a_body_that_does_not_come_runs_into_the_deadline(api: httpx.AsyncClient) -> None:
-    async def stalled() -> AsyncIterator[bytes]:
+    async def stall() -> AsyncIterator[bytes]:
         yield b"{"
         # The limit of the whole request expires in the same turn of the loop.
         asyncio.get_running_loop().call_later(0.2, time.sleep, 0.3)
         await asyncio.sleep(30)
 
     headers = {**JSON, "x-envoy-expected-rq-timeout-ms": "400"}
-    answer = await api.post("/v1/sessions", content=stalled(), headers=headers)
+    answer = await api.post("/v1/sessions", content=stall(), headers=headers)
 
     assert (answer.status_code, answer.headers["connection"]) == (408, "close")
     problem = answer.json()

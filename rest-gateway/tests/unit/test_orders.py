@@ -14,7 +14,7 @@ ForUser = Callable[[int], Headers]
 BODY = {"user_id": 3, "lines": [{"product_id": 5, "quantity": 2}], "payment_token": "tok_ok"}
 
 
-def keyed(headers: Headers, key: str = "purchase-1") -> Headers:
+def add_key(headers: Headers, key: str = "purchase-1") -> Headers:
     return {**headers, "idempotency-key": key}
 
 
@@ -111,7 +111,7 @@ async def test_lists_the_orders_of_a_user_newest_first(
 
 
 async def test_a_customer_buys(api: httpx.AsyncClient, shop: MemoryShop, customer: ForUser) -> None:
-    answer = await api.post("/v1/orders", json=BODY, headers=keyed(customer(3)))
+    answer = await api.post("/v1/orders", json=BODY, headers=add_key(customer(3)))
 
     assert answer.status_code == 201
     assert answer.headers["location"] == "/v1/orders/51"
@@ -123,23 +123,23 @@ async def test_a_customer_buys(api: httpx.AsyncClient, shop: MemoryShop, custome
 
 async def test_a_partner_buys_for_any_user_and_as_many_as_1000(api: httpx.AsyncClient, partner: Headers) -> None:
     many = [{"product_id": 5, "quantity": 1000}]
-    answer = await api.post("/v1/orders", json={**BODY, "lines": many}, headers=keyed(partner))
+    answer = await api.post("/v1/orders", json={**BODY, "lines": many}, headers=add_key(partner))
 
     assert (answer.status_code, answer.json()["user_id"]) == (201, 3)
 
 
 async def test_a_repeated_purchase_gives_the_first_order(api: httpx.AsyncClient, partner: Headers) -> None:
-    first = await api.post("/v1/orders", json=BODY, headers=keyed(partner))
-    second = await api.post("/v1/orders", json=BODY, headers=keyed(partner))
+    first = await api.post("/v1/orders", json=BODY, headers=add_key(partner))
+    second = await api.post("/v1/orders", json=BODY, headers=add_key(partner))
 
     assert first.json() == second.json()
 
 
 async def test_a_key_with_another_body_is_refused(api: httpx.AsyncClient, partner: Headers) -> None:
-    await api.post("/v1/orders", json=BODY, headers=keyed(partner))
+    await api.post("/v1/orders", json=BODY, headers=add_key(partner))
     other = {**BODY, "lines": [{"product_id": 5, "quantity": 3}]}
 
-    answer = await api.post("/v1/orders", json=other, headers=keyed(partner))
+    answer = await api.post("/v1/orders", json=other, headers=add_key(partner))
 
     assert answer.status_code == 422
     assert answer.json()["code"] == "IDEMPOTENCY_KEY_REUSED"
@@ -161,7 +161,7 @@ async def test_short_stock_is_a_conflict(api: httpx.AsyncClient, partner: Header
         answer = await api.post(
             "/v1/orders",
             json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]},
-            headers=keyed(partner, key),
+            headers=add_key(partner, key),
         )
 
     assert answer.status_code == 409

@@ -11,7 +11,7 @@ from shop.clients.connect import connect
 from shop.contract.ports import Clients
 from shop.platform.access.rules import gateway_authenticator
 from shop.platform.access.streams import Streams
-from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, required
+from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, require_setting
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
@@ -31,10 +31,10 @@ async def serve_gateway(config: ServiceConfig, runtime: Runtime, build_app: Buil
         ConfigError: A setting is missing or wrong.
         StartError: The port is in use.
     """
-    listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
+    listen = require_setting(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
     incoming = Incoming(gateway_authenticator(config), runtime)
     for peer in CORE:
-        required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
+        require_setting(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component, config.sockets, runtime) as clients:
         streams = Streams() if NOTIFICATION in config.peers else None
         app = build_app(clients, incoming, streams)

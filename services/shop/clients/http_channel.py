@@ -86,7 +86,7 @@ class _HttpCall(OutgoingCall):
             path = request.path.partition("?")[0]
             self.span.set_attributes({**place, "http.request.method": request.method, "url.path": path})
 
-    def answered(self, status: int) -> None:
+    def note_answer(self, status: int) -> None:
         """Records that the answer has been read, and its status."""
         self.read()
         self._status = status
@@ -149,7 +149,7 @@ class HttpChannel:
             DeadlineExceeded: The caller's time is up.
             Unavailable: There is no answer.
         """
-        return await self._retries.tried(lambda: self._once(request), again=again)
+        return await self._retries.run(lambda: self._once(request), again=again)
 
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
         """Sends a POST with a long-lived answer, and yields its lines as they come; its span ends with the answer.
@@ -163,7 +163,7 @@ class HttpChannel:
             sent, url = {**self._host, **call.headers(), **request.headers}, f"http://{address}{request.path}"
             try:
                 async with self._session.post(url, data=request.body, headers=sent) as response:
-                    call.answered(response.status)
+                    call.note_answer(response.status)
                     if response.content_type != request.headers["accept"]:
                         refusal = HttpAnswer(response.status, response.headers, await response.read())
                         raise self.unreadable(refusal, request.path, request.headers["accept"])
@@ -213,7 +213,7 @@ class HttpChannel:
                 self._replicas.leave_out(address)
                 kind = _NotSent if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
                 raise away(self.peer, kind) from error
-            call.answered(answer.status)
+            call.note_answer(answer.status)
             return answer
 
     def _call(self, address: str, request: HttpRequest) -> _HttpCall:

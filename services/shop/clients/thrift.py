@@ -36,8 +36,8 @@ from shop.platform.thrift.encoding import (
     MAX_ANSWER,
     MAX_ROWS,
     complete,
-    encoded,
-    opened,
+    encode_message,
+    open_message,
 )
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
 from shop.platform.thrift.processor import attributes_of
@@ -143,7 +143,7 @@ class ThriftPeer(ABC, Generic[P]):
     def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
         """Encodes a call as bytes."""
         arguments = getattr(self._stubs, f"{method}_args")(headers, request)
-        return encoded(encoding, method, CALL, next(self._sequence), arguments)
+        return encode_message(encoding, method, CALL, next(self._sequence), arguments)
 
     def answer(self, encoding: object, method: str, message: bytes) -> object:
         """Returns a method's result.
@@ -153,7 +153,7 @@ class ThriftPeer(ABC, Generic[P]):
         """
         result = getattr(self._stubs, f"{method}_result")()
         try:
-            name, kind, _, protocol = opened(encoding, message)
+            name, kind, _, protocol = open_message(encoding, message)
             if kind != EXCEPTION and name == method:
                 result.read(protocol)
         except Exception as error:
@@ -243,7 +243,7 @@ class FramedPeer(ThriftPeer[P]):
         self._methods: dict[str, TracedMethod] = {}
 
     async def call(self, method: str, request: object) -> object:
-        return await self._retries.tried(lambda: self._once(method, request), again=method in self.service.reads)
+        return await self._retries.run(lambda: self._once(method, request), again=method in self.service.reads)
 
     async def close(self) -> None:
         """Closes the idle connections."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from shop.database.schemas import MONITOR, SCHEMAS
-from shop.platform.config import required, value_of
+from shop.platform.config import require_setting, value_of
 
 
 def admin_url_of(env: Mapping[str, str]) -> str:
@@ -33,4 +33,4 @@ def passwords_of(env: Mapping[str, str]) -> dict[str, str]:
 
 def variable(env: Mapping[str, str], name: str, example: str) -> str:
     """Returns the value of a variable, or of the file that `NAME_FILE` names; raises `ConfigError` if it is absent."""
-    return required(value_of(env, name), name, example)
+    return require_setting(value_of(env, name), name, example)

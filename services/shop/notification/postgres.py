@@ -104,7 +104,7 @@ class PostgresNotifications:
         rows = [row for row in rows if row["position"] is not None]
         for row in rows:
             if row["traceparent"]:
-                self._traces.taken(QUEUE, row["traceparent"], row["added_at"])
+                self._traces.record_receive(QUEUE, row["traceparent"], row["added_at"])
         return [_notification(row) for row in rows]
 
 

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from shop.contract.ports import NotificationClient
 from shop.notification.service import NotificationService
 from shop.platform.incoming import Incoming
-from shop.platform.rest.answers import Answer, changed
+from shop.platform.rest.answers import Answer, answer_changed
 from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import changing
 from shop.resources.documents import Stored
@@ -37,7 +37,7 @@ def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
             for one in new.events
         ]
         await service.notify(events)
-        return changed(Stored(len(events)))
+        return answer_changed(Stored(len(events)))
 
     add_docs(api)
     return api

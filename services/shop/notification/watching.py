@@ -75,7 +75,7 @@ class Watchers:
                     if order_id in (None, notification.order_id):
                         start_ns = time.time_ns()
                         yield Update(notification, position)
-                        self._traces.pushed(notification.traceparent, start_ns)
+                        self._traces.record_push(notification.traceparent, start_ns)
                 if len(told) < AT_ONCE:
                     while not await self._is_woken(news):
                         yield Update(None, position)

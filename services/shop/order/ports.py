@@ -60,7 +60,7 @@ class OrderStore(Protocol):
 class Outbox(Protocol):
     """Undelivered events of orders; each change of an order's status adds an event in the same transaction."""
 
-    def taken(self, orders: int) -> AbstractAsyncContextManager[list[Event]]:
+    def lend(self, orders: int) -> AbstractAsyncContextManager[list[Event]]:
         """Lends the events of up to `orders` orders, oldest first; removes them at the end unless the block raises.
 
         It skips orders whose events another process is delivering.
@@ -109,7 +109,7 @@ class CancellationStore(Protocol):
     async def begin(self, order_id: int) -> Cancellation | None:
         """Makes a CONFIRMED order CANCELLED and records its cancellation; None if it is not CONFIRMED."""
 
-    async def unfinished(self, order_id: int) -> Cancellation | None:
+    async def find_running(self, order_id: int) -> Cancellation | None:
         """Returns the cancellation of an order if it is under way."""
 
     async def complete(self, cancellation: Cancellation) -> None:

@@ -91,7 +91,7 @@ class PostgresOrders:
         if limit <= ROWS_AT_ONCE:
             rows = await self._database.fetch(LINES, after, limit)
             for start in range(0, len(rows), chunk):
-                yield [_joined(row) for row in rows[start : start + chunk]]
+                yield [_line_of(row) for row in rows[start : start + chunk]]
             return
         # Still one statement, but with a cursor: such a long answer is not held in memory, and not read twice.
         async with self._database.transaction() as connection:
@@ -102,7 +102,7 @@ class PostgresOrders:
                     rows = await cursor.fetch(chunk)
                 if not rows:
                     return
-                yield [_joined(row) for row in rows]
+                yield [_line_of(row) for row in rows]
 
 
 def orders_of(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
@@ -130,7 +130,7 @@ def orders_of(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
         )
 
 
-def _joined(row: asyncpg.Record) -> JoinedOrderLine:
+def _line_of(row: asyncpg.Record) -> JoinedOrderLine:
     return JoinedOrderLine(
         id=row["id"],
         order_id=row["order_id"],

@@ -77,7 +77,7 @@ class PostgresOutbox:
         self._database = database
 
     @asynccontextmanager
-    async def taken(self, orders: int) -> AsyncIterator[list[Event]]:
+    async def lend(self, orders: int) -> AsyncIterator[list[Event]]:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(TAKE, orders)
             yield [

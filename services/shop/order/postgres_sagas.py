@@ -277,7 +277,7 @@ class PostgresCancellations:
         row = await self._database.fetchrow(statement, order_id, self._driver.instance, self._driver.boot, *context)
         return None if row is None else cancellation_of(row)
 
-    async def unfinished(self, order_id: int) -> Cancellation | None:
+    async def find_running(self, order_id: int) -> Cancellation | None:
         row = await self._database.fetchrow(UNFINISHED_CANCELLATION, order_id)
         return None if row is None else cancellation_of(row)
 

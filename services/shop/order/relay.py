@@ -90,7 +90,7 @@ class Relay:
             ShopError: The database or the notification service does not answer; all events are still there.
         """
         with own_deadline(DELIVER_LIMIT_S):
-            async with self._outbox.taken(BATCH) as events:
+            async with self._outbox.lend(BATCH) as events:
                 for first in range(0, len(events), BATCH):
                     await self._notify(events[first : first + BATCH])
         return len(events)
@@ -101,7 +101,7 @@ class Relay:
             pass
 
     async def _notify(self, events: Sequence[Event]) -> None:
-        sent = self._traces.sent
+        sent = self._traces.record_send
         followed = [replace(event, traceparent=sent(QUEUE, event.traceparent, event.happened_at)) for event in events]
         with self._traces.work_for([event.traceparent for event in followed], "deliver"):
             await self._notification.notify(followed)

@@ -19,7 +19,7 @@ class StoredPayment(Struct, frozen=True, gc=False):
     decline_reason: str = ""
 
 
-def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
+def decide_authorization(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
     """Decides the outcome of an authorisation from the stored payment of its checkout.
 
     Args:

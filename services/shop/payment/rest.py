@@ -10,7 +10,7 @@ from shop.payment.service import PaymentService
 from shop.platform.access.rules import is_internal
 from shop.platform.http.caching import PERSONAL
 from shop.platform.incoming import Incoming
-from shop.platform.rest.answers import Answer, changed, ok
+from shop.platform.rest.answers import Answer, answer_changed, ok
 from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import changing, reading
 from shop.platform.rest.parameters import CheckoutId, OrderIdsOfPayments, PaymentId, parse_ids
@@ -53,17 +53,19 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
         payment = await service.authorize_payment(
             checkout_id=checkout_id, user_id=new.user_id, amount=amount, payment_token=new.payment_token
         )
-        return changed(_document(payment))
+        return answer_changed(_document(payment))
 
     @api.api_route(**changing("payments", PaymentClient.capture_payment, problems=[409]))
     async def capture_payment(checkout_id: CheckoutId, capture: Capture) -> Answer[InnerPaymentDocument]:
         """Takes an authorised amount and ties it to its order."""
-        return changed(_document(await service.capture_payment(checkout_id=checkout_id, order_id=capture.order_id)))
+        return answer_changed(
+            _document(await service.capture_payment(checkout_id=checkout_id, order_id=capture.order_id))
+        )
 
     @api.api_route(**changing("payments", PaymentClient.void_payment, problems=[409], body=False))
     async def void_payment(checkout_id: CheckoutId) -> Answer[InnerPaymentDocument]:
         """Gives an amount back; an unknown checkout is remembered as voided."""
-        return changed(_document(await service.void_payment(checkout_id)))
+        return answer_changed(_document(await service.void_payment(checkout_id)))
 
 
 def _document(payment: Payment) -> InnerPaymentDocument:

@@ -8,7 +8,7 @@ from shop.errors import InvalidArgument, no_such
 from shop.fields import MAX_ID
 from shop.money import Money
 from shop.payment.bank import ANSWERS
-from shop.payment.domain import authorized, refused_capture
+from shop.payment.domain import decide_authorization, refused_capture
 from shop.payment.ports import Bank, PaymentStore
 from shop.platform import validation
 from shop.values.payment import Payment
@@ -30,7 +30,7 @@ class PaymentService:
         if not self._bank.accepts(payment_token):
             raise InvalidArgument(f"payment_token must be one of: {', '.join(ANSWERS)}", field="payment_token")
         reason = await self._bank.authorize(amount, payment_token)
-        return authorized(await self._store.add(checkout, user_id, amount, reason), user_id, amount)
+        return decide_authorization(await self._store.add(checkout, user_id, amount, reason), user_id, amount)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
         checkout = validation.uuid_text(checkout_id, "checkout_id")

@@ -239,7 +239,7 @@ def value_of(env: Mapping[str, str], name: str) -> str | None:
         raise ConfigError(f"{name}_FILE: {file} is not text in UTF-8") from None
 
 
-def required(value: str | None, variable: str, example: str) -> str:
+def require_setting(value: str | None, variable: str, example: str) -> str:
     """Returns a setting that this process needs; raises a `ConfigError` with the example if it is absent."""
     if value is None:
         raise ConfigError(f"{variable} is not set; set it, for example {variable}={example}")

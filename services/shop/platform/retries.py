@@ -28,7 +28,7 @@ class Retries:
     def __init__(self) -> None:
         self._tokens = float(MAX_TOKENS)
 
-    async def tried(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
+    async def run(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
         """Makes a call, and repeats it if it was not answered.
 
         Raises:

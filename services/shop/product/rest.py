@@ -8,7 +8,7 @@ from shop.contract.ports import ProductClient
 from shop.platform.http.caching import PUBLIC, surrogate_keys
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.rest.answers import Answer, changed, ok
+from shop.platform.rest.answers import Answer, answer_changed, ok
 from shop.platform.rest.app import add_docs
 from shop.platform.rest.openapi import changing, reading
 from shop.platform.rest.parameters import (
@@ -84,14 +84,14 @@ def _add_reservations(api: FastAPI, service: ProductService) -> None:
     async def reserve_stock(reservation_id: ReservationId, new: NewReservation) -> Answer[Reservation]:
         """Takes stock until it is confirmed or released, all lines or none; the same again changes nothing."""
         lines = [StockLine(line.product_id, line.quantity) for line in new.lines]
-        return changed(await service.reserve_stock(reservation_id, lines))
+        return answer_changed(await service.reserve_stock(reservation_id, lines))
 
     @api.api_route(**changing("reservations", ProductClient.confirm_reservation, problems=[409], body=False))
     async def confirm_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Turns held stock into sold stock."""
-        return changed(await service.confirm_reservation(reservation_id))
+        return answer_changed(await service.confirm_reservation(reservation_id))
 
     @api.api_route(**changing("reservations", ProductClient.release_reservation, problems=[409], body=False))
     async def release_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Gives stock back, held or sold; an unknown id is remembered as released."""
-        return changed(await service.release_reservation(reservation_id))
+        return answer_changed(await service.release_reservation(reservation_id))

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from shop.fields import INSTANT, Id, documented
+from shop.fields import INSTANT, Id, describe
 from shop.money import Money
 from shop.platform.rest.parameters import selecting
 from shop.values.notification import Notification
@@ -22,7 +22,7 @@ from shop.values.payment import PaidOrder, Payment, PaymentStatus
 from shop.values.product import Product, ProductReviews, ProductRow, Review, ReviewedProduct
 from shop.values.user import User
 
-NextPageToken = Annotated[str, documented("Give it as `page_token` to read the next page; empty after the last page.")]
+NextPageToken = Annotated[str, describe("Give it as `page_token` to read the next page; empty after the last page.")]
 _INSIDE = "there only for callers inside the shop."
 
 
@@ -38,14 +38,12 @@ class PaymentDocument(msgspec.Struct, frozen=True):
 class InnerPaymentDocument(PaymentDocument, frozen=True):
     """The payment of one checkout."""
 
-    checkout_id: Annotated[str | UnsetType, documented(f"UUID of the checkout; {_INSIDE}")] = UNSET
+    checkout_id: Annotated[str | UnsetType, describe(f"UUID of the checkout; {_INSIDE}")] = UNSET
     user_id: Annotated[
         int | UnsetType,
-        documented(f"Who pays; 0 if the account is gone, or the checkout was voided first; {_INSIDE}", minimum=0),
+        describe(f"Who pays; 0 if the account is gone, or the checkout was voided first; {_INSIDE}", minimum=0),
     ] = UNSET
-    placed_at: Annotated[datetime | UnsetType, documented(f"When it was authorised; {_INSIDE}", pattern=INSTANT)] = (
-        UNSET
-    )
+    placed_at: Annotated[datetime | UnsetType, describe(f"When it was authorised; {_INSIDE}", pattern=INSTANT)] = UNSET
 
 
 class ProductDocument(Product, frozen=True):
@@ -53,7 +51,7 @@ class ProductDocument(Product, frozen=True):
 
     reviews: Annotated[
         Sequence[Review] | UnsetType,
-        documented("The first reviews by ascending id; there only with `include=reviews`."),
+        describe("The first reviews by ascending id; there only with `include=reviews`."),
     ] = UNSET
 
 
@@ -62,12 +60,12 @@ class OrderDocument(Order, frozen=True):
 
     payment: Annotated[
         PaymentDocument | UnsetType,
-        documented("There only with `include=payment`, and if the order has one."),
+        describe("There only with `include=payment`, and if the order has one."),
     ] = UNSET
-    user: Annotated[User | UnsetType, documented("There only with `include=user`.")] = UNSET
+    user: Annotated[User | UnsetType, describe("There only with `include=user`.")] = UNSET
     products: Annotated[
         Sequence[ProductDocument] | UnsetType,
-        documented("The products of the lines, each once, by line number; there only with `include=products`."),
+        describe("The products of the lines, each once, by line number; there only with `include=products`."),
     ] = UNSET
 
 
@@ -121,7 +119,7 @@ class OrderLinesPage(msgspec.Struct, frozen=True):
     lines: Sequence[JoinedOrderLine]
     next_page_token: Annotated[
         str,
-        documented(
+        describe(
             "Give it as `page_token` to read the next page; empty when this page was not full, so that the last page "
             "may be an empty one."
         ),
@@ -149,13 +147,13 @@ class NotificationList(msgspec.Struct, frozen=True):
 class Stored(msgspec.Struct, frozen=True):
     """Says that events are stored."""
 
-    events: Annotated[int, documented("How many there were.", minimum=1)]
+    events: Annotated[int, describe("How many there were.", minimum=1)]
 
 
 class Unread(msgspec.Struct, frozen=True):
     """What is left to read."""
 
-    unread: Annotated[int, documented("Notifications that are kept and not read.", minimum=0)]
+    unread: Annotated[int, describe("Notifications that are kept and not read.", minimum=0)]
 
 
 def payment_document(payment: Payment) -> PaymentDocument:

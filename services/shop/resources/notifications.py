@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from shop.contract.ports import Notifications
 from shop.platform.http.caching import PERSONAL
-from shop.platform.rest.answers import Answer, changed, ok
+from shop.platform.rest.answers import Answer, answer_changed, ok
 from shop.platform.rest.events import EventStream, LastEventId, ServerSentEvent, event_stream
 from shop.platform.rest.openapi import changing, reading, streaming
 from shop.platform.rest.parameters import OrderId, UserId
@@ -45,7 +45,7 @@ def add_notifications(
     @api.api_route(**changing(TAG, Notifications.mark_read))
     async def mark_read(user_id: UserId, read: ReadUpTo) -> Answer[Unread]:
         """Marks what a customer was told as read, up to a position."""
-        return changed(Unread(await notifications.mark_read(user_id, read.up_to_position)))
+        return answer_changed(Unread(await notifications.mark_read(user_id, read.up_to_position)))
 
     @api.api_route(**streaming(TAG, Notifications.watch_notifications))
     async def watch_notifications(user_id: UserId, last_event_id: LastEventId = None) -> EventStream[Notification]:

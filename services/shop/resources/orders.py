@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from shop.contract.ports import Orders
 from shop.errors import FailedPrecondition, changed_since
-from shop.platform.rest.answers import Answer, as_read, changed, created
+from shop.platform.rest.answers import Answer, answer_changed, answer_created, as_read
 from shop.platform.rest.openapi import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
 from shop.resources.documents import OrderDocument, order_document
@@ -26,7 +26,7 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
             payment_token=order.payment_token,
             idempotency_key=idempotency_key,
         )
-        return created(order_document(bought), f"/v1/orders/{bought.id}")
+        return answer_created(order_document(bought), f"/v1/orders/{bought.id}")
 
     @api.api_route(**changing("orders", Orders.update_order_status, problems=[409, 412]))
     async def update_order(order_id: OrderId, change: OrderChange, if_match: IfMatch = None) -> Answer[OrderDocument]:
@@ -34,16 +34,16 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
         wanted = OrderStatus(change.status)
         expected = await as_read(if_match, lambda: orders.get_order(order_id))
         if expected is None:
-            return changed(order_document(await orders.update_order_status(order_id, wanted)))
+            return answer_changed(order_document(await orders.update_order_status(order_id, wanted)))
         # Only the status of an order can change, and the statement moves an order from only one status.
         if expected.status is not STATUS_BEFORE[wanted]:
             raise refused_move(order_id, expected.status, wanted)
         try:
-            return changed(order_document(await orders.update_order_status(order_id, wanted)))
+            return answer_changed(order_document(await orders.update_order_status(order_id, wanted)))
         except FailedPrecondition as error:
             raise changed_since("order", order_id) from error
 
     @api.api_route(**changing("orders", Orders.cancel_order, problems=[409], body=False))
     async def cancel_order(order_id: OrderId) -> Answer[OrderDocument]:
         """Cancels a CONFIRMED order and gives stock and money back: a customer's own, any for partners."""
-        return changed(order_document(await orders.cancel_order(order_id)))
+        return answer_changed(order_document(await orders.cancel_order(order_id)))

@@ -11,7 +11,7 @@ from shop.contract.ports import Catalogue, Page
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.http.caching import PUBLIC, surrogate_keys
-from shop.platform.rest.answers import Answer, as_read, changed, created, ok, removed
+from shop.platform.rest.answers import Answer, answer_changed, answer_created, answer_removed, as_read, ok
 from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import (
     VALUES_KEY,
@@ -108,7 +108,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             price=_money(product.price),
             stock=product.stock,
         )
-        return created(product_document(made), f"/v1/products/{made.id}")
+        return answer_created(product_document(made), f"/v1/products/{made.id}")
 
     @api.api_route(**changing("products", Catalogue.update_product, problems=[412, 428]))
     async def update_product(
@@ -126,14 +126,14 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             price=_money(change.price) if "price" in given else None,
             stock=change.stock,
         )
-        return changed(product_document(made))
+        return answer_changed(product_document(made))
 
     @api.api_route(**removing("products", Catalogue.delete_product, problems=[409, 412]))
     async def delete_product(product_id: ProductId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a product and its reviews; not possible while stock of it is reserved."""
         expected = await as_read(if_match, lambda: catalogue.get_product(product_id))
         await catalogue.delete_product(product_id, expected=expected)
-        return removed()
+        return answer_removed()
 
     @api.api_route(**reading("products", Catalogue.get_document, problems=[404]))
     async def get_document(call: RestCall, document_id: DocumentId) -> Answer[Document]:

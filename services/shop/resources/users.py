@@ -10,7 +10,7 @@ from shop.contract.ports import UserClient
 from shop.platform.access.guesses import count_failure
 from shop.platform.config import EDGE_MARK
 from shop.platform.http.caching import NO_STORE, PERSONAL
-from shop.platform.rest.answers import Answer, as_read, changed, created, encode, ok, removed
+from shop.platform.rest.answers import Answer, answer_changed, answer_created, answer_removed, as_read, encode, ok
 from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
 from shop.platform.rest.requests import RestCall
@@ -48,21 +48,21 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         made = await users.create_user(
             email=user.email, name=user.name, address=_address(user.address), password=user.password
         )
-        return created(made, f"/v1/users/{made.id}")
+        return answer_created(made, f"/v1/users/{made.id}")
 
     @api.api_route(**changing("users", UserClient.update_user, problems=[412]))
     async def update_user(user_id: UserId, change: received.UserChange, if_match: IfMatch = None) -> Answer[User]:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
         expected = await as_read(if_match, lambda: users.get_user(user_id))
         address = _address(change.address) if "address" in change.model_fields_set else None
-        return changed(await users.update_user(user_id, name=change.name, address=address, expected=expected))
+        return answer_changed(await users.update_user(user_id, name=change.name, address=address, expected=expected))
 
     @api.api_route(**removing("users", UserClient.delete_user, problems=[412]))
     async def delete_user(user_id: UserId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a user: a customer's own account, any for partners. The orders stay."""
         expected = await as_read(if_match, lambda: users.get_user(user_id))
         await users.delete_user(user_id, expected=expected)
-        return removed()
+        return answer_removed()
 
     @api.api_route(**creating("sessions", UserClient.login, problems=[401, 429], located=False))
     async def create_session(call: RestCall, credentials: received.Credentials) -> Answer[LoginResult]:

@@ -11,7 +11,7 @@ from shop.contract.calls import USER
 from shop.platform.access.guesses import count_failure
 from shop.platform.access.jwt import TokenSigner
 from shop.platform.cache.opening import behind_cache
-from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
+from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, require_setting
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Offer, run_servers
@@ -35,7 +35,7 @@ async def bootstrap(
         ConfigError: A setting is missing, or the key cannot be used.
         StartError: The database does not answer.
     """
-    signer = _signer(required(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
+    signer = _signer(require_setting(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
     async with (
         open_store(config, runtime) as store,
         behind_cache(config, store, User, CachedUserStore, runtime.note_cache) as accounts,

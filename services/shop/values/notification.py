@@ -7,15 +7,15 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from shop.fields import Id, documented
+from shop.fields import Id, describe
 from shop.values.order import OrderStatus
 
 KEPT = 100
 """Number of notifications that are kept for each customer."""
 INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?Z$"
-Moment = Annotated[datetime, documented("When the order changed: RFC 3339 in microseconds, UTC.", pattern=INSTANT)]
+Moment = Annotated[datetime, describe("When the order changed: RFC 3339 in microseconds, UTC.", pattern=INSTANT)]
 
-NewStatus = Annotated[OrderStatus, documented("The status that the order has from then on.")]
+NewStatus = Annotated[OrderStatus, describe("The status that the order has from then on.")]
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -38,12 +38,12 @@ class Event(Struct, frozen=True, gc=False):
 class Notification(Struct, frozen=True, gc=False):
     """What a customer is told of an order."""
 
-    position: Annotated[int, documented("Number among the customer's notifications.", minimum=1)]
+    position: Annotated[int, describe("Number among the customer's notifications.", minimum=1)]
     order_id: Id
     status: NewStatus
     created_at: Moment
-    read: Annotated[bool, documented("Whether the customer has read it.")]
-    traceparent: Annotated[str, documented("Context of the trace that follows it (W3C); empty if none does.")] = ""
+    read: Annotated[bool, describe("Whether the customer has read it.")]
+    traceparent: Annotated[str, describe("Context of the trace that follows it (W3C); empty if none does.")] = ""
 
 
 class Update(Struct, frozen=True, gc=False):

@@ -8,15 +8,15 @@ from typing import Annotated
 from msgspec import Struct
 
 from shop.errors import FailedPrecondition
-from shop.fields import Id, Instant, Pieces, documented
+from shop.fields import Id, Instant, Pieces, describe
 from shop.money import Money
 
-Buyer = Annotated[int, documented("Who bought; 0 if the account is gone.", minimum=0)]
-FormerBuyer = Annotated[Id, documented("Who bought, whether the account is there or gone.")]
-Total = Annotated[Money, documented("Sum over the lines of quantity times unit price.")]
+Buyer = Annotated[int, describe("Who bought; 0 if the account is gone.", minimum=0)]
+FormerBuyer = Annotated[Id, describe("Who bought, whether the account is there or gone.")]
+Total = Annotated[Money, describe("Sum over the lines of quantity times unit price.")]
 MAX_LINES = 100
 """Lines of one order."""
-BOUGHT_PRICE = documented("Price of one piece when it was bought.")
+BOUGHT_PRICE = describe("Price of one piece when it was bought.")
 
 
 class OrderStatus(StrEnum):
@@ -52,13 +52,13 @@ class OrderLine(Struct, frozen=True, gc=False):
     """One product of an order."""
 
     id: Id
-    line_number: Annotated[int, documented("Place in the order.", minimum=1)]
+    line_number: Annotated[int, describe("Place in the order.", minimum=1)]
     product_id: Id
     quantity: Pieces
     unit_price: Annotated[Money, BOUGHT_PRICE]
 
 
-Lines = Annotated[tuple[OrderLine, ...], documented("By line number.")]
+Lines = Annotated[tuple[OrderLine, ...], describe("By line number.")]
 
 
 class Order(Struct, frozen=True, gc=False):

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from shop.fields import Id, Instant, documented
+from shop.fields import Id, Instant, describe
 from shop.money import Money
 
-PaidOrder = Annotated[int, documented("The order it belongs to; 0 until it is captured.", minimum=0)]
+PaidOrder = Annotated[int, describe("The order it belongs to; 0 until it is captured.", minimum=0)]
 
 
 class PaymentStatus(StrEnum):
@@ -26,11 +26,11 @@ class Payment(Struct, frozen=True, gc=False):
     """The payment of one checkout."""
 
     id: Id
-    checkout_id: Annotated[str, documented("UUID of the checkout.")]
+    checkout_id: Annotated[str, describe("UUID of the checkout.")]
     order_id: PaidOrder
     user_id: Annotated[
-        int, documented("Who pays; 0 if the account is gone, or the checkout was voided first.", minimum=0)
+        int, describe("Who pays; 0 if the account is gone, or the checkout was voided first.", minimum=0)
     ]
     status: PaymentStatus
     amount: Money
-    placed_at: Annotated[Instant, documented("When it was authorised.")]
+    placed_at: Annotated[Instant, describe("When it was authorised.")]

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from msgspec import Struct
 
-from shop.fields import Id, Instant, documented
+from shop.fields import Id, Instant, describe
 from shop.money import Money
 
 MAX_PRICE_MINOR = 10**12
@@ -16,11 +16,11 @@ MAX_REVIEWS = 20
 """Maximum number of reviews of a product in one answer."""
 MAX_SECTIONS, MAX_RECORDS = 260, 25
 """Maximum number of sections of a technical document, and of records in a section."""
-Title = Annotated[str, documented("Name shown to customers.")]
-Description = Annotated[str, documented("Plain text.")]
-Category = Annotated[str, documented("Category slug.")]
-Price = Annotated[Money, documented("Price of one piece.")]
-Stock = Annotated[int, documented("Pieces that can be sold now, reservations already taken off.", minimum=0)]
+Title = Annotated[str, describe("Name shown to customers.")]
+Description = Annotated[str, describe("Plain text.")]
+Category = Annotated[str, describe("Category slug.")]
+Price = Annotated[Money, describe("Price of one piece.")]
+Stock = Annotated[int, describe("Pieces that can be sold now, reservations already taken off.", minimum=0)]
 
 
 class Product(Struct, frozen=True, gc=False):
@@ -49,16 +49,16 @@ class Review(Struct, frozen=True, gc=False):
 
     id: Id
     product_id: Id
-    user_id: Annotated[Id, documented("Who wrote it.")]
-    rating: Annotated[int, documented("From 1 (worst) to 5 (best).", minimum=1, maximum=5)]
-    title: Annotated[str, documented("Headline.")]
-    body: Annotated[str, documented("Plain text.")]
+    user_id: Annotated[Id, describe("Who wrote it.")]
+    rating: Annotated[int, describe("From 1 (worst) to 5 (best).", minimum=1, maximum=5)]
+    title: Annotated[str, describe("Headline.")]
+    body: Annotated[str, describe("Plain text.")]
 
 
 class ReviewedProduct(Product, frozen=True, gc=False):
     """A product with its first reviews."""
 
-    reviews: Annotated[tuple[Review, ...], documented("By ascending id.")]
+    reviews: Annotated[tuple[Review, ...], describe("By ascending id.")]
 
 
 class ProductReviews(Struct, frozen=True, gc=False):
@@ -88,13 +88,13 @@ class ReservedLine(Struct, frozen=True, gc=False):
 
     product_id: Id
     quantity: int
-    unit_price: Annotated[Money, documented("Price of one piece when it was reserved.")]
+    unit_price: Annotated[Money, describe("Price of one piece when it was reserved.")]
 
 
 class Reservation(Struct, frozen=True, gc=False):
     """Stock held for one checkout."""
 
-    id: Annotated[str, documented("UUID that the caller chose.")]
+    id: Annotated[str, describe("UUID that the caller chose.")]
     state: ReservationState
     lines: tuple[ReservedLine, ...]
 
@@ -105,25 +105,25 @@ class ProductRow(Struct, frozen=True, gc=False):
     product_id: Id
     title: str
     price: Money
-    stock: Annotated[int, documented("Pieces that can be sold now.", minimum=0)]
+    stock: Annotated[int, describe("Pieces that can be sold now.", minimum=0)]
 
 
 # Absent values are left out in JSON.
 class DocumentRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     """One test of a technical document."""
 
-    text: Annotated[str, documented("Plain text.")]
-    count: Annotated[int, documented("Pieces that were tested.", minimum=1)]
-    value: Annotated[float, documented("What was measured, in the unit of its section.")]
-    ok: Annotated[bool, documented("Whether the value is within its limits.")]
-    at: Annotated[Instant | None, documented("When it was measured; absent if that is not known.")] = None
-    price: Annotated[Money | None, documented("What the test cost; absent if that is not known.")] = None
+    text: Annotated[str, describe("Plain text.")]
+    count: Annotated[int, describe("Pieces that were tested.", minimum=1)]
+    value: Annotated[float, describe("What was measured, in the unit of its section.")]
+    ok: Annotated[bool, describe("Whether the value is within its limits.")]
+    at: Annotated[Instant | None, describe("When it was measured; absent if that is not known.")] = None
+    price: Annotated[Money | None, describe("What the test cost; absent if that is not known.")] = None
 
 
 class DocumentSection(Struct, frozen=True, gc=False):
     """The records of a technical document below one heading."""
 
-    title: Annotated[str, documented("The heading.")]
+    title: Annotated[str, describe("The heading.")]
     records: tuple[DocumentRecord, ...]
 
 

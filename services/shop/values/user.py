@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from shop.fields import Id, documented
+from shop.fields import Id, describe
 
 
 class Address(Struct, frozen=True, gc=False):
@@ -16,7 +16,7 @@ class Address(Struct, frozen=True, gc=False):
     street: str
     city: str
     postal_code: str
-    country_code: Annotated[str, documented("ISO 3166-1 alpha-2 code.")]
+    country_code: Annotated[str, describe("ISO 3166-1 alpha-2 code.")]
 
 
 class User(Struct, frozen=True, gc=False):
@@ -31,5 +31,5 @@ class User(Struct, frozen=True, gc=False):
 class LoginResult(Struct, frozen=True, gc=False):
     """What a successful login gives."""
 
-    token: Annotated[str, documented("Send it as `Authorization: Bearer <token>`; it is valid for one hour.")]
+    token: Annotated[str, describe("Send it as `Authorization: Bearer <token>`; it is valid for one hour.")]
     user: User

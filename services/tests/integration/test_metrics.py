@@ -22,7 +22,7 @@ from shop.platform.config import ServiceConfig, StartError
 from shop.platform.database.pool import connect_database
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.metering import metering, trace_id_of
-from shop.platform.telemetry.meters import Meters, written
+from shop.platform.telemetry.meters import Meters, prometheus_name
 from shop.product.bootstrap import bootstrap
 
 pytestmark = pytest.mark.integration
@@ -140,17 +140,17 @@ async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> 
     database = await connect_database(trial.role_url("order"), 1)
     backlog = Backlog(database, meters)
 
-    async def shown() -> list[float | None]:
+    async def read_backlog() -> list[float | None]:
         await backlog.look()
         saga = {"shop_saga_name": "checkout", "shop_saga_state": "RUNNING"}
         read = meters.registry.get_sample_value
         sagas = [read(f"shop_saga_{what}", saga) for what in ("waiting", "oldest_age_seconds")]
         return [*sagas, read("shop_outbox_waiting"), read("shop_outbox_oldest_age_seconds")]
 
-    assert await shown() == [0, 0, 0, 0]
+    assert await read_backlog() == [0, 0, 0, 0]
     for statement in (STUCK, TOLD):
         await database.fetch(statement)
-    waiting, oldest, told, age = await shown()
+    waiting, oldest, told, age = await read_backlog()
     assert (waiting, told) == (3, 1)
     assert oldest is not None
     assert age is not None
@@ -158,7 +158,7 @@ async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> 
     assert oldest >= 300
     assert age >= 3600
     await database.fetch("DELETE FROM outbox")
-    assert (await shown())[2:] == [0, 0]
+    assert (await read_backlog())[2:] == [0, 0]
     await database.close()
 
 
@@ -195,7 +195,7 @@ def test_names_are_those_of_the_conventions() -> None:
         for name, value in vars(module).items()
         if name.isupper() and isinstance(value, str)
     }
-    known = {written(name) for name in conventions}
+    known = {prometheus_name(name) for name in conventions}
     ours = {name.removesuffix("_seconds") for name in shown if name.startswith(("db", "http", "rpc"))}
     assert len(ours) == 8
     assert ours <= known

@@ -52,7 +52,7 @@ class Replica:
         await self._until(self._ready)
         assert self._process.returncode is None
 
-    async def called(self) -> None:
+    async def wait_for_caller(self) -> None:
         """Waits until a caller has connected to it."""
         assert self._process is not None
         process = psutil.Process(self._process.pid)
@@ -150,7 +150,7 @@ async def test_no_read_fails_when_one_replica_is_killed_and_back(
                     await readers.more()
                     await replica.start()
                     # Once it gets calls again, the other one can be killed.
-                    await replica.called()
+                    await replica.wait_for_caller()
                     await readers.more()
                 readers.stop()
     assert readers.failed == []

@@ -282,7 +282,7 @@ async def _ends(router: Router, process: asyncio.subprocess.Process) -> None:
 
 
 def _has_told_of_its_spans(collector: Collector, account: Path) -> None:
-    [server] = collector.named("POST /graphql")
+    [server] = collector.spans_named("POST /graphql")
     assert (server.kind, server.trace_id.hex(), server.parent_span_id.hex()) == (SERVER, TRACE, CALLER)
     spans = {span.span_id: span for span in collector.spans}
     fetches = [span for span in collector.spans if span.kind == CLIENT]

@@ -26,7 +26,7 @@ from shop.platform.config import EDGE_MARK, split_address
 from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.graphql.service import client_path
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.thrift.encoding import CALL, COMPACT, JSON, encoded, opened
+from shop.platform.thrift.encoding import CALL, COMPACT, JSON, encode_message, open_message
 from shop.platform.thrift.over_http import path_of
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
@@ -140,7 +140,7 @@ def over_thrift(address: str, *, framed: bool) -> Door:
         if what == "release":
             method, request = "ReleaseReservation", ttypes.ReleaseReservationRequest(reservation_id=RESERVATION)
         arguments = getattr(Thrift, f"{method}_args")(dict(headers) if framed else {}, request)
-        message = encoded(COMPACT if framed else JSON, method, CALL, 1, arguments)
+        message = encode_message(COMPACT if framed else JSON, method, CALL, 1, arguments)
         if framed:
             reader, writer = await asyncio.open_connection(*split_address(address))
             writer.write(len(message).to_bytes(4) + message)
@@ -153,7 +153,7 @@ def over_thrift(address: str, *, framed: bool) -> Door:
                 return problem_of(answer)
             body = answer.content
         result = getattr(Thrift, f"{method}_result")()
-        result.read(opened(COMPACT if framed else JSON, body)[-1])
+        result.read(open_message(COMPACT if framed else JSON, body)[-1])
         error = result.error
         return Answer() if error is None else Answer(error.code, error.message, error.retry_after_s or 0)
 

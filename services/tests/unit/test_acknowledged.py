@@ -11,13 +11,13 @@ import pytest
 from dataset.acknowledged import Acknowledgement, read_acknowledged
 
 
-def written(path: Path, *rows: Any) -> Path:
+def write_rows(path: Path, *rows: Any) -> Path:
     path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
     return path
 
 
 def test_only_checkouts_that_went_well_count(tmp_path: Path) -> None:
-    file = written(
+    file = write_rows(
         tmp_path / "journeys.jsonl",
         {"seq": 1, "journey": "checkout", "outcome": "ok", "order_id": 7},
         {"seq": 2, "journey": "checkout", "outcome": "server", "order_id": 0},
@@ -30,12 +30,12 @@ def test_only_checkouts_that_went_well_count(tmp_path: Path) -> None:
 
 
 def test_a_tape_says_whose_checkout_it_was(tmp_path: Path) -> None:
-    tape = written(
+    tape = write_rows(
         tmp_path / "tape.jsonl",
         {"schema": 1},
         {"seq": 1, "journey": "checkout", "params": {"user_id": 9, "idempotency_key": "key", "lines": []}},
     )
-    file = written(tmp_path / "journeys.jsonl", {"seq": 1, "journey": "checkout", "outcome": "ok", "order_id": 7})
+    file = write_rows(tmp_path / "journeys.jsonl", {"seq": 1, "journey": "checkout", "outcome": "ok", "order_id": 7})
     assert list(read_acknowledged(file, tape)) == [Acknowledgement(1, 7, 9, "key")]
 
 
@@ -51,4 +51,4 @@ def test_a_tape_says_whose_checkout_it_was(tmp_path: Path) -> None:
 )
 def test_a_line_that_is_wrong_is_named(tmp_path: Path, row: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        list(read_acknowledged(written(tmp_path / "journeys.jsonl", row)))
+        list(read_acknowledged(write_rows(tmp_path / "journeys.jsonl", row)))

@@ -56,11 +56,11 @@ class PausingTransaction:
         self._stock = stock
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
-        async def paused(*args: object) -> object:
+        async def call_later(*args: object) -> object:
             await asyncio.sleep(0)
             return await getattr(self._stock, name)(*args)
 
-        return paused
+        return call_later
 
 
 class PausingStore(MemoryProductStore):
@@ -211,7 +211,7 @@ async def test_cancellation_is_begun_once_and_left_to_recovery() -> None:
     assert begun is not None
     assert begun.checkout_id == "c"
     assert await store.begin(order.id) is None
-    assert await store.unfinished(order.id) == begun
+    assert await store.find_running(order.id) == begun
     assert await store.take_stuck(9) == []
     await store.postpone(begun, 0.0)
     (taken,) = await store.take_stuck(9)
@@ -219,7 +219,7 @@ async def test_cancellation_is_begun_once_and_left_to_recovery() -> None:
     await store.complete(taken)
     await store.complete(taken)
     await store.postpone(taken, 0.0)
-    assert await store.unfinished(order.id) is None
+    assert await store.find_running(order.id) is None
     assert await store.take_stuck(9) == []
 
 

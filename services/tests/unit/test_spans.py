@@ -16,7 +16,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status,
 
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from recording.lean.spans import MAX_ATTRIBUTES, RecordedSpan, Recorder
-from shop.platform.telemetry.recorder import shared
+from shop.platform.telemetry.recorder import shared_attributes
 from shop.platform.telemetry.tracing import Spans, child_span, note
 
 REMOTE = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
@@ -161,7 +161,7 @@ def test_what_does_not_fit_is_lost_and_counted() -> None:
 
 
 def test_spans_that_wait_are_no_work_for_the_garbage_collector(recorder: Recorder) -> None:
-    common = shared({"b": 2})
+    common = shared_attributes({"b": 2})
     RecordedSpan(recorder, "work", 0, REMOTE, {"a": 1}, common).end()
     recorder.note("work", 0, REMOTE, 10, common)
     gc.collect()
@@ -169,7 +169,7 @@ def test_spans_that_wait_are_no_work_for_the_garbage_collector(recorder: Recorde
 
 
 def test_attributes_of_its_own_come_beside_shared_ones(recorder: Recorder) -> None:
-    common = shared({"a": 1, "b": "2"})
+    common = shared_attributes({"a": 1, "b": "2"})
     RecordedSpan(recorder, "work", 0, REMOTE, {"c": 3}, common).end()
     RecordedSpan(recorder, "work", 0, REMOTE, {"c": [3, 4]}, common).end()
     recorder.note("work", 0, REMOTE, 10, common)
@@ -193,7 +193,7 @@ def test_a_child_is_current_and_notes_what_ended_it(sampled: Callable[[], list[R
 def test_a_span_that_is_only_noted_is_as_one_that_has_ended(sampled: Callable[[], list[ReadSpan]]) -> None:
     with contextlib.suppress(ValueError), child_span("work", kind=SpanKind.CLIENT, attributes={"a": 1}):
         raise ValueError("secret")
-    note("work", SpanKind.CLIENT.value, REMOTE, 10, shared({"a": 1}), ValueError("secret"))
+    note("work", SpanKind.CLIENT.value, REMOTE, 10, shared_attributes({"a": 1}), ValueError("secret"))
     ended, noted = sampled()
     assert (noted.name, noted.kind, noted.parent, noted.start_time) == (ended.name, ended.kind, ended.parent, 10)
     assert (noted.attributes, noted.status) == (ended.attributes, ended.status)

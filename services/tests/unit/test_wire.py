@@ -17,7 +17,7 @@ from shop.contract.ports import Page, StreamedDocuments
 from shop.contract.wire import Codec, protobuf_codec, requests, thrift_codec
 from shop.errors import InvalidArgument
 from shop.money import Money
-from shop.platform.thrift.encoding import COMPACT, REPLY, complete, encoded, opened
+from shop.platform.thrift.encoding import COMPACT, REPLY, complete, encode_message, open_message
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.user import Address
 
@@ -89,7 +89,7 @@ def over_protobuf(message: Any) -> Any:
 
 
 def over_thrift(message: Any) -> Any:
-    _, _, _, protocol = opened(COMPACT, encoded(COMPACT, "call", REPLY, 1, message))
+    _, _, _, protocol = open_message(COMPACT, encode_message(COMPACT, "call", REPLY, 1, message))
     read = type(message)()
     read.read(protocol)
     return read

@@ -51,7 +51,7 @@ class CancellationSaga:
                     f"order {order_id} is {order.status}; only a {OrderStatus.CONFIRMED} order can be cancelled",
                     field="id",
                 )
-            cancellation = await self._store.unfinished(order_id)
+            cancellation = await self._store.find_running(order_id)
         if cancellation is not None:
             await self._finish(cancellation)
         return order

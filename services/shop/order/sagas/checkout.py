@@ -91,7 +91,7 @@ class CheckoutSaga:
                 await self._leave(checkout)
                 raise
             if claimed.id != checkout.id:
-                return await self._repeated(claimed, checkout.request_hash)
+                return await self._repeat(claimed, checkout.request_hash)
             placed, order = await self._forward(claimed, request)
         try:
             await self._settle(placed)
@@ -120,7 +120,7 @@ class CheckoutSaga:
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
         await self._store.postpone(checkout, seconds)
 
-    async def _repeated(self, first: Checkout, wanted: bytes) -> Order:
+    async def _repeat(self, first: Checkout, wanted: bytes) -> Order:
         if first.request_hash != wanted:
             raise IdempotencyKeyReused(
                 "this idempotency_key was already used with other lines or another payment_token; use a new key",

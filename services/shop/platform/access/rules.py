@@ -20,7 +20,7 @@ from shop.contract.calls import Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 from shop.platform.access.jwt import Principal, TokenVerifier, bearer
-from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
+from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, require_setting
 
 
 class Caller(NamedTuple):
@@ -213,7 +213,7 @@ def gateway_authenticator(config: ServiceConfig) -> Authenticator:
     Raises:
         ConfigError: There is no key, the key cannot be used, or the edge's identity is not valid.
     """
-    path = required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
+    path = require_setting(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
     return Authenticator(_verifier(path), config.edge_identity)
 
 

@@ -105,9 +105,9 @@ class Streams:
             Unauthenticated: The caller's token has expired.
             Unavailable: The process has too many streams open, or is stopping.
         """
-        return self._held(stream, current_caller() if caller is None else caller)
+        return self._run(stream, current_caller() if caller is None else caller)
 
-    async def _held(self, stream: AsyncGenerator[T], caller: Caller) -> AsyncGenerator[T]:
+    async def _run(self, stream: AsyncGenerator[T], caller: Caller) -> AsyncGenerator[T]:
         expires = expiry(caller)
         async with aclosing(stream):
             with self._quota.hold(caller):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from valkey.asyncio import BlockingConnectionPool, Valkey
 from valkey.exceptions import ValkeyError
 
-from shop.platform.telemetry.recorder import CLIENT, SharedAttributes, shared
+from shop.platform.telemetry.recorder import CLIENT, SharedAttributes, shared_attributes
 from shop.platform.telemetry.tracing import note, sampled_parent
 
 log = logging.getLogger(__name__)
@@ -147,4 +147,4 @@ class CacheConnections:
 def _noted(operation: str, kind: str) -> tuple[str, SharedAttributes]:
     name = f"{operation} {kind}"
     attributes = {"db.system.name": "valkey", "db.operation.name": operation, "db.query.summary": name}
-    return name, shared(attributes)
+    return name, shared_attributes(attributes)

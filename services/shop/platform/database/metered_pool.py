@@ -11,7 +11,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.platform.database.statements import Statement, T, TracedConnection
-from shop.platform.telemetry.metering import metered, note_since
+from shop.platform.telemetry.metering import measure, note_since
 from shop.platform.telemetry.meters import Meters
 
 _POOL, _STATE = "db.client.connection.pool.name", "db.client.connection.state"
@@ -23,7 +23,7 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 
     class MeteredConnection(TracedConnection):
         def _trace(self, statement: Statement, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-            return super()._trace(statement, metered(timing, ("postgresql", statement.name), call))
+            return super()._trace(statement, measure(timing, ("postgresql", statement.name), call))
 
     return MeteredConnection
 

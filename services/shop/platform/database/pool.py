@@ -100,7 +100,7 @@ class Database:
         """
         returned = asyncio.create_task(self._rolled_back(connection))
         self._returning.add(returned)
-        returned.add_done_callback(self._returned)
+        returned.add_done_callback(self._log_failure)
         await asyncio.wait([returned], timeout=LATE_S if passed() else None)
 
     async def _rolled_back(self, connection: Lent) -> None:
@@ -112,7 +112,7 @@ class Database:
         finally:
             await self._pool.release(connection, timeout=RESET_LIMIT_S)
 
-    def _returned(self, task: asyncio.Task[None]) -> None:
+    def _log_failure(self, task: asyncio.Task[None]) -> None:
         self._returning.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("a connection was cut off: %s", type(error).__name__)

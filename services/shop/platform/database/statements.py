@@ -17,7 +17,7 @@ import asyncpg
 from opentelemetry.trace import Span
 
 from shop.platform.deadline import remaining
-from shop.platform.telemetry.recorder import CLIENT, Parent, shared
+from shop.platform.telemetry.recorder import CLIENT, Parent, shared_attributes
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note, sampled_parent
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Statement:
         self.name = name
         self.sql = sql
         operation = name.partition(" ")[0]
-        self.attributes = shared(
+        self.attributes = shared_attributes(
             {"db.system.name": "postgresql", "db.operation.name": operation, "db.query.summary": name}
         )
 

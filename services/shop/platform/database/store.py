@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeAlias, TypeVar
 
-from shop.platform.config import ServiceConfig, required
+from shop.platform.config import ServiceConfig, require_setting
 from shop.platform.database.pool import Database, connect_database
 from shop.platform.process.runtime import Runtime
 
@@ -18,7 +18,7 @@ OpenStore: TypeAlias = Callable[[ServiceConfig, Runtime], AbstractAsyncContextMa
 def database_url(config: ServiceConfig) -> str:
     """Returns the URL of the service's database; raises `ConfigError` if there is none."""
     example = f"postgresql://shop_{config.component}:…@127.0.0.1:18060/shop_trial"
-    return required(config.database_url, "SHOP_DATABASE_URL", example)
+    return require_setting(config.database_url, "SHOP_DATABASE_URL", example)
 
 
 @asynccontextmanager

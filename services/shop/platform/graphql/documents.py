@@ -176,19 +176,21 @@ class Documents:
                 known = self._by_text.get(text)
                 if known is None:
                     await asyncio.sleep(self._rests_until - time.monotonic())
-                    known = await self._prepared(text)
+                    known = await self._prepare(text)
                     self._by_text[text] = known
         return known
 
-    async def _prepared(self, text: str) -> Prepared:
+    async def _prepare(self, text: str) -> Prepared:
         # Only the thread of the event loop records spans.
         with child_span("graphql.parse"):
-            document = await self._beside(lambda: parsed(text))
+            document = await self._run_in_thread(lambda: parse_document(text))
         with child_span("graphql.validate"):
-            return await self._beside(lambda: validated(self._schema, document, self._measure, self._public))
+            return await self._run_in_thread(
+                lambda: prepare_document(self._schema, document, self._measure, self._public)
+            )
 
-    async def _beside(self, work: Callable[[], V]) -> V:
-        def timed() -> V:
+    async def _run_in_thread(self, work: Callable[[], V]) -> V:
+        def run_timed() -> V:
             began = time.thread_time()
             try:
                 return work()
@@ -196,10 +198,10 @@ class Documents:
                 self._rests_until = max(self._rests_until, time.monotonic()) + REST * (time.thread_time() - began)
 
         # One thread: it finishes the work of a cancelled request before it begins the next.
-        return await asyncio.get_running_loop().run_in_executor(self._thread, timed)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, run_timed)
 
 
-def parsed(text: str) -> DocumentNode:
+def parse_document(text: str) -> DocumentNode:
     """Parses a document and checks its limits; raises the errors of `Documents.find`."""
     check_length(text)
     try:
@@ -214,7 +216,7 @@ def parsed(text: str) -> DocumentNode:
     return document
 
 
-def validated(
+def prepare_document(
     schema: GraphQLSchema, document: DocumentNode, measure: Measure | None, public: Set[str] = frozenset()
 ) -> Prepared:
     """Validates and measures a parsed document; raises the errors of `Documents.find`."""

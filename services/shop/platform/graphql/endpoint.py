@@ -89,7 +89,7 @@ class Endpoint:
             await _live(receive, send)
 
     async def _graphql(self, request: _GraphQLHttpRequest) -> None:
-        received = await _received(request)
+        received = await _receive(request)
         context = self._context(request.headers)
         status, body, is_public = await self._answer(received, context, request)
         caching = request.caching
@@ -97,19 +97,19 @@ class Endpoint:
             caching = PUBLIC_QUERY
             if context.keys and request.header(SURROGATE):
                 caching = (*PUBLIC_QUERY, surrogate_key_header(context.keys))
-        body, encoding = self._encoded(body, request.headers)
+        body, encoding = self._encode(body, request.headers)
         await request.respond(status, body, encoding, caching)
 
     async def _stream(self, request: _GraphQLHttpRequest) -> None:
         if _EVENTS not in request.headers.get(b"accept", b""):
             error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
             raise Refused(406, error)
-        received, context = await _received(request), self._context(request.headers)
+        received, context = await _receive(request), self._context(request.headers)
         try:
             operation = await self._prepare(received, context)
             streams.check_kind(operation, streams=True)
         except (PersistedQueryNotFound, RequestError, ShopError) as error:
-            await request.respond(*_unprepared(error))
+            await request.respond(*_refusal(error))
             return
         name_operation(operation)
         lift()
@@ -127,7 +127,7 @@ class Endpoint:
         context.execution = Execution(prepared.fields, cost)
         return operation
 
-    def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
+    def _encode(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
         if not self._compresses or len(body) < MIN_BYTES:
             return body, ()
         if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
@@ -153,7 +153,7 @@ class Endpoint:
             if context.execution.error is not None:
                 raise context.execution.error
         except (PersistedQueryNotFound, RequestError, ShopError) as error:
-            return *_unprepared(error), False
+            return *_refusal(error), False
         if not result.errors:
             return 200, orjson.dumps({"data": result.data}), context.is_public
         errors = graphql_errors(result.errors)
@@ -197,7 +197,7 @@ class _GraphQLHttpRequest(HttpRequest):
 
     async def refuse(self, error: ShopError) -> None:
         if self.is_read and isinstance(error, DeadlineExceeded):
-            await self.respond(*_unprepared(error), caching=self.caching)
+            await self.respond(*_refusal(error), caching=self.caching)
             return
         retry = ((b"retry-after", str(error.retry_after_s).encode()),) if error.retry_after_s else ()
         await self._refuse(row(error).http, error, retry)
@@ -222,7 +222,7 @@ async def _nothing(request: _GraphQLHttpRequest) -> None:
     raise Refused(404, error)
 
 
-def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
+def _refusal(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
     if isinstance(error, PersistedQueryNotFound):
         return 200, _errors([not_found_by_hash()])
     if isinstance(error, RequestError):
@@ -230,7 +230,7 @@ def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tup
     return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
 
 
-async def _received(request: _GraphQLHttpRequest) -> GraphQLRequest:
+async def _receive(request: _GraphQLHttpRequest) -> GraphQLRequest:
     if request.method == "POST":
         received = await _from_post(request.headers, request.receive)
     elif request.method == "GET":

@@ -67,7 +67,7 @@ def not_found_by_hash() -> dict[str, Any]:
 def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
     """Returns a request's errors as clients see them. Unexpected errors are logged, and clients see INTERNAL."""
     logged: set[int] = set()
-    return [_formatted(error, logged) for error in errors]
+    return [_format(error, logged) for error in errors]
 
 
 def shown_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
@@ -78,7 +78,7 @@ def shown_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
     ]
 
 
-def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
+def _format(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
     cause = error.original_error
     while isinstance(cause, GraphQLError):
         # Scalars raise GraphQLError themselves, and graphql-core wraps it.

@@ -19,7 +19,7 @@ def field(*, description: str) -> Callable[[F], F]:
     return cast(Callable[[F], F], strawberry.field(description=description))
 
 
-def followed(*, description: str) -> Callable[[F], F]:
+def stream_field(*, description: str) -> Callable[[F], F]:
     """Makes a method that yields values a field of `Subscription`."""
     return cast(Callable[[F], F], strawberry.subscription(description=description))
 
@@ -38,7 +38,7 @@ class _Computed(StrawberryField):
         return compute(source)
 
 
-def computed(*, description: str) -> Callable[[F], F]:
+def computed_field(*, description: str) -> Callable[[F], F]:
     """Makes a method without arguments a GraphQL field that costs little more than an attribute."""
     return cast(Callable[[F], F], _Computed(description=description))
 

@@ -61,8 +61,8 @@ def from_json(body: bytes) -> GraphQLRequest:
     """Returns the request in a JSON body. Raises `Refused` if the body is not a request."""
     parameters = _decode(body, "the body")
     if isinstance(parameters, list):
-        raise _malformed("the body is a list of operations, which is not supported; send one request for each")
-    return _checked(parameters, "the body")
+        raise _bad_request("the body is a list of operations, which is not supported; send one request for each")
+    return _check(parameters, "the body")
 
 
 def from_query_string(query_string: bytes) -> GraphQLRequest:
@@ -70,9 +70,9 @@ def from_query_string(query_string: bytes) -> GraphQLRequest:
     parameters: dict[str, Any] = {}
     for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
         if name in parameters and name in _PARAMETERS:
-            raise _malformed(f"{name} is given twice; give it once", name)
+            raise _bad_request(f"{name} is given twice; give it once", name)
         parameters[name] = _decode(text, name) if name in ("variables", "extensions") else text
-    return _checked(parameters, "the query string")
+    return _check(parameters, "the query string")
 
 
 def _decode(text: bytes | str, what: str) -> Any:
@@ -80,25 +80,25 @@ def _decode(text: bytes | str, what: str) -> Any:
         strict_json.loads(text)
         return orjson.loads(text)  # which refuses lone surrogates
     except json.JSONDecodeError as error:
-        raise _malformed(f"{what} is not JSON: {error}", what if isinstance(text, str) else "") from error
+        raise _bad_request(f"{what} is not JSON: {error}", what if isinstance(text, str) else "") from error
     except InvalidArgument as error:
         raise Refused(400, error) from error
 
 
-def _checked(parameters: object, where: str) -> GraphQLRequest:
+def _check(parameters: object, where: str) -> GraphQLRequest:
     if not isinstance(parameters, dict):
-        raise _malformed(f"{where} must be an object with query, variables, operationName and extensions")
-    query = _typed(parameters, "query", str, "a text")
-    variables = _typed(parameters, "variables", dict, "an object")
-    operation_name = _typed(parameters, "operationName", str, "a text")
-    extensions = _typed(parameters, "extensions", dict, "an object")
+        raise _bad_request(f"{where} must be an object with query, variables, operationName and extensions")
+    query = _read(parameters, "query", str, "a text")
+    variables = _read(parameters, "variables", dict, "an object")
+    operation_name = _read(parameters, "operationName", str, "a text")
+    extensions = _read(parameters, "extensions", dict, "an object")
     return GraphQLRequest(query, variables or {}, operation_name or None, _hash(extensions) if extensions else None)
 
 
-def _typed(parameters: dict[str, Any], name: str, kind: type, what: str) -> Any:
+def _read(parameters: dict[str, Any], name: str, kind: type, what: str) -> Any:
     value = parameters.get(name)
     if value is not None and not isinstance(value, kind):
-        raise _malformed(f"{name} must be {what} or null", name)
+        raise _bad_request(f"{name} must be {what} or null", name)
     return value
 
 
@@ -108,12 +108,12 @@ def _hash(extensions: dict[str, Any]) -> str | None:
         return None
     field = "extensions.persistedQuery"
     if not isinstance(persisted, dict) or persisted.get("version") != 1:
-        raise _malformed(f'{field} must be an object {{"version": 1, "sha256Hash": "..."}}', field)
+        raise _bad_request(f'{field} must be an object {{"version": 1, "sha256Hash": "..."}}', field)
     sha256 = persisted.get("sha256Hash")
     if not isinstance(sha256, str) or len(sha256) != 64 or not _HEX.issuperset(sha256):
-        raise _malformed(f"{field}.sha256Hash must be 64 lower-case hexadecimal digits", f"{field}.sha256Hash")
+        raise _bad_request(f"{field}.sha256Hash must be 64 lower-case hexadecimal digits", f"{field}.sha256Hash")
     return sha256
 
 
-def _malformed(message: str, field: str = "") -> Refused:
+def _bad_request(message: str, field: str = "") -> Refused:
     return Refused(400, InvalidArgument(message, field=field))

@@ -15,7 +15,7 @@ Long = NewType("Long", int)
 Moment = NewType("Moment", datetime)
 Instant = NewType("Instant", datetime)
 
-_MOST = 2**63 - 1
+_MAX = 2**63 - 1
 
 
 def serialize_long(value: int) -> int:
@@ -25,7 +25,7 @@ def serialize_long(value: int) -> int:
 
 def parse_long(value: object) -> Long:
     """Returns a whole number of 64 bits. Raises `GraphQLError` if the value is anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or not -_MOST - 1 <= value <= _MOST:
+    if isinstance(value, bool) or not isinstance(value, int) or not -_MAX - 1 <= value <= _MAX:
         raise GraphQLError(f"{value!r} is not a Long; whole numbers from -2^63 to 2^63 - 1 are valid")
     return Long(value)
 

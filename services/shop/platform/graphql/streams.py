@@ -42,7 +42,7 @@ from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, ref
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked
-from shop.platform.telemetry.recorder import Attributes, SharedAttributes, shared
+from shop.platform.telemetry.recorder import Attributes, SharedAttributes, shared_attributes
 
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
@@ -63,7 +63,7 @@ Results: TypeAlias = AsyncGenerator[StreamExecutionResult]
 
 _SSE = SSETransport()
 _SPAN = f"SUBSCRIBE {ROUTE}"
-_SPAN_ATTRIBUTES = shared({"network.protocol.name": "websocket", "http.route": ROUTE})
+_SPAN_ATTRIBUTES = shared_attributes({"network.protocol.name": "websocket", "http.route": ROUTE})
 UNAUTHORIZED = 4401
 """The code that closes a WebSocket without a valid token; after 4403, Strawberry's default, graphql-ws would retry."""
 TRY_AGAIN_LATER = 1013
@@ -95,7 +95,7 @@ def event_stream(schema: Schema, request: GraphQLRequest, context: RequestContex
         )
         async with aclosing(results):
             async for result in results:
-                yield _SSE.encode_next(process_result(cast(ExecutionResult, result)), _encoded)
+                yield _SSE.encode_next(process_result(cast(ExecutionResult, result)), _encode)
         yield _SSE.encode_complete()
 
     return StreamingResponse(events(), headers={**_SSE.headers, "Cache-Control": "no-store, no-transform"})
@@ -151,7 +151,7 @@ class _View(GraphQL[Any, None]):
         return orjson.loads(data)  # which limits the nesting
 
     def encode_json(self, data: object) -> str:
-        return _encoded(data)
+        return _encode(data)
 
 
 class Sockets:
@@ -336,5 +336,5 @@ class _Subscription(Request[Results]):
         return refusal(error)
 
 
-def _encoded(value: object) -> str:
+def _encode(value: object) -> str:
     return orjson.dumps(value).decode()

@@ -89,19 +89,19 @@ def representation(
     return Answer(200, body, headers, media_type)
 
 
-def created(document: T, location: str) -> Answer[T]:
+def answer_created(document: T, location: str) -> Answer[T]:
     """Returns the answer to a POST that created something."""
     body = encode(document)
     return Answer(201, body, [(b"location", location.encode()), NO_STORE, _tag(body)])
 
 
-def changed(document: T) -> Answer[T]:
+def answer_changed(document: T) -> Answer[T]:
     """Returns the answer to a change: the changed document and its entity tag."""
     body = encode(document)
     return Answer(200, body, [NO_STORE, _tag(body)])
 
 
-def removed() -> Answer[None]:
+def answer_removed() -> Answer[None]:
     """Returns the answer to a DELETE."""
     return Answer(204, b"", [NO_STORE], b"")
 

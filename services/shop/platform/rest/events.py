@@ -62,10 +62,12 @@ async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) ->
     """
     lift()
     first = await anext(events)
-    return EventStream(_written(name, first, events), headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+    return EventStream(
+        _write_events(name, first, events), headers={"cache-control": "no-store", "x-accel-buffering": "no"}
+    )
 
 
-async def _written(
+async def _write_events(
     name: str, first: ServerSentEvent[T], events: AsyncGenerator[ServerSentEvent[T]]
 ) -> AsyncGenerator[bytes]:
     async with aclosing(events):

@@ -64,7 +64,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
         "description": "The client has it already (If-None-Match).",
         "headers": headers,
     }
-    declared = _declared(tag, 200, "Found.", headers, method, [*_ALWAYS, *problems])
+    declared = _declare(tag, 200, "Found.", headers, method, [*_ALWAYS, *problems])
     declared["responses"][304] = unchanged
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
@@ -72,7 +72,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
 
 def streaming(tag: str, method: Method) -> dict[str, Any]:
     """Returns the declaration of a GET whose answer is server-sent events; arguments as for `reading`."""
-    declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, 410, 429])
+    declared = _declare(tag, 200, "Open.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, 410, 429])
     return {**declared, "response_class": EventStream}
 
 
@@ -83,22 +83,22 @@ def creating(tag: str, method: Method, *, problems: Sequence[int] = (), located:
         located: Whether the new resource has a path.
     """
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
-    return _declared(tag, 201, "Made.", headers, method, [*_ALWAYS, *_WITH_BODY, *problems])
+    return _declare(tag, 201, "Made.", headers, method, [*_ALWAYS, *_WITH_BODY, *problems])
 
 
 def changing(tag: str, method: Method, *, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
     """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`."""
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}
     with_body = _WITH_BODY if body else ()
-    return _declared(tag, 200, "As it is now.", headers, method, [*_ALWAYS, *with_body, 404, *problems])
+    return _declare(tag, 200, "As it is now.", headers, method, [*_ALWAYS, *with_body, 404, *problems])
 
 
 def removing(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[str, Any]:
     """Returns the declaration of a DELETE; arguments as for `reading`."""
-    return _declared(tag, 204, "Removed.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, *problems])
+    return _declare(tag, 204, "Removed.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, *problems])
 
 
-def _declared(
+def _declare(
     tag: str,
     status: int,
     description: str,

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shop.errors import ErrorCode, InvalidArgument, NotFound, ShopError, Unauthenticated
-from shop.fields import documented
+from shop.fields import describe
 from shop.platform.error_codes import PROBLEM_TYPES, row
 from shop.platform.http.body import BodyTimeout
 from shop.platform.http.caching import NO_STORE
@@ -49,22 +49,22 @@ class FieldError(msgspec.Struct, frozen=True):
 
     field: Annotated[
         str,
-        documented("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
+        describe("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
     ]
-    message: Annotated[str, documented("What to change.")]
+    message: Annotated[str, describe("What to change.")]
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went wrong and what to change."""
 
-    type: Annotated[str, documented("Names the kind of problem; a stable URI, not a page.")]
-    title: Annotated[str, documented("The kind of problem in words.")]
-    status: Annotated[int, documented("The HTTP status.", minimum=400, maximum=599)]
-    detail: Annotated[str, documented("What is wrong with this request and what to change.")]
-    instance: Annotated[str, documented("The path that was asked for.")]
-    code: Annotated[ErrorCode, documented("The same code that GraphQL and gRPC give.")]
-    field: Annotated[str, documented("The argument that is at fault, if one is.")] = ""
-    errors: Annotated[Sequence[FieldError], documented("All that is wrong with an invalid request.")] = ()
+    type: Annotated[str, describe("Names the kind of problem; a stable URI, not a page.")]
+    title: Annotated[str, describe("The kind of problem in words.")]
+    status: Annotated[int, describe("The HTTP status.", minimum=400, maximum=599)]
+    detail: Annotated[str, describe("What is wrong with this request and what to change.")]
+    instance: Annotated[str, describe("The path that was asked for.")]
+    code: Annotated[ErrorCode, describe("The same code that GraphQL and gRPC give.")]
+    field: Annotated[str, describe("The argument that is at fault, if one is.")] = ""
+    errors: Annotated[Sequence[FieldError], describe("All that is wrong with an invalid request.")] = ()
 
 
 class InvalidRequest(InvalidArgument):

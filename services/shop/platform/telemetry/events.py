@@ -15,7 +15,7 @@ from random import getrandbits
 
 from opentelemetry.trace import SpanContext, TraceFlags
 
-from shop.platform.telemetry.recorder import CONSUMER, INTERNAL, PRODUCER, SharedAttributes, shared
+from shop.platform.telemetry.recorder import CONSUMER, INTERNAL, PRODUCER, SharedAttributes, shared_attributes
 from shop.platform.telemetry.trace_context import sampled_caller, traceparent
 from shop.platform.telemetry.tracing import Spans, child_span
 
@@ -25,7 +25,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 def messaging(queue: str, operation: str) -> SharedAttributes:
     """Returns the attributes of messaging."""
-    return shared(
+    return shared_attributes(
         {
             "messaging.system": "postgresql",
             "messaging.destination.name": queue,
@@ -41,7 +41,7 @@ class EventTraces:
     def __init__(self, spans: Spans) -> None:
         self._spans = spans
 
-    def sent(self, queue: str, happened_in: str, since: datetime) -> str:
+    def record_send(self, queue: str, happened_in: str, since: datetime) -> str:
         """Begins the trace of an event that has waited until now to be sent.
 
         Args:
@@ -57,7 +57,7 @@ class EventTraces:
         self._spans.note(f"send {queue}", PRODUCER, root, _ns(since), messaging(queue, "send"), link=cause)
         return traceparent(root)
 
-    def taken(self, queue: str, context: str, since: datetime) -> None:
+    def record_receive(self, queue: str, context: str, since: datetime) -> None:
         """Records that an event has waited until now to be processed; `context` is its trace, from `sent`."""
         if context and (root := sampled_caller(context)) is not None:
             self._spans.note(f"process {queue}", CONSUMER, root, _ns(since), messaging(queue, "process"))
@@ -82,7 +82,7 @@ class EventTraces:
             for root in others:
                 self._spans.note(name, INTERNAL, root, start_ns, link=span.get_span_context())
 
-    def pushed(self, context: str, start_ns: int) -> None:
+    def record_push(self, context: str, start_ns: int) -> None:
         """Records that an event has been written to its receiver.
 
         Args:

@@ -75,7 +75,7 @@ def tell(*, route: str = "", operation: str = "", error: str = "") -> None:
         request.error = error or request.error
 
 
-async def metered(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, Any, T]) -> T:
+async def measure(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, Any, T]) -> T:
     """Does work that a request waits for, and measures it.
 
     Args:

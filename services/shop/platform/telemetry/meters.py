@@ -29,8 +29,10 @@ class Timing:
     def __init__(
         self, registry: CollectorRegistry, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float]
     ) -> None:
-        labels = [written(attribute) for attribute in attributes]
-        self._histogram = Histogram(written(name), about, labels, unit="seconds", registry=registry, buckets=buckets)
+        labels = [prometheus_name(attribute) for attribute in attributes]
+        self._histogram = Histogram(
+            prometheus_name(name), about, labels, unit="seconds", registry=registry, buckets=buckets
+        )
         self._series: dict[tuple[str, ...], Histogram] = {}
 
     def note(self, values: tuple[str, ...], seconds: float, trace_id: str = "") -> None:
@@ -82,9 +84,9 @@ class Meters:
             "db.client.connection.use_time", "From when a connection was lent to its return.", pool, SHORT_BUCKETS_S
         )
         self.timeouts = Counter(
-            written("db.client.connection.timeouts"),
+            prometheus_name("db.client.connection.timeouts"),
             "Waits for a connection that were given up.",
-            [written(name) for name in pool],
+            [prometheus_name(name) for name in pool],
             registry=self.registry,
         )
         self.loop_delay = self._timing(
@@ -105,14 +107,14 @@ class Meters:
         middle = len(attributes) // 2
         gauge = self._gauges.get(name)
         if gauge is None:
-            labels = [written(attribute) for attribute in attributes[:middle]]
-            gauge = self._gauges[name] = Gauge(written(name), about, labels, unit=unit, registry=self.registry)
+            labels = [prometheus_name(attribute) for attribute in attributes[:middle]]
+            gauge = self._gauges[name] = Gauge(prometheus_name(name), about, labels, unit=unit, registry=self.registry)
         (gauge.labels(*attributes[middle:]) if attributes else gauge).set_function(read)
 
     def _timing(self, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float] = BUCKETS_S) -> Timing:
         return Timing(self.registry, name, about, attributes, buckets)
 
 
-def written(name: str) -> str:
+def prometheus_name(name: str) -> str:
     """Returns a name of the conventions as Prometheus writes it."""
     return name.replace(".", "_")

@@ -19,7 +19,7 @@ Parent: TypeAlias = Span | SpanContext
 """The parent span: a span of this process, or the context of a remote span."""
 
 
-def shared(attributes: Mapping[str, str | int]) -> SharedAttributes:
+def shared_attributes(attributes: Mapping[str, str | int]) -> SharedAttributes:
     """Returns attributes in the form in which spans share them."""
     return (*attributes, *attributes.values())
 

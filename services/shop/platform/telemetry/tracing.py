@@ -22,7 +22,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 
-from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing, shared
+from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing, shared_attributes
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
@@ -139,7 +139,7 @@ class TracedMethod:
     @classmethod
     def of(cls, attributes: Mapping[str, str | int]) -> TracedMethod:
         """Returns it for the attributes of its spans, including `rpc.service` and `rpc.method`."""
-        return cls(f"{attributes['rpc.service']}/{attributes['rpc.method']}", shared(attributes))
+        return cls(f"{attributes['rpc.service']}/{attributes['rpc.method']}", shared_attributes(attributes))
 
 
 class Ending:

@@ -70,7 +70,7 @@ class Undecodable(InvalidArgument):
     """Bytes that are not a message, so that there is no call to answer."""
 
 
-def encoded(encoding: TProtocolFactory, name: str, kind: int, sequence: int, struct: Struct) -> bytes:
+def encode_message(encoding: TProtocolFactory, name: str, kind: int, sequence: int, struct: Struct) -> bytes:
     """Encodes a message as bytes.
 
     Args:
@@ -87,7 +87,7 @@ def encoded(encoding: TProtocolFactory, name: str, kind: int, sequence: int, str
     return written
 
 
-def opened(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, TProtocolBase]:
+def open_message(encoding: TProtocolFactory, message: bytes) -> tuple[str, int, int, TProtocolBase]:
     """Reads the head of a message.
 
     Returns:

@@ -20,8 +20,8 @@ from shop.platform.thrift.encoding import (
     REPLY,
     Arguments,
     Struct,
-    encoded,
-    opened,
+    encode_message,
+    open_message,
     read_whole,
     unknown_method,
 )
@@ -103,14 +103,14 @@ class Processor:
         Raises:
             Undecodable: The message has no call.
         """
-        name, _, sequence, protocol = opened(encoding, message)
+        name, _, sequence, protocol = open_message(encoding, message)
         method = self._methods.get(name)
         if method is None:
-            return encoded(encoding, name, EXCEPTION, sequence, unknown_method(name))
+            return encode_message(encoding, name, EXCEPTION, sequence, unknown_method(name))
         asked = method.arguments()
 
         def reply(struct: Struct) -> bytes:
-            return encoded(encoding, name, REPLY, sequence, struct)
+            return encode_message(encoding, name, REPLY, sequence, struct)
 
         try:
             read_whole(asked, protocol)

@@ -176,7 +176,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)?")
 _MADE = re.compile(r"'etag', '[^']*'|\d{5,}|[A-Za-z0-9+/]{11,}={0,2}(?=\")")
 
 
-def normalized(attempt: Attempt, value: Any, answer: str) -> str:
+def normalize(attempt: Attempt, value: Any, answer: str) -> str:
     """An answer without the requested identifier."""
     spelled = [str(value), base64.b64encode(str(value).encode()).decode()]
     spelled += [base64.b64encode(f"{name}:{value}".encode()).decode() for name in (*RESOURCES, "OrderLine")]

@@ -45,7 +45,7 @@ def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
                 shown = f"... on {resource} {_selection(SCHEMA.type_map[resource])}" if name == "node" else ""
                 selection = f"{{ {shown} }}" if shown else _selection(get_named_type(field.type))
                 yield from _attempts(client, operation, name, field, resource, selection)
-    yield from _nested(client)
+    yield from _nested_attempts(client)
 
 
 def service_attempts(client: httpx.Client) -> Iterator[Attempt]:
@@ -94,7 +94,7 @@ def _variable(field: Any, value: Any, mask: set[str] | None = None) -> Any:
 def hidden_fields() -> list[str]:
     """The fields of a user that only the user sees, each as a selection."""
     fields = SCHEMA.type_map["User"].fields
-    return [_selected(name, field, DEPTH + 1) for name, field in fields.items() if name not in PUBLIC]
+    return [_select(name, field, DEPTH + 1) for name, field in fields.items() if name not in PUBLIC]
 
 
 def post(client: httpx.Client, token: str, document: str) -> str:
@@ -130,7 +130,7 @@ def _attempts(
         yield Attempt(label, kind, send, makes=kind is Kind.KEY)
 
 
-def _nested(client: httpx.Client) -> Iterator[Attempt]:
+def _nested_attempts(client: httpx.Client) -> Iterator[Attempt]:
     """Arguments of fields below the roots: a page of a user's orders."""
     roots = (SCHEMA.query_type, SCHEMA.mutation_type)
     for type_ in SCHEMA.type_map.values():
@@ -188,11 +188,11 @@ def _literal(
 
 
 def _selection(type_: Any, depth: int = DEPTH) -> str:
-    shown = [_selected(name, field, depth) for name, field in type_.fields.items()]
+    shown = [_select(name, field, depth) for name, field in type_.fields.items()]
     return "{ " + " ".join(filter(None, shown)) + " }" if any(shown) else ""
 
 
-def _selected(name: str, field: Any, depth: int) -> str:
+def _select(name: str, field: Any, depth: int) -> str:
     named = get_named_type(field.type)
     if any(is_required_argument(argument) for argument in field.args.values()):
         return ""

@@ -13,7 +13,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport
 
 from mesh.description.places import Place
-from shop.platform.thrift.encoding import CALL, JSON, encoded, opened
+from shop.platform.thrift.encoding import CALL, JSON, encode_message, open_message
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
 from shop.stubs.thrift import OrderService, PaymentService, ProductService, UserService, ttypes
 
@@ -46,12 +46,12 @@ def http_attempts(http: httpx.Client) -> Iterator[Attempt]:
 
     def call(service: str, method: str, request: Any, token: str) -> str:
         stubs = SERVICES[service]
-        message = encoded(JSON, method, CALL, 1, getattr(stubs, f"{method}_args")({}, request))
+        message = encode_message(JSON, method, CALL, 1, getattr(stubs, f"{method}_args")({}, request))
         headers = {"authorization": f"Bearer {token}", "content-type": MEDIA_TYPE}
         answer = http.post(path_of(service), content=message, headers=headers)
         assert answer.status_code == 200, answer.text
         result = getattr(stubs, f"{method}_result")()
-        result.read(opened(JSON, answer.content)[-1])
+        result.read(open_message(JSON, answer.content)[-1])
         return repr(result)
 
     yield from _attempts(call)

@@ -30,7 +30,7 @@ from mesh.native.system import System
 from shop.platform import page_token
 from shop.platform.access.jwt import Principal, TokenSigner
 
-from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, normalized, resource_of
+from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, normalize, resource_of
 from .over_graphql import graphql_attempts, hidden_fields, post, service_attempts
 from .over_grpc import grpc_attempts, transcoder_attempts
 from .over_rest import gateway_documents, rest_attempts, service_documents
@@ -239,8 +239,8 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
             for token in (owner, partner):
                 shop.answers(attempt, token, shop.victim)
         taken, missing = shop.answers(attempt, attacker, ATTACKER)
-        same = normalized(attempt, shop.victim.of(attempt.kind), taken)
-        assert same == normalized(attempt, MISSING.of(attempt.kind), missing), attempt.name
+        same = normalize(attempt, shop.victim.of(attempt.kind), taken)
+        assert same == normalize(attempt, MISSING.of(attempt.kind), missing), attempt.name
         assert not any(marker in taken for marker in MARKERS), attempt.name
     assert shop.rows() == before
     if shop.graphql:
@@ -258,9 +258,9 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
     for attempt in sorted(shop.attempts, key=lambda attempt: "delete" in attempt.name.lower()):
         for token in (owner, partner):
             taken, missing = shop.answers(attempt, token, shop.victim)
-            same = normalized(attempt, MISSING.of(attempt.kind), missing)
+            same = normalize(attempt, MISSING.of(attempt.kind), missing)
             closed = attempt.ignored or any(answer in taken for answer in CLOSED)
-            if closed or normalized(attempt, shop.victim.of(attempt.kind), taken) != same:
+            if closed or normalize(attempt, shop.victim.of(attempt.kind), taken) != same:
                 break
         else:
             pytest.fail(f"{attempt.name}: neither the owner nor a partner reaches anything:\n{taken}")
@@ -271,8 +271,8 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
         taken, missing = shop.answers(attempt, owner, shop.victim)
         assert not any(marker in taken + missing for marker in MARKERS), attempt.name
         if attempt.kind in (Kind.ORDER, Kind.PAYMENT):
-            same = normalized(attempt, shop.victim.of(attempt.kind), taken)
-            assert same == normalized(attempt, MISSING.of(attempt.kind), missing), attempt.name
+            same = normalize(attempt, shop.victim.of(attempt.kind), taken)
+            assert same == normalize(attempt, MISSING.of(attempt.kind), missing), attempt.name
     reads = shop.rows()
     assert reads[1], "orders stay"
     assert reads[5], "payments stay"

@@ -38,7 +38,7 @@ def broken(trial: Any) -> list[Finding]:
     return [finding for finding in audit(trial.admin_url, trial.name, grace_s=0.0) if not finding.ok]
 
 
-async def settled(trial: Any) -> list[Finding]:
+async def wait_and_audit(trial: Any) -> list[Finding]:
     """The invariants still broken after a while: a call may reach the service long after its caller has gone."""
     for _ in range(100):
         await no_saga_under_way(trial)
@@ -204,7 +204,7 @@ async def test_a_caller_who_goes_away_leaves_nothing_half_done(shop: Clients, bu
         except ShopError as error:
             allowed.add(error.code)
     assert allowed == {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.UNAVAILABLE}
-    assert await settled(shared_trial) == []
+    assert await wait_and_audit(shared_trial) == []
     # After any outcome, the same keys give orders now.
     orders = [await buy(shop.order, key=f"key-{attempt}") for attempt in range(12)]
     assert len({order.id for order in orders}) == 12

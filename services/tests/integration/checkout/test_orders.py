@@ -23,7 +23,7 @@ Buy = Callable[..., Any]
 NOWHERE = 2**62
 
 
-async def seeded(shop: Clients, status: OrderStatus) -> Order:
+async def find_seeded(shop: Clients, status: OrderStatus) -> Order:
     """A seeded order of one status, a different one each time."""
     seen = taken.setdefault(status, set())
     orders = await shop.order.batch_get_orders(range(9_001, 10_001))
@@ -194,14 +194,14 @@ async def test_cancelling_gives_stock_and_money_back(shop: Clients, buy: Buy, sh
 
 @pytest.mark.parametrize("status", [OrderStatus.CONFIRMED, OrderStatus.CANCELLED])
 async def test_seeded_orders_can_be_cancelled_too(shop: Clients, shared_trial: Any, status: OrderStatus) -> None:
-    order = await seeded(shop, status)
+    order = await find_seeded(shop, status)
     assert (await shop.order.cancel_order(order.id)).status is OrderStatus.CANCELLED
     assert all(finding.ok for finding in audit(shared_trial.admin_url, shared_trial.name, grace_s=0.0))
 
 
 @pytest.mark.parametrize("status", [OrderStatus.SHIPPED, OrderStatus.DELIVERED])
 async def test_what_was_shipped_is_not_cancelled(shop: Clients, status: OrderStatus) -> None:
-    order = await seeded(shop, status)
+    order = await find_seeded(shop, status)
     with pytest.raises(FailedPrecondition, match=words(f"order {order.id} is {status}")):
         await shop.order.cancel_order(order.id)
     with pytest.raises(NotFound):
@@ -226,7 +226,7 @@ async def test_shipping_and_cancelling_at_once_do_one_of_both(shop: Clients, buy
 
 @pytest.mark.usefixtures("tables")
 async def test_an_order_whose_checkout_is_under_way_is_not_cancelled(shop: Clients, shared_trial: Any) -> None:
-    order = await seeded(shop, OrderStatus.CONFIRMED)
+    order = await find_seeded(shop, OrderStatus.CONFIRMED)
     with psycopg.connect(shared_trial.url, autocommit=True) as admin:
         admin.execute("UPDATE shop_order.orders SET status = 'PENDING' WHERE id = %s", [order.id])
         with pytest.raises(ShopError, match=words("under way")):

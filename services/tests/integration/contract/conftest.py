@@ -147,14 +147,14 @@ class Running:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
         """Sends it a signal; returns its messages when it has ended with success."""
         self.process.send_signal(number)
-        return self.ended()
+        return self.wait_for_end()
 
-    def ended(self) -> str:
+    def wait_for_end(self) -> str:
         """Returns its messages when it has ended with success; fails if it has not."""
         code = self.exit_code(STOP_S, f"did not end within {STOP_S:g} s of the signal")
         if code:
             self.fail(f"ended with exit code {code} after the signal")
-        return self.said()
+        return self.messages()
 
     def exit_code(self, limit_s: float, late: str) -> int:
         """Returns its exit code; fails with `late` if it does not end in time, or leaves a process behind."""
@@ -163,20 +163,20 @@ class Running:
         except subprocess.TimeoutExpired:
             self.fail(late)
         until = time.monotonic() + LEFT_S
-        while left := self._left():
+        while left := self._survivors():
             if time.monotonic() > until:
                 self.fail(f"left a process behind: {left[0]}")
             time.sleep(0.05)
         return code
 
-    def _left(self) -> list[str]:
+    def _survivors(self) -> list[str]:
         """Returns the command lines of its group's surviving processes, once it has ended."""
         alive = (
             one for one in psutil.process_iter(["cmdline", "status"]) if one.info["status"] != psutil.STATUS_ZOMBIE
         )
         return [shlex.join(one.info["cmdline"] or ["?"]) for one in alive if _group(one.pid) == self.process.pid]
 
-    def said(self) -> str:
+    def messages(self) -> str:
         """Returns its messages so far, on standard error."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
@@ -185,7 +185,7 @@ class Running:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         printed = self.log.with_suffix(PRINTED).read_text(encoding="utf-8", errors="replace")
-        said = self.said()[-2000:].strip() or printed[-2000:].strip() or "nothing"
+        said = self.messages()[-2000:].strip() or printed[-2000:].strip() or "nothing"
         pytest.fail(f"{self.component} (command: {shlex.join(self.command)}) {what}; it said: {said}", pytrace=False)
 
 

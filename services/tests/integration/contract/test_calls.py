@@ -24,7 +24,7 @@ from shop.user.service import MAX_FAILED_LOGINS
 from .components import Contracted, Rows, insert_rows
 from .conftest import Running, Start
 from .doors import LIMIT_S, Door, GrpcDoor, Headers, RestDoor
-from .test_process import ended, lock, wait_until_one_waits
+from .test_process import lock, run_to_end, wait_until_one_waits
 
 pytestmark = pytest.mark.integration
 OUTSIDE = {EDGE_MARK: "1"}
@@ -77,18 +77,18 @@ def test_every_method_admits_whom_it_should(serving: Running, contracted: Contra
     bad = [OUTSIDE | {"authorization": "Bearer x.y.z"}, OUTSIDE | dict(bearer("partner", ttl_s=-60))]
     for name in door.names:
 
-        def refused(headers: Headers, name: str = name) -> str:
+        def refusal_of(headers: Headers, name: str = name) -> str:
             # Only admitted callers learn what is wrong with a request; a wrong password has a separate error.
             code = door.ask(name, b"\xff" if name == "Login" else {}, headers).code
             return code if code in REFUSALS else ""
 
         access = contracted.access[name]
         nobody = {Access.EVERYBODY: "", Access.INTERNAL: "PERMISSION_DENIED"}.get(access, "UNAUTHENTICATED")
-        assert [refused(headers) for headers in (OUTSIDE, *bad)] == [nobody] * 3, name
+        assert [refusal_of(headers) for headers in (OUTSIDE, *bad)] == [nobody] * 3, name
         if access in (Access.PARTNER, Access.INTERNAL):
-            assert refused(customer) == "PERMISSION_DENIED", name
-        assert refused(partner) == ("PERMISSION_DENIED" if access is Access.INTERNAL else ""), name
-        assert refused({}) == "", f"{name}, from inside"
+            assert refusal_of(customer) == "PERMISSION_DENIED", name
+        assert refusal_of(partner) == ("PERMISSION_DENIED" if access is Access.INTERNAL else ""), name
+        assert refusal_of({}) == "", f"{name}, from inside"
 
 
 def test_what_belongs_to_a_customer_is_nobody_else_s(
@@ -126,7 +126,7 @@ def test_with_certificates_the_identity_tells_inside_from_outside(
 
 @pytest.mark.usefixtures("same_code")
 def test_a_port_in_use_ends_it(start: Start, told: dict[str, str], contracted: Contracted, serving: Running) -> None:
-    code, said = ended(start, told | {contracted.listens: serving.target})
+    code, said = run_to_end(start, told | {contracted.listens: serving.target})
     assert code == 1, said
     assert serving.target in said
     assert serving.door.serves()

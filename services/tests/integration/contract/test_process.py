@@ -40,11 +40,11 @@ WRONG = [
 OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_PEER_ORDER",)
 
 
-def ended(start: Start, settings: dict[str, str]) -> tuple[int, str]:
+def run_to_end(start: Start, settings: dict[str, str]) -> tuple[int, str]:
     """Returns the exit code of a program that cannot start, and its messages."""
     with start(settings) as program:
         code = program.exit_code(START_S, f"did not end within {START_S:g} s, as it should with what it was told")
-        return code, program.said()
+        return code, program.messages()
 
 
 @pytest.mark.usefixtures("same_code")
@@ -94,7 +94,7 @@ def test_a_wrong_setting_is_named(
         pytest.skip(f"{contracted.component} is not told {variable}")
     if variable == "SHOP_JWT_PRIVATE_KEY_FILE" and contracted.component != "user":
         pytest.skip("only user signs tokens")
-    code, said = ended(start, settings | {variable: value})
+    code, said = run_to_end(start, settings | {variable: value})
     told = f"with {variable}={value} it should end with 2 and a line `error:` that names the variable: {code}, {said}"
     assert (code, variable in said) == (2, True), told
     assert [line for line in said.splitlines() if line.startswith("error:")], told
@@ -108,7 +108,7 @@ def test_a_database_that_is_not_there_ends_it_without_a_word_of_the_password(
     if contracted.is_gateway:
         pytest.skip("a gateway has no database")
     url = settings["SHOP_DATABASE_URL"]
-    code, said = ended(start, settings | {"SHOP_DATABASE_URL": f"{url.rpartition('/')[0]}/not_yet"})
+    code, said = run_to_end(start, settings | {"SHOP_DATABASE_URL": f"{url.rpartition('/')[0]}/not_yet"})
     assert code == 1, said
     assert "not_yet" in said
     assert url.partition("@")[0].rpartition(":")[2] not in said
@@ -133,7 +133,7 @@ def test_a_call_under_way_is_answered_although_the_process_stops(
             wait_until_leaving(program, contracted.door(program.target))
         assert call.result(timeout=LIMIT_S).code == ""
         program.door.close()
-        program.ended()
+        program.wait_for_end()
 
 
 @pytest.mark.usefixtures("same_code")
@@ -153,7 +153,7 @@ def test_whoever_watches_its_health_is_told_that_it_stops(start: Start, settings
                 pytest.skip("its health cannot be watched")
             raise AssertionError("it ended without a word that it is NOT_SERVING any more") from error
         watch.cancel()
-        program.ended()
+        program.wait_for_end()
 
 
 @pytest.mark.usefixtures("same_code")

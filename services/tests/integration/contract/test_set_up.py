@@ -9,7 +9,7 @@ import pytest
 from mesh.components.shop_processes import CONTRACT
 
 from .conftest import Start
-from .test_process import ended
+from .test_process import run_to_end
 
 pytestmark = pytest.mark.integration
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 @pytest.mark.usefixtures("same_code")
 def test_speaks_this_version_of_the_contract_and_no_other(start: Start, settings: dict[str, str]) -> None:
     later = str(int(CONTRACT) + 1)
-    code, said = ended(start, settings | {"SHOP_CONTRACT": later})
+    code, said = run_to_end(start, settings | {"SHOP_CONTRACT": later})
     assert (code, "SHOP_CONTRACT" in said) == (2, True), (
         f"with SHOP_CONTRACT={later} it should end with 2: {code}, {said}"
     )

@@ -43,8 +43,8 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
             headers = {**allowed, "traceparent": f"00-{TRACE}-{CALLER}-{flag}"}
             program.door.ask(call.name, call.content(rows), headers)
         program.stop()
-    assert len(collector.named(contracted.served)) == 2, "one of each sampled request, and none of the other"
-    served, missing = collector.named(contracted.served)
+    assert len(collector.spans_named(contracted.served)) == 2, "one of each sampled request, and none of the other"
+    served, missing = collector.spans_named(contracted.served)
     assert (KINDS[served.kind], served.trace_id.hex(), served.parent_span_id.hex()) == ("SERVER", TRACE, CALLER)
     assert "error.type" not in attributes(served)
     if isinstance(program.door, GrpcDoor):  # over HTTP, the status shows it
@@ -54,7 +54,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     assert attribute(served, "shop.injected_delay_took_ms") >= 1.5
     own = {span.span_id: span for span in collector.spans}
     for below, kind in contracted.below.items():
-        children = collector.named(below)
+        children = collector.spans_named(below)
         assert len(children) == 2, f"{len(children)} spans {below} in place of one in each sampled request"
         child, _ = children
         assert KINDS[child.kind] == kind, below
@@ -91,7 +91,7 @@ def test_whoever_is_called_gets_the_caller_s_span(
         assert program.door.ask(call.name, call.content(rows), headers).code == ""
         program.stop()
     for name in called:
-        (client,) = collector.named(name)
+        (client,) = collector.spans_named(name)
         (server,) = [span for span in session_traces.all() if span.name == name]
         assert (KINDS[client.kind], client.trace_id.hex()) == ("CLIENT", TRACE), name
         assert f"{server.context.trace_id:032x}" == TRACE, name

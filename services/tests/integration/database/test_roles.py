@@ -23,7 +23,7 @@ TABLES = {
 }
 
 
-def refused(url: str, statement: str) -> None:
+def assert_refused(url: str, statement: str) -> None:
     with contextlib.closing(psycopg.connect(url)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode())
 
@@ -42,8 +42,8 @@ def test_a_service_may_not_look_into_another_one(service: str, other: str, share
     if service == other:
         return
     for table in TABLES[other]:
-        refused(shared_trial.role_url(service), f"SELECT * FROM shop_{other}.{table}")
-        refused(shared_trial.role_url(service), f"DELETE FROM shop_{other}.{table}")
+        assert_refused(shared_trial.role_url(service), f"SELECT * FROM shop_{other}.{table}")
+        assert_refused(shared_trial.role_url(service), f"DELETE FROM shop_{other}.{table}")
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -98,7 +98,7 @@ def test_who_may_do_what_with_the_ids_of_deleted_users(service: str, shared_tria
             with contextlib.closing(psycopg.connect(shared_trial.role_url(service))) as connection:
                 connection.execute(statement.encode())
         else:
-            refused(shared_trial.role_url(service), statement)
+            assert_refused(shared_trial.role_url(service), statement)
 
 
 def test_the_monitor_reads_counts_and_no_row(admin: psycopg.Connection[Any], admin_url: str, shop_url: str) -> None:
@@ -111,4 +111,4 @@ def test_the_monitor_reads_counts_and_no_row(admin: psycopg.Connection[Any], adm
         assert connection.execute(hidden).fetchone() == (0,)
         assert connection.execute("SELECT pg_database_size(current_database()) > 0").fetchone() == (True,)
     for statement in ("SELECT * FROM shop_user.account", "CREATE TABLE shop_user.mine ()", "CREATE ROLE mine"):
-        refused(inside, statement)
+        assert_refused(inside, statement)

@@ -94,7 +94,7 @@ async def test_late_answer_over_rest_is_the_services_own(shop: Any) -> None:
         }
 
 
-def unfinished(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
+def endless_request(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
     return [
         (b":method", b"POST"),
         (b":scheme", b"http"),
@@ -105,7 +105,7 @@ def unfinished(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
     ]
 
 
-async def dripped(shop: Any, path: str) -> bytes:
+async def drip(shop: Any, path: str) -> bytes:
     """The answer over HTTP/1.1 to a body that comes a byte at a time and never ends."""
     reader, writer = await asyncio.open_connection("127.0.0.1", shop.port)
     head = f"POST {path} HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
@@ -126,10 +126,10 @@ async def test_body_that_never_ends_is_ended(shop: Any) -> None:
     began = time.monotonic()
     async with asyncio.timeout(4 * EDGE_S):
         over_http1, over_http2, silent, call = await asyncio.gather(
-            dripped(shop, path),
-            shop.exchange(unfinished(path, b"application/json"), *[b"{"] * 100, pause_s=0.2),
-            shop.exchange(unfinished(path, b"application/json")),
-            shop.exchange(unfinished(method, b"application/grpc"), b"\0\0\0\3\xe3", *[b"\x08"] * 100, pause_s=0.2),
+            drip(shop, path),
+            shop.exchange(endless_request(path, b"application/json"), *[b"{"] * 100, pause_s=0.2),
+            shop.exchange(endless_request(path, b"application/json")),
+            shop.exchange(endless_request(method, b"application/grpc"), b"\0\0\0\3\xe3", *[b"\x08"] * 100, pause_s=0.2),
         )
     assert time.monotonic() - began < 3 * EDGE_S
     assert int(over_http1.split(b" ", 2)[1]) in (408, 504)

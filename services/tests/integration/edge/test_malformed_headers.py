@@ -109,7 +109,9 @@ async def another(act: Callable[[], Awaitable[str]], stop: asyncio.Event) -> Cou
     return seen
 
 
-async def beside(shop: Any, send: Callable[..., Awaitable[str]], act: Callable[[], Awaitable[str]]) -> None:
+async def while_another_calls(
+    shop: Any, send: Callable[..., Awaitable[str]], act: Callable[[], Awaitable[str]]
+) -> None:
     """Sends everything malformed while another client calls, and checks both."""
     stop = asyncio.Event()
     other = asyncio.create_task(another(act, stop))
@@ -134,7 +136,7 @@ async def test_over_rest(shop: Any) -> None:
             answer = await client.get(path)
             return "ok" if answer.status_code == 200 else answer.text
 
-        await beside(shop, rest, act)
+        await while_another_calls(shop, rest, act)
 
 
 @pytest.mark.parametrize("shop", ["hybrid-transcoded", "hybrid@kong"], indirect=True)
@@ -145,7 +147,7 @@ async def test_over_graphql(shop: Any) -> None:
             answer = await client.post("/graphql", content=QUERY, headers={"content-type": "application/json"})
             return "ok" if "errors" not in answer.json() else answer.text
 
-        await beside(shop, graphql, act)
+        await while_another_calls(shop, graphql, act)
 
 
 @pytest.mark.parametrize("shop", ["hybrid-transcoded", "grpc@kong"], indirect=True)
@@ -160,7 +162,7 @@ async def test_over_grpc(shop: Any) -> None:
                 return f"{error.code()} {error.details()}"
             return "ok"
 
-        await beside(shop, rpc, act)
+        await while_another_calls(shop, rpc, act)
 
 
 @pytest.mark.parametrize("shop", ["hybrid-transcoded", "grpc@kong"], indirect=True)

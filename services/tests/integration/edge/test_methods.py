@@ -49,7 +49,7 @@ async def paths_of(shop: Any) -> dict[str, list[str]]:
     return paths
 
 
-async def answered(client: httpx.AsyncClient, method: str, path: str, token: str = "") -> httpx.Response:
+async def ask(client: httpx.AsyncClient, method: str, path: str, token: str = "") -> httpx.Response:
     """The answer; of a stream only the headers."""
     headers = {"accept": f"{STREAM}, application/json", **({"authorization": token} if token else {})}
     async with client.stream(method, path, headers=headers) as answer:
@@ -70,7 +70,7 @@ async def misled_cache(client: httpx.AsyncClient, path: str, answer: httpx.Respo
         return f"Cache-Control is {policy}, Vary {vary}"
     if "private" in policy and "authorization" not in "".join(vary).lower():
         return f"{policy} does not vary with Authorization"
-    if "public" in policy and (await answered(client, "GET", path)).content != answer.content:
+    if "public" in policy and (await ask(client, "GET", path)).content != answer.content:
         return f"{policy}, but others get another answer"
     return ""
 
@@ -86,13 +86,13 @@ async def test_every_method_on_every_route_ends(shop: Any) -> None:
     allowed: dict[Route, set[str]] = {}
     async with shop.client(limits=httpx.Limits(max_connections=1)) as client:
         for known in paths.values():
-            usual = await answered(client, "GET", known[0], partner)
+            usual = await ask(client, "GET", known[0], partner)
             for path in known:
                 whole = path.partition("?")[0]
                 route = next((route for route in table if re.fullmatch(route.pattern, whole)), None)
                 for method in METHODS:
-                    answer = await answered(client, method, path, partner if method in SAFE else customer)
-                    after = await answered(client, "GET", known[0], partner)
+                    answer = await ask(client, method, path, partner if method in SAFE else customer)
+                    after = await ask(client, "GET", known[0], partner)
                     if answer.status_code >= 500 or (after.status_code, after.content) != (
                         usual.status_code,
                         usual.content,

@@ -47,7 +47,7 @@ class Noting(Puppet):
             yield rows
 
 
-async def ended() -> None:
+async def let_server_end() -> None:
     """Lets the server, which runs in this process, too, end its side."""
     await asyncio.sleep(0.05)
 
@@ -73,7 +73,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces:
                 await clients.product.get_product(1)
             with traces.journey() as failed, pytest.raises(NotFound):
                 await clients.product.get_product(MISSING)
-            await ended()
+            await let_server_end()
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     for journey in (root, failed):
         spans = traces.of(journey)
@@ -108,7 +108,7 @@ async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, traces: 
                 break
         else:
             pytest.skip("others had the core in each of 100 rounds")
-        await ended()
+        await let_server_end()
     spans = [span for root in roots for span in traces.of(root)]
     held = [span for span in spans if TOOK_ATTRIBUTE in span.attributes]
     assert {span.attributes[ASKED_ATTRIBUTE] for span in held} == {held_us / 1_000}
@@ -139,7 +139,7 @@ async def test_a_stream_is_delayed_once(traces: Any) -> None:
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
                 rows = [row async for row in clients.product.stream_product_rows(limit=20)]
-            await ended()
+            await let_server_end()
     assert len(rows) == 20
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     (span,) = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]

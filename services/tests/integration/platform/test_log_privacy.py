@@ -44,11 +44,11 @@ def refuses_marker(admin: psycopg.Connection) -> Iterator[None]:
 
 @pytest.mark.usefixtures("refuses_marker")
 async def test_a_row_that_the_database_refuses_stays_out_of_the_log(user: UserClient, log: io.StringIO) -> None:
-    with pytest.raises(Internal) as told:
+    with pytest.raises(Internal) as error:
         await user.create_user(
             email=f"{uuid.uuid4().hex}@example.com", name="Ada", address=ADDRESS, password="correct horse"
         )
-    assert told.value.message == "internal error"
+    assert error.value.message == "internal error"
     said = log.getvalue()
     assert 'violates check constraint \\"refuses\\"' in said
     assert "asyncpg.exceptions.CheckViolationError" in said
@@ -66,11 +66,11 @@ async def broken(url: str, statement: str, arguments: tuple[Any, ...]) -> None:
 
 
 async def test_a_header_that_is_not_utf_8_stays_out_of_the_log(log: io.StringIO) -> None:
-    async def told(_: Any, context: grpc.aio.ServicerContext) -> bytes:
+    async def echo(_: Any, context: grpc.aio.ServicerContext) -> bytes:
         return str(context.invocation_metadata()).encode()
 
     server = grpc.aio.server()
-    handler = grpc.unary_unary_rpc_method_handler(told)
+    handler = grpc.unary_unary_rpc_method_handler(echo)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Tell": handler}),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

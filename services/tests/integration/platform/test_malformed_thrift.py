@@ -23,7 +23,7 @@ from shop.platform.config import split_address
 from shop.platform.http.body import MAX_BYTES
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
-from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encoded, opened
+from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encode_message, open_message
 from shop.platform.thrift.over_http import http_app, path_of
 from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
@@ -130,26 +130,26 @@ async def test_whoever_comes_by_the_entrance_is_outside() -> None:
 
 def call(encoding: Any, stubs: ModuleType, method: str) -> bytes:
     """A call in which every field has a value."""
-    arguments = filled(getattr(stubs, f"{method}_args"))
+    arguments = fill(getattr(stubs, f"{method}_args"))
     arguments.headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-    return encoded(encoding, method, CALL, 1, arguments)
+    return encode_message(encoding, method, CALL, 1, arguments)
 
 
-def filled(kind: Any) -> Any:
+def fill(kind: Any) -> Any:
     samples = {TType.I32: 2, TType.I64: 3, TType.STRING: "c0001", TType.BOOL: True, TType.DOUBLE: 0.5, TType.MAP: {}}
     struct = kind()
     for spec in filter(None, kind.thrift_spec):
         _, of_field, name, inner, _ = spec
         if of_field == TType.LIST:
-            value: Any = [filled(inner[1][0]) if inner[0] == TType.STRUCT else samples[inner[0]]]
+            value: Any = [fill(inner[1][0]) if inner[0] == TType.STRUCT else samples[inner[0]]]
         else:
-            value = filled(inner[0]) if of_field == TType.STRUCT else samples[of_field]
+            value = fill(inner[0]) if of_field == TType.STRUCT else samples[of_field]
         setattr(struct, name, value)
     return struct
 
 
 def refuse_internal(encoding: Any, answer: bytes) -> None:
-    name, kind, _, protocol = opened(encoding, answer)
+    name, kind, _, protocol = open_message(encoding, answer)
     if kind != EXCEPTION:
         result = getattr(Stubs, f"{name}_result")()
         result.read(protocol)

@@ -37,7 +37,7 @@ def backends(admin: psycopg.Connection) -> int:
     return int(row[0])
 
 
-async def settled(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     """Waits until a condition is true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the database signals nothing
@@ -72,7 +72,7 @@ async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_run
 
         for _ in range(5):
             work = asyncio.create_task(cut_off())
-            await settled(lambda: _sleeping(admin) == 1)
+            await wait_until(lambda: _sleeping(admin) == 1)
             work.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await work
@@ -174,7 +174,7 @@ async def test_database_that_goes_away_is_unavailable_until_it_is_back(
     admin.execute("ALTER ROLE shop_product CONNECTION LIMIT 0")
     try:
         admin.execute(f"SELECT pg_terminate_backend(pid) {BACKENDS}".encode())
-        await settled(lambda: backends(admin) == 0)
+        await wait_until(lambda: backends(admin) == 0)
         await asyncio.sleep(0.05)
         for _ in range(3 * SIZE):
             with pytest.raises(Unavailable):
@@ -229,7 +229,7 @@ async def test_close_waits_for_what_is_lent_and_then_cuts_it(
         await endless
     with pytest.raises(Unavailable):
         await database.fetchrow("SELECT 1")
-    await settled(lambda: backends(admin) == 0)
+    await wait_until(lambda: backends(admin) == 0)
 
 
 async def test_a_statement_between_a_server_s_last_words_and_the_end_of_its_connection_is_unavailable(

@@ -73,7 +73,7 @@ class Shop:
         lines = (CheckoutLine(8_001, 1),)
         return await self.clients.order.checkout(user_id=user, lines=lines, payment_token="tok_ok", idempotency_key=key)
 
-    async def told(self, user: int, count: int) -> list[Notification]:
+    async def notifications(self, user: int, count: int) -> list[Notification]:
         """Returns a customer's notifications, oldest first, once there are `count` of them."""
         told: list[Notification] = []
 

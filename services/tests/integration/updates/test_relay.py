@@ -52,7 +52,7 @@ class Recorder:
     """A notification service that only records events, and first fails a number of times."""
 
     def __init__(self, failures: int = 0) -> None:
-        self.told: list[Event] = []
+        self.events: list[Event] = []
         self.failures = failures
 
     async def notify(self, events: Sequence[Event]) -> None:
@@ -60,7 +60,7 @@ class Recorder:
         if self.failures:
             self.failures -= 1
             raise Unavailable("the notification service does not answer; try again")
-        self.told += events
+        self.events += events
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ async def test_events_of_an_order_are_told_in_turn(shop: Shop, relay_to: Any, us
     recorder = Recorder()
     relay = await relay_to(recorder)
     assert [await relay.deliver() for _ in range(2)] == [3, 0]
-    assert [event.status for event in recorder.told] == ["PENDING", "CONFIRMED", "SHIPPED"]
-    assert {(event.order_id, event.user_id) for event in recorder.told} == {(order.id, user)}
+    assert [event.status for event in recorder.events] == ["PENDING", "CONFIRMED", "SHIPPED"]
+    assert {(event.order_id, event.user_id) for event in recorder.events} == {(order.id, user)}
     assert shop.rows(LEFT) == [(0,)]
 
 
@@ -108,7 +108,7 @@ async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user:
     relay = await relay_to(recorder)
     async with beside(relay.run()):
         await until(shop.is_all_delivered)
-    assert [event.status for event in recorder.told] == ["PENDING", "CONFIRMED"]
+    assert [event.status for event in recorder.events] == ["PENDING", "CONFIRMED"]
 
 
 async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> None:
@@ -122,9 +122,9 @@ async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> No
             await stack.enter_async_context(beside(relay.run()))
         await until(shop.is_all_delivered)
     for order in orders:
-        told = [event.status for event in recorder.told if event.order_id == order.id]
+        told = [event.status for event in recorder.events if event.order_id == order.id]
         assert told == ["PENDING", "CONFIRMED", "SHIPPED"]
-    assert len(recorder.told) == len({event.id for event in recorder.told}) == 36
+    assert len(recorder.events) == len({event.id for event in recorder.events}) == 36
 
 
 async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop, relay_to: Any, user: int) -> None:
@@ -145,7 +145,7 @@ async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop,
     shop.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'")
     await until(alive.deliver)
     delivery.cancel()
-    assert [event.status for event in recorder.told] == ["PENDING", "CONFIRMED", "SHIPPED"]
+    assert [event.status for event in recorder.events] == ["PENDING", "CONFIRMED", "SHIPPED"]
 
 
 @pytest.mark.timeout(300)
@@ -167,7 +167,7 @@ async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:
     async with beside(shop.relay.run()):
         await asyncio.sleep(0.1)
         order = await shop.buy(user)
-        assert [one.order_id for one in await shop.told(user, 2)] == [order.id] * 2
+        assert [one.order_id for one in await shop.notifications(user, 2)] == [order.id] * 2
 
 
 async def test_the_news_of_a_placed_order_waits_for_no_confirmation_that_never_comes(shop: Shop) -> None:

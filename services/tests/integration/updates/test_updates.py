@@ -155,15 +155,15 @@ class TestAnOrderIsFollowed:
     async def test_to_its_cancellation(self, shop: Shop, user: int) -> None:
         order = await shop.buy(user)
         await shop.clients.order.cancel_order(order.id)
-        assert [one.status for one in await shop.told(user, 3)] == [PENDING, CONFIRMED, OrderStatus.CANCELLED]
+        assert [one.status for one in await shop.notifications(user, 3)] == [PENDING, CONFIRMED, OrderStatus.CANCELLED]
 
     async def test_alone_where_only_one_is_asked_for(self, shop: Shop, door: Any, by: By, user: int) -> None:
         watched = await shop.buy(user)
-        await shop.told(user, 2)
+        await shop.notifications(user, 2)
         async with door.watch(by(user), order=watched.id) as following:
             assert await following() == Told(2)
             await shop.buy(user, "another")
-            await shop.told(user, 4)
+            await shop.notifications(user, 4)
             await shop.clients.order.cancel_order(watched.id)
             update = await following()
         # The other order's two updates are counted, but not sent.
@@ -177,7 +177,7 @@ class TestAnOrderIsFollowed:
                 user_id=user, lines=lines, payment_token="tok_declined", idempotency_key="key"
             )
         await shop.buy(other)
-        await shop.told(other, 2)
+        await shop.notifications(other, 2)
         assert await shop.clients.notification.list_notifications(user) == []
 
     async def test_by_nobody_else(self, shop: Shop, door: Any, by: By, user: int, other: int) -> None:
@@ -398,8 +398,8 @@ class TestAnEvent:
         await shop.clients.notification.notify([first, third])
         await shop.clients.notification.notify([first, second])
         await asyncio.gather(*(shop.clients.notification.notify([second, third]) for _ in range(8)))
-        assert [one.status for one in await shop.told(user, 2)] == [PENDING, CONFIRMED]
-        assert len(await shop.told(other, 1)) == 1
+        assert [one.status for one in await shop.notifications(user, 2)] == [PENDING, CONFIRMED]
+        assert len(await shop.notifications(other, 1)) == 1
 
     async def test_of_an_account_that_is_gone_is_dropped(self, shop: Shop, user: int) -> None:
         await shop.clients.notification.notify([event(user)])

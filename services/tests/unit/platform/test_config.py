@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shop.platform.config import ConfigError, ServiceConfig, required, value_of
+from shop.platform.config import ConfigError, ServiceConfig, require_setting, value_of
 
 
 def test_defaults() -> None:
@@ -110,9 +110,9 @@ def test_password_of_a_wrong_url_is_not_repeated() -> None:
 
 
 def test_required_setting_names_its_variable() -> None:
-    assert required("x", "SHOP_DATABASE_URL", "y") == "x"
+    assert require_setting("x", "SHOP_DATABASE_URL", "y") == "x"
     with pytest.raises(ConfigError, match="SHOP_DATABASE_URL is not set"):
-        required(None, "SHOP_DATABASE_URL", "postgresql://host/db")
+        require_setting(None, "SHOP_DATABASE_URL", "postgresql://host/db")
 
 
 URL = "postgresql://shop_order:hush@db.example:5432/shop"

@@ -52,14 +52,14 @@ def test_passed_deadline_raises() -> None:
 
 
 async def test_tasks_at_once_have_deadlines_of_their_own() -> None:
-    async def left(seconds: float) -> float:
+    async def time_left(seconds: float) -> float:
         with deadline(seconds):
             await asyncio.sleep(0.01)
             rest = remaining()
             assert rest is not None
             return rest
 
-    short, long = await asyncio.gather(left(1), left(100))
+    short, long = await asyncio.gather(time_left(1), time_left(100))
     assert short < 1 < 99 < long
 
 

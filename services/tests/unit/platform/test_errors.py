@@ -31,7 +31,7 @@ def test_grpc_carries_the_error_there_and_back(code: ErrorCode) -> None:
     assert status.code.name == ERROR_TABLE[code].grpc
     assert status.code is not grpc.StatusCode.OK
     assert status.details == "Three lines at most"
-    received = restore(arrived(status), "product")
+    received = restore(receive(status), "product")
     assert type(received) is type(sent)
     assert (received.message, received.field) == (sent.message, sent.field)
 
@@ -39,7 +39,7 @@ def test_grpc_carries_the_error_there_and_back(code: ErrorCode) -> None:
 def test_grpc_carries_when_the_call_may_work() -> None:
     for retry_s in (1, 300):
         sent = errors.TooManyRequests("Come again", retry_after_s=retry_s)
-        assert restore(arrived(status_of(sent)), "user").retry_after_s == retry_s
+        assert restore(receive(status_of(sent)), "user").retry_after_s == retry_s
 
 
 @pytest.mark.parametrize("code", ErrorCode)
@@ -93,5 +93,5 @@ def test_details_that_do_not_fit_their_status_are_ignored() -> None:
     assert type(restore(forged, "product")) is errors.Unavailable
 
 
-def arrived(status: grpc.Status) -> grpc.aio.AioRpcError:
+def receive(status: grpc.Status) -> grpc.aio.AioRpcError:
     return grpc.aio.AioRpcError(status.code, None, grpc.aio.Metadata(*status.trailing_metadata), status.details)

@@ -1,4 +1,4 @@
-"""The caller's identity, from the sidecar's header with the client's certificate; malformed headers give no identity."""
+"""The caller's identity, from the sidecar's header with the client's certificate; malformed ones give no identity."""
 
 from __future__ import annotations
 

@@ -30,12 +30,12 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_read_is_tried_three_times_and_anything_else_once() -> None:
     peer = Peer(2)
-    assert await Retries().tried(peer.ask, again=True) == "12 left"
+    assert await Retries().run(peer.ask, again=True) == "12 left"
     assert peer.asked == 3
     for again, tries in ((True, 3), (False, 1)):
         away = Peer(10)
         with pytest.raises(Unavailable):
-            await Retries().tried(away.ask, again=again)
+            await Retries().run(away.ask, again=again)
         assert away.asked == tries
 
 
@@ -48,7 +48,7 @@ async def test_what_was_answered_is_not_asked_again() -> None:
         raise NotFound("no such product")
 
     with pytest.raises(NotFound):
-        await Retries().tried(refuse, again=True)
+        await Retries().run(refuse, again=True)
     assert calls == 1
 
 
@@ -56,10 +56,10 @@ async def test_a_peer_that_stays_away_is_asked_once_for_each_call_until_it_has_a
     budget, away = Retries(), Peer(10_000)
     for _ in range(1_000):
         with pytest.raises(Unavailable):
-            await budget.tried(away.ask, again=True)
+            await budget.run(away.ask, again=True)
     assert away.asked < 1_000 + MAX_TOKENS / 2
     back, answers = Peer(0), round(MAX_TOKENS / 2 / TOKENS_PER_ANSWER) + 20
     for _ in range(answers):
-        await budget.tried(back.ask, again=True)
+        await budget.run(back.ask, again=True)
     once_more = Peer(1)
-    assert await budget.tried(once_more.ask, again=True) == "12 left"
+    assert await budget.run(once_more.ask, again=True) == "12 left"

@@ -29,7 +29,7 @@ class Mutation:
 SCHEMA = Schema(Query, Mutation)
 
 
-def prepared(text: str) -> RequestContext:
+def prepare(text: str) -> RequestContext:
     context = RequestContext()
     context.document = parse(text)
     return context
@@ -44,7 +44,7 @@ def test_core_schema_validates_what_strawberry_executes() -> None:
 
 async def test_core_info_has_the_nodes_and_fragments_of_the_field() -> None:
     seen.clear()
-    context = prepared('query { ...F } fragment F on Query { again: echo(text: "x") }')
+    context = prepare('query { ...F } fragment F on Query { again: echo(text: "x") }')
     result = await SCHEMA.execute(None, context_value=context)
     assert result.data == {"again": "x"}
     (info,) = seen
@@ -54,7 +54,7 @@ async def test_core_info_has_the_nodes_and_fragments_of_the_field() -> None:
 
 
 async def test_a_prepared_document_is_neither_parsed_nor_validated_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    context = prepared('{ echo(text: "x") }')
+    context = prepare('{ echo(text: "x") }')
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("this was done when the document was prepared")

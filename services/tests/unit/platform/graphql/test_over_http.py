@@ -182,12 +182,12 @@ async def test_lengths_beyond_all_bounds_are_too_large(server: Any, length: str)
 
 @pytest.mark.ours
 async def test_a_body_that_does_not_come_is_given_up(server: Any) -> None:
-    async def stalled() -> Any:
+    async def stall() -> Any:
         yield b'{"query": '
         await asyncio.sleep(30)
 
     headers = {"content-type": "application/json", "x-envoy-expected-rq-timeout-ms": "50"}
-    response = await server.http.post("/graphql", content=stalled(), headers=headers)
+    response = await server.http.post("/graphql", content=stall(), headers=headers)
 
     assert (response.status_code, response.headers["connection"]) == (408, "close")
     error = response.json()["errors"][0]

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from graphql_gateways import Served, opened
+from graphql_gateways import Served, opening_message
 from memory_shop import MemoryShop
 from recorded_spans import spans_of
 from recording.injected_delay import ASKED_ATTRIBUTE, InjectedDelay
@@ -142,7 +142,7 @@ class TestAWebSocket:
             await send(over, type="connection_init")
             await receive(over)
             await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
-            assert await receive(over) == opened(0)
+            assert await receive(over) == opening_message(0)
 
     @pytest.mark.parametrize(
         "message",
