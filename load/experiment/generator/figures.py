@@ -1,4 +1,4 @@
-"""The generator's own figures of a replay (`generator.json`), which several load nodes may have made together."""
+"""The generator's own figures of a replay (`generator.json`), by one generator or by several load nodes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ Figures = Mapping[str, Any]
 
 
 def by_node(figures: Figures) -> Sequence[Figures]:
-    """The figures of each load node, by shard; a generator that had the tape for itself is the only one."""
+    """Returns the figures of each load node, by shard; a single generator counts as the only node."""
     shards: Sequence[Figures] = figures.get("shards") or [figures]
     return shards
 
 
 def late_customers(figures: Figures) -> int | None:
-    """Journeys of a warm visit that opened their customer's connections; None on a first one, or without a network."""
+    """Counts journeys of a warm visit that had to open connections; None on a first visit, or without a network."""
     network = figures.get("network")
     return None if network is None or network["visit"] == "first" else int(network["late"])
 
 
 def busiest_cores(figures: Figures) -> float:
-    """CPU seconds of the generator for each second of the replay, on the load node where that is most."""
+    """Returns the cores that the generator used, on the busiest load node."""
     return max(float(node["cpu_s"]) / float(node["wall_s"]) for node in by_node(figures))

@@ -1,7 +1,7 @@
-"""Several generators that replay the shards of one tape, and leave what one generator would have left.
+"""Several generators that replay the shards of a tape; together they leave the results of a single generator.
 
-Each load node runs `shopload node`, which tells how far it is by files in its folder. Where a node is, and how those
-files are reached, is up to its implementation (`Node`); `ShardedReplay` leads all of them from one step to the next.
+Each load node runs `shopload node`, which reports its progress by files in its folder. An implementation of `Node`
+knows where the node is and how to reach those files; `ShardedReplay` leads all nodes from step to step.
 """
 
 from __future__ import annotations
@@ -19,59 +19,59 @@ from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import GRACE_S, Load, Shopload
 
 READY, START, DONE, TAKEN = "ready.json", "start", "done.json", "taken"
-"""Files of a node's folder, as `shopload node --help` has them."""
+"""Files of a node's folder, as `shopload node --help` describes them."""
 RESULTS = ("journeys.jsonl", "vegeta.gob", "generator.json")
-"""What a node's replay leaves."""
+"""Files that a node's replay leaves."""
 
 T = TypeVar("T")
 
 
 class Node(Protocol):
-    """A place where `shopload node` runs, with the arguments that `node_arguments` gives."""
+    """A place where `shopload node` runs, with the arguments of `node_arguments`."""
 
     @property
     def name(self) -> str:
         """Name for messages."""
 
     def read(self, file: str) -> str | None:
-        """Returns the text of a file in the node's folder, None while it is not there."""
+        """Returns the text of a file in the node's folder; None while the file does not exist."""
 
     def write(self, file: str, text: str) -> None:
         """Writes a file into the node's folder."""
 
     def clock_ns(self) -> int:
-        """Returns the node's Unix time in nanoseconds, not later than now."""
+        """Returns the node's Unix time in nanoseconds, never later than now."""
 
     def fetch(self, files: Sequence[str], folder: Path) -> None:
-        """Copies files of the node's folder into an existing folder of this machine."""
+        """Copies files from the node's folder to an existing folder on this machine."""
 
     def check(self) -> None:
-        """Looks after the node.
+        """Checks that the node still runs.
 
         Raises:
-            MeshError: It has ended or cannot be reached; says why.
+            MeshError: The node has ended or cannot be reached; the message says why.
         """
 
 
 def node_arguments(
     load: Load, *, tape: PurePath, target: PurePath, out: PurePath, shard: int | str, shards: int, trace: float
 ) -> list[str]:
-    """The generator's arguments on a load node.
+    """Returns the generator's arguments on a load node.
 
     Args:
-        load: What all nodes together send.
+        load: The load that all nodes send together.
         tape: Path of the load's tape on the node, which may be compressed by gzip.
-        target: File on the node that describes the system to send it to.
+        target: File on the node that describes the target.
         out: The node's folder.
-        shard: Which shard the node replays, from 0; or how the node is told, such as `$(JOB_COMPLETION_INDEX)`.
-        shards: How many shards there are.
+        shard: Number of the node's shard, from 0; or an expression for it, such as `$(JOB_COMPLETION_INDEX)`.
+        shards: Number of shards.
         trace: Share of the journeys that leave a trace, 0 to 1.
 
     Raises:
-        UsageError: The load is a closed loop, whose virtual users take journeys as they get to them.
+        UsageError: The load is a closed loop, which cannot be split into shards.
     """
     if load.closed is not None:
-        raise UsageError("vus needs one load generator: a closed loop has no times by which several could share a tape")
+        raise UsageError("vus needs one load generator: a closed loop has no arrival times by which to split a tape")
     arguments = ["node", "--tape", str(tape), "--target", str(target), "--out", str(out)]
     arguments += ["--shard", f"{shard}/{shards}", "--trace", f"{trace:g}"]
     if load.connections:
@@ -81,16 +81,16 @@ def node_arguments(
 
 @dataclass(frozen=True, slots=True)
 class ShardedReplay:
-    """One replay by several load nodes: `get_ready`, `send`, `collect`, in this order.
+    """A replay by several load nodes: `get_ready`, `send`, `collect`, in this order.
 
     Attributes:
-        nodes: The nodes, by shard; they run.
-        load: What they send together.
-        shopload: The generator of this machine, which joins what they leave.
-        ready_s: Seconds that a node may take to be ready.
-        start_ahead_s: Seconds to the common start once all are ready; each node must have heard of it by then.
+        nodes: The running nodes, by shard.
+        load: The load that they send together.
+        shopload: The generator of this machine, which merges their results.
+        ready_s: Seconds that a node may take to get ready.
+        start_ahead_s: Seconds to the common start once all are ready; each node must get the start time before it.
         poll_s: Seconds between looks at the nodes.
-        calm_s: Seconds before the start from which on nobody asks a node anything, so that it has no other work.
+        calm_s: Seconds before the start without requests to the nodes, so that they have no other work.
     """
 
     nodes: Sequence[Node]
@@ -102,10 +102,10 @@ class ShardedReplay:
     calm_s: float = 1.0
 
     def get_ready(self) -> None:
-        """Waits until every node could begin.
+        """Waits until every node is ready to begin.
 
         Raises:
-            GeneratorError: A node could not get ready, or has another shard or tape than it should.
+            GeneratorError: A node could not get ready, or has the wrong shard or tape.
             MeshError: A node has ended.
         """
         ready = self._await(READY, self.ready_s)
@@ -124,23 +124,23 @@ class ShardedReplay:
         at_the_ends: Callable[[], None] = lambda: None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """Lets all nodes begin at one instant, and returns once every one of them is through.
+        """Starts all nodes at one instant, and returns once all have finished.
 
         Args:
-            watch: Called now and then while the load lasts; what it raises ends the wait.
-            at_the_ends: Called twice, just before the load begins and when the time of its last journey has come.
+            watch: Called repeatedly during the load; an exception ends the wait.
+            at_the_ends: Called twice, just before the load begins and at the time of its last journey.
             meanwhile: Called once the load has begun.
 
         Raises:
-            GeneratorError: A node failed, or is still not through after the grace.
+            GeneratorError: A node failed, or has not finished after the grace.
             MeshError: A node has ended.
         """
-        # By a node's clock: this machine's may be off by more than the nodes' among themselves.
+        # By a node's clock: this machine's may differ from the nodes' by more than they differ from each other.
         start_ns = self.nodes[0].clock_ns() + round(self.start_ahead_s * 1e9)
         start = time.monotonic() + self.start_ahead_s
         self._on_all(lambda node: node.write(START, f"{start_ns}\n"))
         self._watch_until(start - 2 * self.calm_s, watch)
-        self._on_all(_end_of)  # a node that heard of the start too late has refused it
+        self._on_all(_end_of)  # a node that got the start time too late has refused it
         self._watch_until(start - self.calm_s, watch)
         at_the_ends()
         self._watch_until(start, watch)
@@ -150,10 +150,10 @@ class ShardedReplay:
         self._await(DONE, GRACE_S)
 
     def collect(self, out: Path) -> None:
-        """Leaves in a folder what a single generator would have left there, and lets the nodes end.
+        """Leaves the results of a single generator in a folder, and lets the nodes end.
 
         Raises:
-            GeneratorError: The shards are not those of one replay, or not all of them are whole.
+            GeneratorError: The shards belong to different replays, or a shard is incomplete.
         """
         with TemporaryDirectory(prefix=".shards-", dir=out) as scratch:
             parts = [Path(scratch, node.name) for node in self.nodes]
@@ -180,18 +180,18 @@ class ShardedReplay:
             if not missing:
                 return [json.loads(text) for text in texts if text is not None]
             if time.monotonic() > limit:
-                what = "ready" if file == READY else "through with the load"
+                what = "ready" if file == READY else "finished with the load"
                 raise GeneratorError(f"not {what} within {limit_s:g} s: load node {', '.join(missing)}")
             time.sleep(self.poll_s)
 
     def _on_all(self, act: Callable[[Node], T]) -> list[T]:
-        """Acts on all nodes at the same time: each may be a slow round trip away."""
+        """Acts on all nodes at the same time, because each may be a slow round trip away."""
         with ThreadPoolExecutor(max_workers=len(self.nodes)) as pool:
             return list(pool.map(act, self.nodes))
 
 
 def _text_of(node: Node, file: str) -> str | None:
-    """Reads a file that a node is to write, and makes sure that it still can."""
+    """Reads a file that a node writes, and checks that the node still runs."""
     end = _end_of(node)
     text = end if file == DONE else node.read(file)
     if text is None:
@@ -200,10 +200,10 @@ def _text_of(node: Node, file: str) -> str | None:
 
 
 def _end_of(node: Node) -> str | None:
-    """What a node says in the end, None before that.
+    """Returns a node's final report; None before the end.
 
     Raises:
-        GeneratorError: It failed.
+        GeneratorError: The node failed.
     """
     text = node.read(DONE)
     if text is not None:

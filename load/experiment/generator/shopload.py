@@ -1,4 +1,4 @@
-"""The generator's commands, called as processes."""
+"""Calls the generator's commands as processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT_PAYLOAD: str = SWITCHES["payload"].default
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """A tape on disk, known by its SHA-256."""
+    """A tape on disk, identified by its SHA-256."""
 
     path: Path
     sha256: str
@@ -35,14 +35,14 @@ class Tape:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the generator sends.
+    """A load for the generator.
 
     Attributes:
         tape: The journeys.
         duration_s: Seconds of load; an open loop ends with its tape.
-        closed: The closed loop that takes the journeys; None if they go at the tape's times.
-        connections: Connections of all clients together; 0 for as many as the target says.
-        steps: Share of a closed loop's users who are there in each of so many equal parts of it; empty for all.
+        closed: The closed loop that takes the journeys; None if they start at the tape's times.
+        connections: Connections of all clients together; 0 for the target's number.
+        steps: Share of a closed loop's users in each of equally long parts; empty for all users throughout.
     """
 
     tape: Tape
@@ -89,15 +89,16 @@ class Shopload:
             seed: Seed of arrivals and parameters.
             rate: Journeys a second in the mean.
             duration_s: Length in seconds.
-            scale: Size of the data that the parameters refer to.
-            pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
-            payload: Size of the documents that journeys read; one other than the default needs a workload that does.
-            without: Kind of journey to leave out, the others as they are; empty for none.
-            stairs: Rates of equally long steps, in units of the rate; empty for the workload's own arrivals.
-            steps: Whether the workload file is one of steps, of a target that is not the shop.
+            scale: Scale of the data that the parameters refer to.
+            pool: `parity` for the parameters reserved for the parity check; empty for the load's.
+            payload: Size of the documents that journeys read; other sizes than the default need a workload that reads
+                documents.
+            without: Kind of journey to leave out, with the others unchanged; empty to leave out nothing.
+            stairs: Rates of equally long steps, as multiples of the rate; empty for the workload's own arrivals.
+            steps: Whether the workload file has steps of a target other than the shop.
 
         Raises:
-            UsageError: The workload is not valid; the message is the generator's.
+            UsageError: The workload is invalid; the message is the generator's.
         """
         arguments = [
             "tape",
@@ -124,36 +125,36 @@ class Shopload:
         return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
     def warm_up(self, load: Load, target: Path, out: Path) -> None:
-        """Sends a load without traces and without keeping rows."""
+        """Sends a load without tracing it and without keeping rows."""
         self._run([*_replay(load, target, out), "--warmup"], timeout_s=load.duration_s + GRACE_S)
 
     def start_replay(
         self, load: Load, target: Path, out: Path, *, trace: float, quiet: bool = False
     ) -> subprocess.Popen[bytes]:
-        """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
+        """Starts a replay that writes its rows below `out`, and its progress to this process's standard error.
 
         The caller waits for it with `finish_replay`.
 
         Args:
-            load: What to send.
-            target: File that describes the system to send it to.
+            load: The load to send.
+            target: File that describes the target.
             out: Folder for the replay's files.
             trace: Share of the journeys that leave a trace, 0 to 1.
-            quiet: Whether no progress is shown.
+            quiet: Whether to show no progress.
         """
         arguments = [*_replay(load, target, out), "--trace", f"{trace:g}", *(["--quiet"] if quiet else [])]
         return subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
+            start_new_session=True,  # the experiment handles Ctrl-C in the terminal
         )
 
     def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
         """Waits for the end of a replay whose load is over.
 
         Raises:
-            GeneratorError: It failed, or is still not over after the grace; it is left to the caller to stop it.
+            GeneratorError: It failed, or did not end within the grace; the caller must stop it.
         """
         try:
             code = replay.wait(timeout=GRACE_S)
@@ -166,13 +167,14 @@ class Shopload:
 
     @contextmanager
     def hold(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
-        """Holds so many connections while the context lasts, each of which has carried a request.
+        """Holds connections open while the context lasts; each has carried a request.
 
         Yields:
-            How many were really opened.
+            The number of connections that were opened.
 
         Raises:
-            GeneratorError: They could not be opened, or a request failed; the generator's message is on standard error.
+            GeneratorError: A connection could not be opened, or a request failed; the generator's message is on
+                standard error.
         """
         arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
         process = subprocess.Popen(  # noqa: S603 - our own binary
@@ -184,7 +186,7 @@ class Shopload:
             ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
             line = process.stdout.readline() if ready else ""
             if not line:
-                raise GeneratorError(f"{connections} connections were not there within {GRACE_S:g} s")
+                raise GeneratorError(f"{connections} connections were not open within {GRACE_S:g} s")
             yield int(json.loads(line)["connections_dialed"])
         finally:
             process.stdin.close()
@@ -203,23 +205,23 @@ class Shopload:
         seconds: float,
         channel: str = "web",
     ) -> Iterator[subprocess.Popen[str]]:
-        """Lets customers wait for news of their orders, who all wait once the block begins.
+        """Lets customers wait for updates of their orders; all are waiting when the block begins.
 
         Args:
-            tape: Whose customers wait first, those who buy.
-            target: File that describes the system.
-            out: Folder for what they were told, and for the figures.
-            watchers: How many customers wait.
+            tape: Tape whose buyers are the first to wait.
+            target: File that describes the target.
+            out: Folder for the received updates, and for the figures.
+            watchers: Number of customers who wait.
             way: `push` or `poll`.
-            interval_s: Time between two polls of a customer.
+            interval_s: Time between a customer's polls.
             seconds: How long they wait.
-            channel: By which they enter: `web`, `mobile` or `partner`.
+            channel: Their channel: `web`, `mobile` or `partner`.
 
         Yields:
-            The process, which ends by itself when the time is over; one that still runs when the block ends is stopped.
+            The process, which ends when the time is over; if it still runs when the block ends, it is stopped.
 
         Raises:
-            GeneratorError: They could not all begin to wait; the generator's message is on standard error.
+            GeneratorError: Some could not begin to wait; the generator's message is on standard error.
         """
         arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
         arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s", "--channel", channel]
@@ -244,14 +246,14 @@ class Shopload:
             process.stdout.close()
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
-        """Joins what several generators left of the shards of one tape to what one generator would have left.
+        """Merges the results of several generators, each with a shard of a tape, to the results of a single generator.
 
         Args:
             parts: Folder of each shard's replay.
-            out: Folder for the files of the whole.
+            out: Folder for the merged files.
 
         Raises:
-            GeneratorError: The shards are not those of one replay, or not all of them are there and whole.
+            GeneratorError: The shards belong to different replays, or a shard is missing or incomplete.
         """
         arguments = ["merge", "--out", str(out)]
         for part in parts:
@@ -273,7 +275,7 @@ class Shopload:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise GeneratorError(f"shopload {arguments[0]} was not over after {timeout_s:g} s") from error
+            raise GeneratorError(f"shopload {arguments[0]} did not finish within {timeout_s:g} s") from error
         if done.returncode == 2:
             raise UsageError(done.stderr.strip().removeprefix("shopload: "))
         if done.returncode != 0:
@@ -293,7 +295,7 @@ def _replay(load: Load, target: Path, out: Path) -> list[str]:
 
 
 def stop(process: subprocess.Popen[Any], grace_s: float = 5.0) -> None:
-    """Stops a process: politely, then at once."""
+    """Stops a process, first by SIGTERM, then by SIGKILL."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:

@@ -14,17 +14,17 @@ from experiment.plan.workload import mix_of
 from mesh.paths import ROOT
 
 EVEN = ROOT / "load" / "workloads" / "even.yaml"
-"""Every pair of journey and channel in turn."""
+"""The workload with every pair of journey and channel in turn."""
 WARMUP, LOAD = "warmup", "load"
 SEEDS_APART = 2_000_000
-"""Between the seeds of two draws; that of the warm-up lies between them."""
+"""Distance between the seeds of two draws; the warm-up's seed is in between."""
 SPOT_CHECK_SAMPLES = 2
-"""Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment."""
+"""Samples of each pair if an earlier trial of the experiment compared the same topology in full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The tapes that arms of one rate and mix share: the warm-up, and the counted one."""
+    """The tapes that arms with the same rate and mix share: warm-up and counted load."""
 
     warmup: Tape
     load: Tape
@@ -32,14 +32,14 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Tapes:
-    """The tapes of an experiment: two for parity, long and short, and the loads by `Arm.tape`."""
+    """The tapes of an experiment: a long and a short one for parity, and the loads by `Arm.tape`."""
 
     parity: Tape
     spot_check: Tape
     loads: Mapping[str, Load]
 
     def shas(self) -> dict[str, str]:
-        """The SHA-256 of each tape."""
+        """Returns the SHA-256 of each tape."""
         of_loads = {
             f"{kind}{name.removeprefix(LOAD)}": getattr(load, kind).sha256
             for name, load in self.loads.items()
@@ -53,7 +53,7 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
 
     Args:
         shopload: The generator.
-        plan: The experiment; its seed is that of the counted tape, and the others have theirs from it.
+        plan: The experiment; its seed is the counted tape's, and the other seeds derive from it.
         workload: File of the workload.
         folder: Folder of the tapes.
     """
@@ -62,14 +62,14 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
     parity = plan.profile.parity_samples
     spot_check = min(SPOT_CHECK_SAMPLES, parity)
 
-    def compared(name: str, samples: int) -> Tape:
+    def make_parity(name: str, samples: int) -> Tape:
         out = folder / f"{name}.jsonl"
         return parity_tape(shopload, out, samples, seed=seed, scale=scale, workload=workload, payload=plan.payload)
 
     arms = {arm.tape: arm for arm in plan.arms}
     return Tapes(
-        parity=compared("parity", parity),
-        spot_check=compared("spot_check", spot_check),
+        parity=make_parity("parity", parity),
+        spot_check=make_parity("spot_check", spot_check),
         loads={name: load_tapes(shopload, plan, arm, workload, folder) for name, arm in arms.items()},
     )
 
@@ -83,10 +83,10 @@ def load_tapes(shopload: Shopload, plan: Plan, arm: Arm, workload: Path, folder:
         arm: The arm.
         workload: File of the workload, or of the steps of a target.
         folder: Folder of the tapes.
-        steps: Whether it is a file of steps.
+        steps: Whether `workload` is a file of steps.
     """
 
-    def made(kind: str, seed: int, duration_s: float, rate: float) -> Tape:
+    def make(kind: str, seed: int, duration_s: float, rate: float) -> Tape:
         out = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl"
         file = workload
         if arm.load is not None and arm.load.mix:
@@ -107,8 +107,8 @@ def load_tapes(shopload: Shopload, plan: Plan, arm: Arm, workload: Path, folder:
 
     sending, draw = plan.sending(arm), 0 if arm.load is None else arm.load.draw
     return Load(
-        warmup=made(WARMUP, plan.seed + 1_000_000, sending.warmup_s, sending.warm_rate or sending.rate),
-        load=made(LOAD, plan.seed + draw * SEEDS_APART, sending.duration_s, sending.rate),
+        warmup=make(WARMUP, plan.seed + 1_000_000, sending.warmup_s, sending.warm_rate or sending.rate),
+        load=make(LOAD, plan.seed + draw * SEEDS_APART, sending.duration_s, sending.rate),
     )
 
 
@@ -122,15 +122,15 @@ def parity_tape(
     workload: Path = EVEN,
     payload: str = DEFAULT_PAYLOAD,
 ) -> Tape:
-    """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses.
+    """Makes a tape with every pair of journey and channel `samples` times, with parameters that no load uses.
 
     Args:
         shopload: The generator.
         out: File of the tape.
         samples: Samples of each pair.
         seed: Seed of the parameters.
-        scale: Size of the data.
-        workload: File of a workload, whose journeys are there even if the usual ones do not include them.
+        scale: Scale of the data.
+        workload: File of a workload, whose journeys are added to the usual ones.
         payload: Size of the documents that journeys read.
     """
     even = yaml.safe_load(EVEN.read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""A target that is not the shop: its file, the steps that the generator runs, and its trials."""
+"""Targets other than the shop: the target file, the steps for the generator, and the trials."""

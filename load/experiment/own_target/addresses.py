@@ -1,4 +1,4 @@
-"""Which addresses may be loaded: this machine's, and those whose owner says so."""
+"""Checks which addresses may be loaded: this machine's, and addresses that the user owns."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ SCHEMES = {
     "grpcs": ("https", "grpc"),
     "grpc+unix": ("http", "grpc"),
 }
-"""What the generator calls the scheme, and what it speaks there."""
+"""The generator's name of each scheme, and the protocol behind it."""
 MAX_SOCKET_BYTES = 107
-"""Bytes of a path that Linux takes for a Unix socket."""
+"""Maximum length of a Unix socket's path on Linux, in bytes."""
 
 
 def require_mine(file: TargetFile, mine: Collection[str]) -> None:
-    """Checks that every endpoint is on this machine, or at a host that the user named as theirs.
+    """Checks that every endpoint is on this machine, or on a host that the user has named as theirs.
 
-    The generator looks at each connection that it opens once more, as names may come to mean other addresses.
+    The generator checks each connection again, because a name may resolve to another address by then.
 
     Raises:
-        UsageError: One is not, or its address is none; names the line, the host and where that is.
+        UsageError: An endpoint is on another host, or its address is invalid; the message names the line and the host.
     """
     for name, place in file.target.targets.items():
         for endpoint, url in place.endpoints.items():
@@ -51,10 +51,10 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
 
 
 def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
-    """The parts of an endpoint's URL.
+    """Splits an endpoint's URL.
 
     Raises:
-        UsageError: It is none.
+        UsageError: It is not a valid URL.
     """
     parts = urlsplit(url)
     if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:
@@ -76,12 +76,12 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
 
 
 def is_socket(parts: SplitResult) -> bool:
-    """Whether an endpoint is a Unix socket, by its path."""
+    """Whether an endpoint is a Unix socket."""
     return parts.scheme.endswith("+unix")
 
 
 def entries_of(endpoints: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Endpoints as the generator's target file has them: a Unix socket has a host that stands for it."""
+    """Returns endpoints as the generator's target file has them: a Unix socket has a placeholder host."""
     entries = {}
     for number, (name, url) in enumerate(endpoints.items()):
         parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""The target file: where the targets are, and what their customers do, as people write it."""
+"""The target file, which users write: where the targets are, and what their customers do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 HTTP = rf"^({METHODS.replace(', ', '|')}) (/[^\s#]*|\$\{{\w+\}})$"
 HERE, STORE = "here", r"^(|here|https?://[^\s?#]+)$"
-"""Stands for an OTLP endpoint that is open during the run; and what may stand there."""
+"""A value of `traces`, for an OTLP endpoint that is open during the run; and the pattern of all values."""
 PATH, RPC = r"^/[^\s#]*$", r"^[\w.]+/\w+$"
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 Header = Annotated[str, Field(pattern=HEADER)]
@@ -35,7 +35,7 @@ Pointer = Annotated[str, Field(pattern=POINTER)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 MIN_TIMEOUT, MAX_TIMEOUT = "10ms", "30s"
 MAX_PAUSES_S = 30
-"""Of one journey, all together."""
+"""Maximum sum of a journey's pauses, in seconds."""
 
 
 class _Part(BaseModel):
@@ -43,12 +43,12 @@ class _Part(BaseModel):
 
 
 class Place(_Part):
-    """One target.
+    """A target's addresses.
 
     Attributes:
-        endpoints: URL of each entrance, by name: `http://host:port/base`, or `grpc://host:port`; `https` and `grpcs`
+        endpoints: URL of each endpoint, by name: `http://host:port/base`, or `grpc://host:port`; `https` and `grpcs`
             with TLS; `http+unix:/path` and `grpc+unix:/path` for Unix sockets.
-        ports: Ports of its other processes on this machine, whose CPU counts as the target's.
+        ports: Ports of the target's other processes on this machine, whose CPU counts as the target's.
     """
 
     endpoints: Annotated[dict[Name, str], Field(min_length=1)]
@@ -59,11 +59,11 @@ Version = Annotated[Literal["1.2", "1.3"], BeforeValidator(str)]
 
 
 class Tls(_Part):
-    """How `https` and `grpcs` are spoken; paths are from the target file on, and files are in PEM form.
+    """Settings of TLS for `https` and `grpcs`. Paths are relative to the target file; files are in PEM form.
 
     Attributes:
-        ca: Certificates that are trusted; the system's if empty.
-        certificate: The client's certificate, which servers are shown.
+        ca: Trusted certificates; the system's if empty.
+        certificate: The client's certificate.
         key: Its private key.
         min_version: Lowest version.
         max_version: Highest version.
@@ -88,9 +88,9 @@ class Table(_Part):
     """A CSV file with a column for each variable.
 
     Attributes:
-        file: Its path, from the target file on.
+        file: Path of the file, relative to the target file.
         numbers: Columns whose values are numbers.
-        take: `once` gives each row to one journey of a tape, `again` begins anew after the last, `random` draws.
+        take: `once` uses each row for one journey of a tape, `again` restarts after the last row, `random` draws rows.
     """
 
     file: str
@@ -99,14 +99,14 @@ class Table(_Part):
 
 
 class Expect(_Part):
-    """What an answer must be.
+    """The expected answer.
 
     Attributes:
         status: HTTP statuses; any from 200 to 299 if empty.
-        code: Code of gRPC.
-        equal: Value at each pointer.
-        there: Pointers to what must be there.
-        absent: Pointers to what must not be there, or be null.
+        code: gRPC status code.
+        equal: Expected value at each pointer.
+        there: Pointers to values that must exist.
+        absent: Pointers to values that must be absent or null.
     """
 
     status: tuple[Annotated[int, Field(ge=100, le=599)], ...] = ()
@@ -124,13 +124,13 @@ class Expect(_Part):
 
 
 class Source(_Part):
-    """Where of an answer a variable comes from: a pointer, or one of the others; `match` alone is of the body's text.
+    """The part of an answer that becomes a variable: a pointer or one of the others. `match` alone reads the body.
 
     Attributes:
-        pointer: To a value of the JSON.
-        header: Name of a header, or of metadata of gRPC.
-        cookie: Name of a cookie that is set.
-        match: Regular expression (RE2) with one group, which is taken of a header, a cookie, or the body.
+        pointer: Pointer to a value of the JSON.
+        header: Name of a header, or of gRPC metadata.
+        cookie: Name of a cookie that the answer sets.
+        match: Regular expression (RE2) whose only group is taken from a header, a cookie, or the body.
     """
 
     pointer: Pointer = ""
@@ -163,11 +163,11 @@ Pause = Annotated[float, BeforeValidator(_pause)]
 
 
 class Think(_Part):
-    """How long a customer waits before a step: any time between two is as likely.
+    """A customer's pause before a step, drawn evenly from a range.
 
     Attributes:
-        from_s: The shortest, s; in the file a duration, as the longest.
-        to_s: The longest, s.
+        from_s: Shortest pause in seconds; a duration in the file, like `to`.
+        to_s: Longest pause in seconds.
     """
 
     from_s: Pause = Field(alias="from")
@@ -194,21 +194,21 @@ def _source(given: Any) -> Any:
 
 
 class Step(_Part):
-    """One request: `http`, `graphql` or `grpc`.
+    """A request: `http`, `graphql` or `grpc`.
 
     Attributes:
-        http: Method and path: `GET /products/${id}?page=1`; `GET ${place}` has a variable as it stands, such as a
+        http: Method and path: `GET /products/${id}?page=1`; `GET ${place}` sends a variable unchanged, such as a
             `Location`.
-        graphql: A document, which is sent with `variables` to `path`.
-        grpc: Full name of a method with one answer or a stream of them: `shop.v1.Products/Get`, sent with `message`.
-        name: Its name in messages; what it sends if empty.
-        at: Name of the endpoint; may be left out if only one fits.
-        body: JSON, or a text, of an HTTP request.
-        descriptors: Set of protobuf descriptors that has the method, a file from the target file on; the server is
-            asked by reflection if it is left out.
+        graphql: A document to send with `variables` to `path`.
+        grpc: Full name of a method with one answer or a stream of answers: `shop.v1.Products/Get`, sent with `message`.
+        name: Name of the step in messages; its request if empty.
+        at: Name of the endpoint; not needed if only one fits.
+        body: Body of an HTTP request: JSON, or a text.
+        descriptors: File with a set of protobuf descriptors that has the method, relative to the target file; by
+            default the server's reflection is used.
         take: Variables that later steps get from the answer, and where each is; in the file a pointer, or a `Source`.
-        ignore: Pointers to what of the answer is not the same each time.
-        think: Pause before the step, which is no latency; the journey's if it is left out.
+        ignore: Pointers to parts of the answer that vary.
+        think: Pause before the step, which does not count as latency; the journey's by default.
     """
 
     http: Annotated[str, Field(pattern=HTTP)] | None = None
@@ -240,11 +240,11 @@ class Step(_Part):
         if fixed := [name for name in self.headers if _FIXED["grpc" if self.grpc else "http"].match(name)]:
             raise ValueError(f"the header {fixed[0]} is the client's own")
         if len({name.lower() for name in self.headers}) < len(self.headers):
-            raise ValueError(f"two of the headers {', '.join(self.headers)} are the same but for their case")
+            raise ValueError(f"two of the headers {', '.join(self.headers)} differ only in case")
         if taken := [name for name in self.take if name in BUILT_IN]:
             raise ValueError(f"every journey has a variable {taken[0]}; take another name")
         if self.grpc and any(one.cookie or (one.match and not one.header) for one in self.take.values()):
-            raise ValueError("take: of gRPC's answers there are pointers and headers")
+            raise ValueError("take: gRPC answers have only pointers and headers")
         return self
 
 
@@ -252,17 +252,17 @@ _FIXED = {
     "http": re.compile("(content-length|transfer-encoding|trailer)$", re.IGNORECASE),
     "grpc": re.compile("(host|content-type|user-agent|te|grpc-.*)$", re.IGNORECASE),
 }
-"""Headers that the clients write themselves, whatever they are told."""
+"""Headers that the clients always write themselves."""
 
 
 class Journey(_Part):
-    """What one customer does.
+    """A customer's steps.
 
     Attributes:
-        weight: How often it comes, against the sum of all weights.
-        channel: By which its customer's network is chosen.
-        table: Name of the table of whose rows it takes one; empty for none.
-        think: Pause between its steps, unless a step has its own.
+        weight: Frequency of the journey, relative to the sum of all weights.
+        channel: Channel that determines the customer's network.
+        table: Name of the table that gives a row to each journey; empty for no table.
+        think: Pause between steps, for steps without their own.
     """
 
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
@@ -274,14 +274,14 @@ class Journey(_Part):
     @model_validator(mode="after")
     def _pauses(self) -> Journey:
         if self.steps[0].think is not None:
-            raise ValueError("think lies between steps, and nothing comes before the first step")
+            raise ValueError("think is a pause between steps, and the first step has none before it")
         longest = sum(pause.to_s for pause in self.pauses() if pause)
         if longest > MAX_PAUSES_S:
             raise ValueError(f"think is up to {longest:g} s, all steps together; give at most {MAX_PAUSES_S} s")
         return self
 
     def pauses(self) -> list[Think | None]:
-        """The pause before each step."""
+        """Returns the pause before each step."""
         return [None, *(self.think if step.think is None else step.think for step in self.steps[1:])]
 
 
@@ -296,22 +296,22 @@ class Target(_Part):
     """A target file.
 
     Attributes:
-        name: Its name, which folders of results have.
-        about: One sentence about it.
-        targets: What is loaded, by name; several are compared.
+        name: Name of the target, used for results folders.
+        about: One sentence about the target.
+        targets: The targets to load, by name; several are compared.
         journeys: What customers do, by name.
         tables: Variables from CSV files, by name.
         arrival: How customers arrive, as in a workload file.
         networks: Each channel's network, as in a workload file.
         visit: Whether customers' connections are open from an earlier visit.
         http: Version that HTTP clients speak.
-        connections: Connections to each endpoint; over HTTP/1.1 no more requests are under way.
+        connections: Connections to each endpoint; over HTTP/1.1 they limit concurrent requests.
         keep_alive: Whether connections are kept; otherwise each request opens its own.
         timeout: Seconds that a journey may take, all its steps together; in the file a duration, such as `5s`.
-        tls: For `https` and `grpcs`.
+        tls: Settings for `https` and `grpcs`.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
         traces: Address of the Jaeger, Tempo or Zipkin that has the target's spans, or `here` for an OTLP endpoint that
-            is open during the run. It is empty if the target is not traced.
+            is open during the run. Empty if the target is not traced.
     """
 
     name: Name
@@ -333,12 +333,12 @@ class Target(_Part):
 
 @dataclass(frozen=True, slots=True)
 class TargetFile:
-    """A target file that was read.
+    """A parsed target file.
 
     Attributes:
-        path: Where it is; its other files are named from there on.
-        yaml: What it says.
-        target: The same, checked.
+        path: Path of the file; other files are relative to it.
+        yaml: The parsed text.
+        target: The checked document.
     """
 
     path: Path
@@ -346,11 +346,11 @@ class TargetFile:
     target: Target
 
     def error(self, problem: str, *where: object) -> Exception:
-        """What is wrong with it, with the line of what the keys lead to."""
+        """Makes an error with the line that the keys lead to."""
         return self.yaml.wrong(problem, *where)
 
-    def beside(self, name: str) -> Path:
-        """The path of a file that it names."""
+    def resolve(self, name: str) -> Path:
+        """Returns the path of another file that it names."""
         return self.path.parent / Path(name).expanduser()
 
 
@@ -358,7 +358,7 @@ def read_target(path: Path) -> TargetFile:
     """Reads a target file.
 
     Raises:
-        UsageError: It is no target file; names the line and what is wrong.
+        UsageError: It is not a target file; the message names the line and the mistake.
     """
     file = YamlFile.read(path, UsageError)
     target = validate(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))
@@ -372,11 +372,11 @@ def _problems(target: Target) -> Iterator[tuple[Keys, str]]:
     if not any(journey.weight for journey in target.journeys.values()):
         yield ("journeys",), "all weights are 0"
     if not target.keep_alive and target.networks and target.visit == "warm":
-        yield ("keep_alive",), "off needs visit: first, as the connections of a warm visit are open from before"
+        yield ("keep_alive",), "off needs visit: first, because a warm visit's connections are already open"
     if target.networks and any(
         "+unix:" in url for place in target.targets.values() for url in place.endpoints.values()
     ):
-        yield ("networks",), "are emulated for TCP, and an endpoint is a Unix socket"
+        yield ("networks",), "are emulated only over TCP, and an endpoint is a Unix socket"
 
 
 _EXAMPLES = {

@@ -1,4 +1,4 @@
-"""Targets measured instead of topologies: which a user named, how they are loaded, what the plan says of them."""
+"""Targets to measure instead of topologies: the user's choice, their load, and their entry in the plan."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology
 
 USUAL_SHARE = "0.1"
-"""Share of journeys to trace where the target file says where traces are."""
+"""Share of journeys to trace if the target file names a store of traces."""
 OF_THE_SHOP: Mapping[str, str] = {
     "topologies": "targets= chooses among the targets of the file",
     "topology": "targets= chooses among the targets of the file",
     "edges": "a target has the entrances of its file",
     "workload": "the target file has the journeys",
-    "tls": "the endpoints of the target file begin with https or grpcs",
+    "tls": "the target file's endpoints say whether they use TLS, by https or grpcs",
     "tracing": "a target is traced by its own tracer",
 }
-"""Settings that only the shop has, and why. The switches that are not here change how the shop is started."""
-_STARTED = "it changes how the shop is started, and a target runs already"
+"""Settings that only the shop has, and why. Switches that are missing here change how the shop is started."""
+_STARTED = "it changes how the shop is started, and a target is already running"
 
 
 def refuse_of_the_shop(given: Mapping[str, str]) -> None:
-    """Checks that a user gave nothing that only the shop has.
+    """Refuses settings that only the shop has.
 
     Args:
-        given: The settings that the user gave, switches among them.
+        given: The settings that the user gave, including switches.
 
     Raises:
-        UsageError: One is of the shop; says why.
+        UsageError: Only the shop has a setting; the message says why.
     """
     for name, value in given.items():
         raise UsageError(f"{name}={value} with target=: {OF_THE_SHOP.get(name, _STARTED)}; leave it out")
 
 
 def read_targets(files: str, chosen: str = "") -> TargetFile:
-    """Reads target files as one: the first, with the targets of all.
+    """Reads several target files as one: the first file, with the targets of all.
 
     Args:
-        files: Paths, comma-separated. The files differ in their targets alone, as all targets get the same journeys.
-        chosen: Names of the targets that are measured, comma-separated and in this order; empty for all.
+        files: Paths, comma-separated. The files may differ only in their targets, because all get the same journeys.
+        chosen: Names of the targets to measure, comma-separated and in this order; empty for all.
 
     Raises:
-        UsageError: A file is wrong, says more than other targets, or there is no such target.
+        UsageError: A file is wrong, differs in more than its targets, or there is no such target.
     """
     first, *others = [read_target(Path(path)) for path in read_items("target", files, str)]
     targets: dict[str, Place] = dict(first.target.targets)
@@ -60,7 +60,7 @@ def read_targets(files: str, chosen: str = "") -> TargetFile:
     for other in others:
         if other.target.model_copy(update=same) != first.target.model_copy(update=same):
             raise UsageError(
-                f"{other.path}: it differs from {first.path} in more than its targets; all targets are sent the same "
+                f"{other.path}: it differs from {first.path} in more than its targets; all targets must get the same "
                 "journeys in the same way"
             )
         if twice := sorted(set(targets) & set(other.target.targets)):
@@ -75,15 +75,15 @@ def read_targets(files: str, chosen: str = "") -> TargetFile:
 
 
 def as_topologies(file: TargetFile) -> list[Topology]:
-    """The targets, each as a topology of which nothing is known."""
+    """Returns the targets as topologies with unknown components."""
     return [Topology(name=name, about=file.target.about, entry={}, links={}) for name in file.target.targets]
 
 
 def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """The switches of the generator: what a user gave, and otherwise what the target file says.
+    """Returns the switches of the generator: the user's values, and otherwise the target file's.
 
     Raises:
-        UsageError: Journeys are to be traced, and the file does not say where the traces are.
+        UsageError: Journeys are to be traced, and the file names no store of traces.
     """
     target = file.target
     share = given.get("trace") or (USUAL_SHARE if target.traces else "0")
@@ -98,7 +98,7 @@ def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[st
 
 
 def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str, Any]:
-    """What the plan of a run says of its targets, once everything about them is checked.
+    """Checks everything about the targets of a run, and returns their entry for the plan.
 
     Args:
         file: The target file.
@@ -106,10 +106,10 @@ def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str
         traced: Whether journeys are traced.
 
     Raises:
-        UsageError: A target is not on this machine, and nobody said that it may be loaded; the generator refuses a
-            step; or no store of traces answers.
+        UsageError: A target is on another machine that the user has not named as theirs; the generator refuses a step;
+            or no store of traces answers.
     """
-    # They take a second to import.
+    # These imports take a second.
     from experiment.own_target.traces import require_store
     from experiment.own_target.trial import require_steps
 

@@ -1,4 +1,4 @@
-"""From a target file to the steps that the load generator runs."""
+"""Makes the steps that the load generator runs from a target file."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from experiment.own_target.addresses import SCHEMES, address_of
 from experiment.own_target.file import BUILT_IN, Step, Table, TargetFile
 
 FORMAT = "hopwise-steps/1"
-"""As `load/internal/steps` reads it."""
+"""Format that `load/internal/steps` reads."""
 MAX_ROWS, MAX_BYTES = 200_000, 32 << 20
 _ERRORS = "/errors"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def steps_of(file: TargetFile) -> dict[str, Any]:
-    """The document of the steps, with all that the target file's other files say.
+    """Makes the document of the steps, with the contents of the target file's other files.
 
     Raises:
-        UsageError: Names do not fit each other, or a file is missing or wrong; names the line, the file and why.
+        UsageError: Names do not match, or a file is missing or wrong; the message names the line, the file and why.
     """
     target = file.target
     speaks = _endpoints(file)
@@ -66,7 +66,7 @@ def _workload(file: TargetFile) -> dict[str, Any]:
 
 
 def _endpoints(file: TargetFile) -> dict[str, str]:
-    """What each endpoint speaks, which is the same for all targets."""
+    """Returns the protocol of each endpoint, which must be the same for all targets."""
     speaks: dict[str, dict[str, str]] = {}
     encrypted = set()
     for name, place in file.target.targets.items():
@@ -77,9 +77,9 @@ def _endpoints(file: TargetFile) -> dict[str, str]:
     first, *others = speaks
     for other in others:
         if speaks[other] != speaks[first]:
-            raise file.error(f"has not the same endpoints as {first}, which all targets need", "targets", other)
+            raise file.error(f"must have the same endpoints as {first}", "targets", other)
     if len(encrypted) > 1:
-        raise file.error("endpoints with TLS beside ones without are not supported; give all the same", "targets")
+        raise file.error("a mix of endpoints with and without TLS is not supported; give all the same", "targets")
     return speaks[first]
 
 
@@ -89,12 +89,12 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
     fit = [name for name, spoken in speaks.items() if spoken == wanted]
     at = step.at or (fit[0] if len(fit) == 1 else "")
     if at not in fit:
-        asked = f"{step.at!r} is no" if step.at else "needs at: with an"
+        asked = f"{step.at!r} is not an" if step.at else "needs at: with an"
         raise file.error(
-            f"{asked} endpoint for {'gRPC' if step.grpc else 'HTTP'}; those are: {', '.join(fit) or 'none'}", *where
+            f"{asked} endpoint for {'gRPC' if step.grpc else 'HTTP'}; valid: {', '.join(fit) or 'none'}", *where
         )
     document = {
-        "name": step.name or _told(step),
+        "name": step.name or _describe(step),
         "line": file.yaml.line_of(where),
         "at": at,
         "headers": step.headers,
@@ -106,17 +106,17 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
         "take": {name: source.model_dump(exclude_defaults=True) for name, source in step.take.items()},
         "ignore": list(step.ignore),
     }
-    return document | dict(_sent(step))
+    return document | dict(_request_of(step))
 
 
-def _told(step: Step) -> str:
+def _describe(step: Step) -> str:
     if step.graphql is not None:
         named = re.search(r"\b(query|mutation)\s+(\w+)", step.graphql)
         return f"{named[1]} {named[2]}" if named else f"POST {step.path}"
     return step.http or step.grpc or ""
 
 
-def _sent(step: Step) -> Iterator[tuple[str, Any]]:
+def _request_of(step: Step) -> Iterator[tuple[str, Any]]:
     if step.grpc is not None:
         yield from {"rpc": step.grpc, "json": step.message, "descriptors": step.descriptors}.items()
         return
@@ -140,16 +140,15 @@ def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:
         text = _bytes(file, table.file, *where).decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise file.error(f"{table.file} is no CSV file in UTF-8: {error}", *where) from error
+        raise file.error(f"{table.file} is not a CSV file in UTF-8: {error}", *where) from error
     if not 2 <= len(rows) <= MAX_ROWS:
         raise file.error(
-            f"{table.file} has {max(len(rows) - 1, 0)} rows below a line with the variables' names; give 1 to "
-            f"{MAX_ROWS:,}",
+            f"{table.file} has {max(len(rows) - 1, 0)} rows below the line of variable names; give 1 to {MAX_ROWS:,}",
             *where,
         )
     columns, *values = rows
     if wrong := [column for column in columns if not re.fullmatch(r"[A-Za-z_]\w*", column, re.ASCII)]:
-        raise file.error(f"{table.file}: {wrong[0]!r} is no name of a variable: letters, digits, underscores", *where)
+        raise file.error(f"{table.file}: {wrong[0]!r} is not a valid variable: letters, digits, underscores", *where)
     if twice := [column for place, column in enumerate(columns) if column in columns[:place]]:
         raise file.error(f"{table.file}:1: the column {twice[0]} appears twice", *where)
     if taken := [column for column in columns if column in BUILT_IN]:
@@ -174,8 +173,8 @@ def _row(file: TargetFile, name: str, table: Table, columns: list[str], row: lis
             raise file.error(f"{table.file}: row {number}: {column} {value[:40]!r} is not a number", "tables", name)
         if isinstance(read, float) and Decimal(value) != Decimal(repr(read)):
             raise file.error(
-                f"{table.file}: row {number}: {column} {value[:40]!r} has more digits than a number keeps; without "
-                "numbers it is a text",
+                f"{table.file}: row {number}: {column} {value[:40]!r} has more digits than a number can hold; leave "
+                "the column out of numbers to send it as text",
                 "tables",
                 name,
             )
@@ -184,16 +183,16 @@ def _row(file: TargetFile, name: str, table: Table, columns: list[str], row: lis
 
 
 def _number(text: str) -> float | None:
-    """The finite number that a text is; None if it is none."""
+    """Parses a finite number; None if the text is not one."""
     try:
         number = json.loads(text) if _NUMBER.fullmatch(text) else math.nan
         return number if math.isfinite(number) and Decimal(text).is_finite() else None
-    except (ValueError, ArithmeticError):  # thousands of digits, or such an exponent
+    except (ValueError, ArithmeticError):  # thousands of digits, or a huge exponent
         return None
 
 
 def _bytes(file: TargetFile, name: str, *where: object) -> bytes:
-    path: Path = file.beside(name)
+    path: Path = file.resolve(name)
     try:
         with path.open("rb") as opened:
             raw = opened.read(MAX_BYTES + 1)

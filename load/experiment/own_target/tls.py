@@ -1,4 +1,4 @@
-"""How encrypted endpoints are reached: what is trusted, and what the client shows."""
+"""TLS of endpoints: trusted certificates, and the client's certificate."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from experiment.own_target.file import TargetFile
 
 
 def tls_of(file: TargetFile) -> dict[str, str]:
-    """What the generator's target file says of TLS; nothing if no endpoint is encrypted.
+    """Makes the TLS part of the generator's target file; empty if no endpoint is encrypted.
 
     Raises:
-        UsageError: A certificate or a key cannot be used; names the line and the file, and nothing of what is in it.
+        UsageError: A certificate or a key is unusable; the message names the line and the file, but no content of it.
     """
     given, target = file.target.tls, file.target
     schemes = {
@@ -23,7 +23,7 @@ def tls_of(file: TargetFile) -> dict[str, str]:
     }
     if "https" not in schemes:
         if given.model_fields_set:
-            raise file.error("goes with endpoints of https and grpcs; there are none", "tls")
+            raise file.error("is for endpoints of https and grpcs, and there are none", "tls")
         return {}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusted = given.ca and _path(file, "ca", given.ca)
@@ -45,7 +45,7 @@ def tls_of(file: TargetFile) -> dict[str, str]:
             raise file.error(f"{given.key} is encrypted; give a key without a password", "tls", "key") from error
         except ssl.SSLError as error:
             raise file.error(
-                f"{given.certificate} and {given.key} are no certificate with its private key, both in PEM form",
+                f"{given.certificate} and {given.key} are not a certificate and its private key, both in PEM form",
                 "tls",
                 "certificate",
             ) from error
@@ -62,7 +62,7 @@ def _refuse() -> str:
 
 
 def _path(file: TargetFile, key: str, name: str) -> str:
-    path: Path = file.beside(name).resolve()
+    path: Path = file.resolve(name).resolve()
     try:
         path.open("rb").close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The traces of a loaded target: what its tracers left, joined with the generator's spans by trace id."""
+"""Reads the traces of a loaded target, and joins them with the generator's spans by trace id."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from mesh.description.ports import Ports
 
 LIMIT_S, LOOK_S = 60.0, 1.0
 BATCH = 100
-"""Traces that are read before the limit is looked at again."""
+"""Traces to read between two checks of the time limit."""
 MAX_UNREQUESTED = 2_000
-"""No more traces are counted that nobody asked for: each is read whole."""
+"""Maximum number of unrequested traces to count, because each is read whole."""
 QUIET_S = 7.0
-"""Traces have settled once no span has come for so long: OpenTelemetry's SDKs send a batch every 5 s."""
+"""Traces are complete once no span has come for this time: OpenTelemetry's SDKs send a batch every 5 s."""
 
 
 Traces = Mapping[str, Sequence[Span]]
-"""Spans by trace id, the generator's among them."""
+"""Spans by trace id, including the generator's."""
 
 
 def require_store(where: str) -> None:
-    """Checks that a Jaeger, Tempo or Zipkin answers where a target's traces are to be read.
+    """Checks that a Jaeger, Tempo or Zipkin answers at an address.
 
     Raises:
-        UsageError: None does; says what was tried.
+        UsageError: None answers; the message says what was tried.
     """
     try:
         api_at(where, Query())
@@ -58,8 +58,8 @@ def read_target_traces(
     Args:
         sources: Addresses of query APIs: of the store of the target's spans, and of the generator's.
         trace_ids: The traces of the sampled journeys.
-        limit_s: After so many seconds the run reads no further batch of traces.
-        say: Tells a person how many traces were not read in time.
+        limit_s: Seconds after which no further batch is read.
+        say: Reports how many traces were not read in time.
 
     Raises:
         HopsError: A store did not answer.
@@ -76,7 +76,7 @@ def read_target_traces(
                 for answer in answers(source, "", Query(trace_ids=batch)):
                     with suppress(NotFoundError):
                         for trace_id, found in by_trace(span for _, some in answer.batches for span in some).items():
-                            if trace_id in spans:  # a store may keep half of an id, and answer with another's spans
+                            if trace_id in spans:  # a store may keep half of an id, and return another trace's spans
                                 spans[trace_id][source] = found
             asked = max(asked, number)
         count, now = sum(len(found) for own in spans.values() for found in own.values()), time.monotonic()
@@ -91,7 +91,7 @@ def read_target_traces(
 
 
 def count_unrequested(store: str, requested: Collection[str], since_ns: int, until_ns: int) -> int:
-    """Counts the traces that a target recorded and nobody asked for, as its sampler ignores the caller's decision.
+    """Counts the traces that a target recorded unasked, because its sampler ignores the caller's decision.
 
     Args:
         store: Address of the run's own Jaeger.
@@ -108,18 +108,18 @@ def count_unrequested(store: str, requested: Collection[str], since_ns: int, unt
             continue
         query = Query(service=service, since_ns=since_ns, until_ns=until_ns, limit=len(requested) + MAX_UNREQUESTED)
         for answer in answers(store, "", query):
-            with suppress(NotFoundError):  # none within that time
+            with suppress(NotFoundError):  # no traces within that time
                 recorded |= {span.trace_id for _, batch in answer.batches for span in batch}
     return min(len(recorded - set(requested)), MAX_UNREQUESTED)
 
 
 def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
-    """Addresses of the stores that have the spans of a run: the target's, and the generator's.
+    """Returns the addresses of the stores that have a run's spans: the target's, and the generator's.
 
     Args:
         traces: `here` or an address, as the target file has it; empty if nothing is read.
-        otlp: Receiver of the generator's spans, if that is not the run's own Jaeger.
-        ports: Of the run's own Jaeger.
+        otlp: Receiver of the generator's spans, if it is not the run's own Jaeger.
+        ports: Ports of the run's own Jaeger.
     """
     own = ports.url("jaeger-query-http")
     if not traces:
@@ -130,13 +130,13 @@ def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
 
 
 def write_traces(traces: Iterable[Sequence[Span]], path: Path) -> None:
-    """Keeps traces in a file, one OTLP document a line, each trace once."""
+    """Writes traces to a file, one OTLP document a line, each trace once."""
     documents = {spans[0].trace_id: json.dumps(otlp_document(spans)) for spans in traces}
     path.write_text("".join(f"{document}\n" for document in documents.values()), encoding="utf-8")
 
 
 def budgets_of_target(traces: Traces) -> tuple[list[Budget], Quality, TargetTraces]:
-    """The budgets of a target's traces, how sound these were all together, and what they lack."""
+    """Computes the hop budgets of a target's traces, the quality of the traces, and what they lack."""
     trees = [tree_of(spans) for spans in traces.values()]
     quality = Quality()
     for tree in trees:

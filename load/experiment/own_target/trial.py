@@ -1,4 +1,4 @@
-"""One trial of a target that is not the shop: a check of each journey, a warm-up, the replay of the tape."""
+"""A trial of a target other than the shop: a check of each journey, a warm-up, the replay of the tape."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ from mesh.errors import MeshError
 from mesh.resting import wait_for_rest
 
 TARGET = "target"
-"""The target's processes on this machine, among the components."""
+"""Name of the target's processes on this machine as a component."""
 ANSWERS = "answers.jsonl"
 
 
 class TargetError(MeshError):
-    """A target does not do what its file says; the message names the target, the journey, the step and the check."""
+    """A target does not answer as its file says; the message names the target, the journey, the step and the check."""
 
 
 @contextmanager
 def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
-    """Removes the folder of a run that is refused before anything was measured: there is nothing to resume."""
+    """Removes the folder of a run that is refused before it measured anything: there is nothing to resume."""
     try:
         yield
     except (TargetError, UsageError):
@@ -74,15 +74,15 @@ def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class OwnTarget:
-    """A target that runs already.
+    """A target, which is already running.
 
     Attributes:
         target: File that names the generator's target.
         switches: How the load is sent.
         ports: Ports of its processes on this machine.
         sockets: Paths of their Unix sockets.
-        journeys: The kinds of journeys that its file has.
-        sources: Addresses of the stores that have the spans of target and generator; none if nothing is traced.
+        journeys: The kinds of journeys in its file.
+        sources: Addresses of the stores that have the spans of target and generator; empty if nothing is traced.
         store: The run's own Jaeger, if the target's spans go there; empty otherwise.
     """
 
@@ -93,10 +93,10 @@ class OwnTarget:
     journeys: Sequence[str]
     sources: Sequence[str] = ()
     store: str = ""
-    database: None = None  # nobody knows which it has
+    database: None = None  # unknown
 
     def pids(self) -> Mapping[str, list[int]]:
-        """The processes that listen at the target's ports, as far as this user may see whose they are."""
+        """Returns the processes that listen at the target's ports, as far as this user may see them."""
         listening = [one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
         pids = {one.pid for one in listening if one.laddr and one.laddr.port in self.ports and one.pid}
         if self.sockets:
@@ -104,23 +104,23 @@ class OwnTarget:
         return {TARGET: sorted(pids)} if pids else {}
 
     def check(self) -> None:
-        """A target that has ended shows as journeys that failed."""
+        """Does nothing: journeys fail if the target has ended."""
 
 
 def require_steps(steps: Mapping[str, Any], source: Path) -> None:
-    """Checks that the generator accepts steps, before there is a folder of the run.
+    """Checks that the generator accepts the steps, before the run has a folder.
 
     Args:
         steps: The document of the steps.
-        source: File that the user wrote, for messages.
+        source: The user's file, for messages.
 
     Raises:
-        UsageError: The generator refuses a step; names the user's file, the line, the journey and the step.
+        UsageError: The generator refuses a step; the message names the user's file, the line, the journey and the step.
     """
     with TemporaryDirectory() as folder:
         file = Path(folder) / "steps.json"
         write_json(file, {**steps, "file": str(source)})
-        # The shortest tape: whether tables have enough rows depends on the load, and is checked with its own.
+        # The shortest tape. Whether tables have enough rows depends on the load, and is checked with the load's tape.
         Shopload(BINARY).tape(file, Path(folder) / "tape.jsonl", seed=1, rate=1, duration_s=1, scale=1, steps=True)
 
 
@@ -131,7 +131,7 @@ def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tap
         UsageError: A table has fewer rows than the journeys take.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    first = replace(plan.arms[0], load=None)  # each arm that is chosen later has its own load
+    first = replace(plan.arms[0], load=None)  # arms that are chosen later have their own loads
     arms = {arm.tape: arm for arm in (first, *plan.arms)}
     loads = {name: load_tapes(shopload, plan, arm, steps, folder, steps=True) for name, arm in arms.items()}
     return Tapes(parity=loads[first.tape].load, spot_check=loads[first.tape].load, loads=loads)
@@ -140,7 +140,7 @@ def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tap
 def make_target(
     plan: Plan, steps: Path, folder: Path, name: str, switches: Switches, trial: str, ports: Ports
 ) -> OwnTarget:
-    """Writes the generator's target file of a trial, and says where the target's processes listen."""
+    """Writes the generator's target file of a trial, and returns the target."""
     place, sent = plan.about["targets"][name], plan.about["sent"]
     addresses = [urlsplit(url) for url in place["endpoints"].values()]
     document = {
@@ -179,7 +179,7 @@ def run_own_trial(
     parity_in_full: bool = True,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
-    """Runs one trial; its arguments are those of `experiment.trial.run.run_trial`.
+    """Runs one trial; arguments are those of `experiment.trial.run.run_trial`.
 
     Raises:
         TargetError: A journey of the check fails.
@@ -207,7 +207,7 @@ def run_own_trial(
         resources = (observed.sender or sender).replay(load, folder)
         ended_ns = time.time_ns()
     clock.lap("replay")
-    if sending.overload:  # the target may still work on journeys that were given up
+    if sending.overload:  # the target may still work on abandoned journeys
         wait_for_rest(system, REST_CORES, MAX_REST_S)
         clock.lap("rest")
     journeys = read_rows(folder / JOURNEYS)
@@ -225,12 +225,12 @@ def run_own_trial(
         chosen = exemplars(hops)
         write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
         if system.store:
-            # Before the first journey, the generator opens its connections by requests that belong to no journey.
+            # Before the first journey, the generator opens its connections with requests outside any journey.
             first_ns = cast("int", journeys["started_ns"].min() or ended_ns)
             unrequested = count_unrequested(system.store, ids, first_ns, ended_ns)
         clock.lap("collect")
     else:
-        journeys = journeys.with_columns(sampled=pl.lit(value=False))  # nobody reads the target's traces
+        journeys = journeys.with_columns(sampled=pl.lit(value=False))  # the target's traces are not read
     looked_at = Observed(
         journeys_planned=load.tape.journeys,
         parity_mismatches=None,
@@ -271,13 +271,13 @@ def run_own_trial(
 
 
 def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> list[str]:
-    """Sends the first journey of each kind on the tape alone, before any load.
+    """Sends only the first journey of each kind on the tape, before any load.
 
     Returns:
         The kinds.
 
     Raises:
-        TargetError: One failed, or could not be sent.
+        TargetError: A journey failed, or could not be sent.
         UsageError: A step does not fit the description of its gRPC method; names the line of the target file.
     """
     try:

@@ -1,1 +1,1 @@
-"""Whether all topologies answer as the data says."""
+"""Checks whether all topologies answer as the data says."""

@@ -1,4 +1,4 @@
-"""`make parity`: every journey through every topology, answers and effects compared."""
+"""`make parity`: sends every journey through every topology, and compares answers and effects."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from mesh.native.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """One topology that answered everything right.
+    """A topology that answered everything right.
 
     Attributes:
         topology: Name of the topology.
-        compared: Journeys compared, by journey.
+        compared: Number of compared journeys, by journey.
         state: Digest of every table afterwards.
     """
 
@@ -52,19 +52,19 @@ def check_topologies(
 
     Args:
         topologies: The topologies to compare.
-        switches: The switches that they run with.
-        ports: Where everything listens.
+        switches: The topologies' switches.
+        ports: Ports of all components.
         shopload: The generator.
         make_tape: Makes the sample's tape at a path.
-        say: Told what is going on.
-        extra: More settings, by topology and component.
+        say: Reports progress.
+        extra: Further settings, by topology and component.
 
     Returns:
-        What was compared, in the order of the topologies.
+        The results, in the order of the topologies.
 
     Raises:
-        ParityError: An answer is not the reference answer.
-        EffectsDifferError: The writes had another effect than in the first topology.
+        ParityError: An answer differs from the reference answer.
+        EffectsDifferError: The writes had a different effect than in the first topology.
         MeshError: A component did not start, or died.
     """
     done: list[Parity] = []
@@ -89,7 +89,7 @@ def check_topologies(
 
 
 def parity_table(done: Sequence[Parity]) -> Table:
-    """How many answers of each journey were compared, and equal, in each topology."""
+    """Returns the table of how many answers of each journey were equal in each topology."""
     rows = []
     for one in done:
         by_journey = ", ".join(f"{journey} {count}" for journey, count in sorted(one.compared.items()))

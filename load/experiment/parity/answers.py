@@ -1,4 +1,4 @@
-"""Parity: before any load, a topology must answer every journey as the data says."""
+"""Checks parity: before any load, a topology must answer every journey as the data says."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mesh.runtime import Runtime
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One journey whose answer is not the reference answer.
+    """A journey whose answer differs from the reference answer.
 
     Attributes:
-        seq: Place of the journey on the parity tape.
+        seq: Number of the journey on the parity tape.
         journey: Name of the journey.
         channel: Channel that sent it.
         params: Parameters of the journey.
-        places: Where the answers differ: a path, what came, what was expected.
+        places: Where the answers differ: path, actual value, expected value.
     """
 
     seq: int
@@ -46,19 +46,19 @@ def check_answers(
     """Sends a parity sample through a system, and compares its answers with the data.
 
     Args:
-        system: A system that runs, on fresh data.
+        system: A running system on fresh data.
         shopload: The generator.
         tape: The sample.
         out: File for the answers.
-        may_differ: Kinds of journey whose answers are not compared; they must end ok all the same.
+        may_differ: Kinds of journey whose answers are not compared; they must still end ok.
 
     Returns:
         The answers that were compared, as `shopload sample` wrote them.
 
     Raises:
-        ParityError: An answer is not the data's.
+        ParityError: An answer differs from the data.
     """
-    rows = counted(shopload.sample(tape, system.target, out), aborts=bool(system.switches.abort_share))
+    rows = drop_aborted(shopload.sample(tape, system.target, out), aborts=bool(system.switches.abort_share))
     rows = [row for row in rows if row["journey"] not in may_differ or row["outcome"] != "ok"]
     with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
         differences = compare(rows, Reference(connection))
@@ -67,8 +67,8 @@ def check_answers(
     return rows
 
 
-def counted(rows: list[dict[str, Any]], *, aborts: bool) -> list[dict[str, Any]]:
-    """The answers that must be right: all, but those that the shop failed to give where calls are aborted on purpose.
+def drop_aborted(rows: list[dict[str, Any]], *, aborts: bool) -> list[dict[str, Any]]:
+    """Returns the answers that must be right: without the shop's failures if calls are aborted on purpose.
 
     Args:
         rows: Rows that `shopload sample` wrote.

@@ -1,4 +1,4 @@
-"""Runs the tests that the contract's components must pass against a program that stands in for one of them."""
+"""Runs the tests of the contract against a program that implements one of its components."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "rest-gateway": ("rest-gateway/tests/unit",),
     "graphql-gateway": ("graphql-gateway/tests/unit", "services/tests/unit/platform/graphql"),
 }
-"""The tests that a component must pass beside those of `CONTRACT`, whatever it is written in."""
+"""Tests that a component must pass in any language, in addition to `CONTRACT`."""
 CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process", "calls", "rest", "spans"))
-"""The laws that are the same for every component."""
+"""Tests that are the same for every component."""
 SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
-"""What is asked first: a program that it does not hold for would only wait in all other tests."""
+"""Tests that run first: a program that fails them would only time out in all others."""
 START_S, STOP_S = Component.start_limit_s, Component.stop_limit_s
-"""How long a program may take to answer, and to end, in seconds."""
+"""How long a program may take to answer and to end, in seconds."""
 PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     component: (GATEWAYS[component].value,) if component in GATEWAYS else ("grpc", "rest", "graphql", "thrift")
     for component in SUITES
 }
 """The protocols that each component may be tested over, the default first."""
 VARIABLE = "HOPWISE_CONFORMANCE"
-"""What tells the tests which program they test (services/tests/conforming.py)."""
+"""Variable that gives the tests the program to test (services/tests/conforming.py)."""
 LIMIT_S = 1_800
 _ENDED = re.compile(r"RPC that terminated with:\s*status = StatusCode\.(\w+)\s*details = \"(.*)\"")
 _LOGGED = re.compile(r" ended a call with (\w+): (.*)")
@@ -50,15 +50,15 @@ HOLDS, FAILS, SKIPPED = "holds", "FAILS", "skipped"
 
 @dataclass
 class Law:
-    """What one test says, over all of its cases.
+    """A test with all its cases.
 
     Attributes:
-        file: The file of its test.
-        suite: What the file is called in a table.
-        says: What must hold, as the test is named.
-        cases: How many cases were tried.
-        failed: The cases in which it does not hold, each with the first line of why.
-        skipped: How many cases were left out.
+        file: File of the test.
+        suite: Name of the file in a table.
+        says: What must hold, from the test's name.
+        cases: Number of cases that ran.
+        failed: Failed cases, each with the first line of the reason.
+        skipped: Number of skipped cases.
     """
 
     file: str
@@ -70,7 +70,7 @@ class Law:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds in all cases that were tried."""
+        """Whether it holds in all cases that ran."""
         if self.failed:
             return FAILS
         return SKIPPED if self.skipped == self.cases else HOLDS
@@ -79,23 +79,23 @@ class Law:
 def run_suites(
     component: str, argv: Sequence[str], protocols: Sequence[str], suites: Sequence[str]
 ) -> ElementTree.Element:
-    """Runs tests of a component, which show their progress; returns their results as JUnit's XML.
+    """Runs tests of a component with their progress on the terminal; returns the results as JUnit XML.
 
     Args:
         component: The component.
         argv: The command line that runs it.
-        protocols: Protocols that it is tested over.
-        suites: Files and folders of tests, or single ones, as pytest names them.
+        protocols: Protocols to test it over.
+        suites: Files, folders, or single tests, as pytest names them.
 
     Raises:
-        UsageError: They could not be run.
+        UsageError: The tests could not run.
     """
     limits = {"start_s": START_S, "stop_s": STOP_S}
     told = {"component": component, "command": list(argv), "protocols": list(protocols), **limits}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}"]
-        # What our clients log has the code that a call ended with, where their errors keep it to themselves.
+        # Our clients log the code that a call ended with; their errors may not show it.
         arguments += ["-o", "junit_family=xunit1", "-o", "junit_logging=log"]
         subprocess.run(  # noqa: S603 - our own tests
             [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)],
@@ -106,12 +106,12 @@ def run_suites(
             timeout=LIMIT_S,
         )
         if not results.exists():
-            raise UsageError("the tests could not be run; what pytest said is above")
+            raise UsageError("the tests could not run; pytest's output is above")
         return ElementTree.parse(results).getroot()  # noqa: S314 - pytest's own, of this moment
 
 
 def laws_of(results: ElementTree.Element) -> list[Law]:
-    """What the tests say, in their order, with the cases of one test together."""
+    """Returns the tests in their order, each with all its cases."""
     laws: dict[tuple[str, str], Law] = {}
     for case in results.iter("testcase"):
         suite = case.get("file") or case.get("classname", "").replace(".", "/")
@@ -128,9 +128,9 @@ def laws_of(results: ElementTree.Element) -> list[Law]:
 
 
 def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
-    """The first line of why a case failed, with what differs if two things were compared.
+    """Returns the first line of why a case failed, with the difference if two values were compared.
 
-    Of a call that ended with an error of gRPC, its code and message.
+    For a call that ended with a gRPC error, returns its code and message.
     """
     message = (broken.get("message") or "").removeprefix('failed on setup with "').strip()
     first = message.partition("\n")[0].strip() or "failed"
@@ -144,6 +144,6 @@ def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
 
 
 def _difference(message: str) -> list[str]:
-    """The lines in which pytest says how what it compared differs."""
+    """Returns pytest's lines about a difference."""
     lines = [line.strip() for line in message.splitlines()[1:]]
     return [line for line in lines if line and not line.startswith("Use -v")][:_MAX_LINES]

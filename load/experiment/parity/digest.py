@@ -1,4 +1,4 @@
-"""What a database holds, as one digest per table, so that the effects of writes can be compared."""
+"""Digests of a database's tables, to compare the effects of writes."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ TABLES: Mapping[str, str] = {
     "checkout": "SELECT user_id, idempotency_key, state, step, order_id FROM shop_order.checkout",
     "payment": "SELECT id, order_id, status, amount_minor, currency FROM shop_payment.payment",
 }
-"""The columns of each table that must be the same after the same writes. Left out is what is made at random or from the
-clock: names of checkouts, times, which process drove a saga."""
+"""Columns of each table that must be equal after the same writes. Random values and times are left out: names of
+checkouts, timestamps, the process that drove a saga."""
 
 
 def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str]:
-    """Returns the SHA-256 of every table's rows, in an order that does not depend on how they were written.
+    """Returns the SHA-256 of every table's rows, in an order that does not depend on the writes.
 
     Args:
-        connection: One that may read all four schemas.
+        connection: A connection that may read all four schemas.
     """
     hashes = {}
     for table, rows in TABLES.items():

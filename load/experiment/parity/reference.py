@@ -1,7 +1,7 @@
-"""What every journey must answer, worked out from the data itself.
+"""Computes the answer that every journey must get, from the data itself.
 
-The answers come from SQL over the seeded database, not from any topology, so that a fault which all topologies
-share is found too. Prices of checkouts are the catalogue's; the rest of a checkout's answer is its own request.
+The answers come from SQL over the seeded database instead of a topology, which also reveals faults that all topologies
+share. Prices of checkouts are the catalogue's; the rest of a checkout's answer is its own request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Reference:
             raise KeyError(journey)
         return answer(params)
 
-    # A journey's answer is the method of its name.
+    # A journey's name is the name of its method.
 
     def _answer_browse(self, params: Mapping[str, Any]) -> Answer:
         products = self._rows(

@@ -1,6 +1,6 @@
-"""Whether the answers under load are the data's, too: the digest of each is held against the reference answer's.
+"""Checks the answers under load: compares the digest of each answer with the digest of the reference answer.
 
-No journey of a load changes what another one reads, so one reference serves all trials of an experiment.
+No journey of a load changes what another journey reads, so one reference serves all trials of an experiment.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from mesh.runtime import Runtime
 def reference_digests(system: Runtime, tape: Tape, may_differ: Collection[str] = ()) -> Mapping[str, str]:
     """Returns the SHA-256 of the right answer to each journey of a tape, by seq.
 
-    Worked out once, on fresh data, and kept beside the tape.
+    They are computed once, on fresh data, and kept next to the tape.
 
     Args:
-        system: A system that runs; its database is asked.
+        system: A running system, whose database gives the answers.
         tape: The journeys.
         may_differ: Kinds of journey without a reference answer; the same in all trials of an experiment.
     """
@@ -40,6 +40,6 @@ def reference_digests(system: Runtime, tape: Tape, may_differ: Collection[str] =
 
 
 def digest(answer: object) -> str:
-    """Returns the SHA-256 of a canonical answer, as the generator makes it."""
+    """Returns the SHA-256 of a canonical answer, equal to the generator's."""
     text = json.dumps(answer, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import PLAN, Plan, plan_of
-from experiment.results.folder import ResultsFolder, read_json, unfinished
+from experiment.results.folder import ResultsFolder, find_unfinished, read_json
 
 
 def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
@@ -21,7 +21,7 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
     Raises:
         UsageError: No such folder exists, or another process is running it.
     """
-    kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in unfinished(results, PLAN)}
+    kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in find_unfinished(results, PLAN)}
     there = [folder for folder in kinds if kinds[folder] == kind]
     folder = choose_interrupted(sorted(there, key=lambda folder: not folder.has_trials), run, kind)
     return folder, plan_of(read_json(folder.path / PLAN))

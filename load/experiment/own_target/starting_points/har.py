@@ -1,4 +1,4 @@
-"""A target file to edit, from a recording of a browser (HAR 1.2)."""
+"""Makes a target file to edit from a browser's recording (HAR 1.2)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from experiment.own_target.starting_points.document import (
     Start,
     about,
     base_of,
+    body_as,
     document_of,
-    encoded,
-    escaped,
+    encode,
+    escape,
     is_json,
     kind_of,
     literal,
     part,
-    sent_as,
     split,
 )
 
@@ -33,15 +33,15 @@ _GRAPHQL = {"query", "variables", "operationName", "extensions"}
 _MAX_TOKENS = 15_000
 _STATUSES = range(100, 600)
 _ERROR = re.compile(r"[\w:.-]{1,60}", re.ASCII)
-"""How browsers name what became of a request without an answer: `net::ERR_ABORTED`, `NS_BINDING_ABORTED`."""
+"""Browsers' names for failed requests: `net::ERR_ABORTED`, `NS_BINDING_ABORTED`."""
 
 
-class _LeftOut(Exception):  # noqa: N818 - nothing is wrong with the entry
-    """An entry is no step; the text says what it is."""
+class _LeftOut(Exception):  # noqa: N818 - the entry is not wrong
+    """An entry does not become a step; the text says what it is."""
 
 
 def from_har(har: Any) -> Start:
-    """One journey with all requests of a recording to its busiest host, without their headers."""
+    """Makes a journey of all requests of a recording to its busiest host, without their headers."""
     steps: list[tuple[SplitResult, Document]] = []
     secrets: set[str] = set()
     left = Counter[str]()
@@ -71,7 +71,7 @@ def from_har(har: Any) -> Start:
 
 
 def _host(url: SplitResult) -> str:
-    """What the endpoints of a target share: one host, with TLS or without."""
+    """Returns the host of a URL, which the endpoints of a target share, with or without TLS."""
     return f"{url.scheme}://{url.hostname}"
 
 
@@ -85,19 +85,19 @@ def _step(request: Document, response: Document, entry: Document) -> tuple[Split
     if method not in METHODS.split(", "):
         raise _LeftOut(f"requests by {method}")
     status = _status_of_server(response, entry)
-    path = encoded(literal(url.path or "/") + (f"?{literal(url.query)}" if url.query else ""))
+    path = encode(literal(url.path or "/") + (f"?{literal(url.query)}" if url.query else ""))
     step = _request(method, path, part(request, "postData", dict, {}))
-    # 304 answers a condition, which was a header.
+    # 304 answers a conditional request, whose header is left out.
     if status != 304 and not 200 <= status < 300:
         step["expect"] = {"status": status}
     return url, step
 
 
 def _status_of_server(response: Document, entry: Document) -> int:
-    """The status that a server answered with; an entry without such an answer is left out.
+    """Returns the server's status; raises `_LeftOut` for an entry without an answer from the server.
 
-    HAR has no members for that: `_error`, `_fromCache` and `_fetchedViaServiceWorker` are Chrome's, `_failureText` is
-    Playwright's, and `_fetchType` is Safari's.
+    HAR has no standard members for that: `_error`, `_fromCache` and `_fetchedViaServiceWorker` are Chrome's,
+    `_failureText` is Playwright's, and `_fetchType` is Safari's.
     """
     status, fetched = response.get("status"), entry.get("_fetchType")
     if entry.get("_fromCache") or fetched in ("Memory Cache", "Disk Cache"):
@@ -119,7 +119,7 @@ def _request(method: str, path: str, sent: Document) -> Document:
     if kind_of(media).startswith("multipart/"):
         raise _LeftOut("uploads (multipart)")
     if sent.get("encoding"):
-        raise _LeftOut("bodies that are no text")
+        raise _LeftOut("bodies that are not text")
     if not text and (fields := part(sent, "params", list, [])):
         media = media or FORM
         text = urlencode([(part(one, "name", str), part(one, "value", str, "")) for one in fields])
@@ -128,8 +128,8 @@ def _request(method: str, path: str, sent: Document) -> Document:
         return plain
     body = _json(text) if is_json(media) else None
     if method == "POST" and isinstance(body, dict) and _is_graphql(body):
-        return {"graphql": body["query"], "path": path, "variables": escaped(body.get("variables") or {})}
-    return plain | sent_as(media, escaped(body) if isinstance(body, dict | list) else literal(text))
+        return {"graphql": body["query"], "path": path, "variables": escape(body.get("variables") or {})}
+    return plain | body_as(media, escape(body) if isinstance(body, dict | list) else literal(text))
 
 
 def _json(text: str) -> Any:
@@ -140,7 +140,7 @@ def _json(text: str) -> Any:
 
 
 def _is_graphql(body: Document) -> bool:
-    """Whether a step of GraphQL sends all that a body says: it has no key for an operation's name or extensions."""
+    """Whether a GraphQL step can send a body: steps have no operation names and no extensions."""
     if not set(body) <= _GRAPHQL or body.get("extensions"):
         return False
     if not isinstance(body.get("query"), str) or not isinstance(body.get("variables") or {}, dict):

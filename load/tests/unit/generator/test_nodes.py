@@ -160,5 +160,5 @@ def test_a_node_is_told_its_shard_and_the_connections_of_all() -> None:
 
 
 def test_a_closed_loop_has_no_shards() -> None:
-    with pytest.raises(UsageError, match="a closed loop has no times"):
+    with pytest.raises(UsageError, match="a closed loop has no arrival times"):
         arguments(Load(TAPE, 20, ClosedLoop(8, 0.0)))

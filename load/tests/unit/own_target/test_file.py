@@ -108,7 +108,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ),
         ("http: GET /users/${id}", "http: GET ${id}/a", "'GET ${id}/a' is not valid; give a method"),
         ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's own"),
-        ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie are the same but"),
+        ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie differ only in case"),
         ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
         ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
         ("http: GET", "take: {key: /id}\n        http: GET", "every journey has a variable key; take another name"),
@@ -139,7 +139,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             "http: GET /users/${id}",
             "grpc: a.B/C\n        take: {n: {cookie: a}}",
-            "take: of gRPC's answers there are pointers and headers",
+            "take: gRPC answers have only pointers and headers",
         ),
         ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is no finite number"),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
@@ -160,8 +160,8 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "table: people",
             "small.yaml:8: journeys.look.table: there is no table 'people'; tables: users",
         ),
-        ("http: GET", "at: api\n        http: GET", "'api' is no endpoint for HTTP; those are: web"),
-        ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: with an endpoint for gRPC; those are: none"),
+        ("http: GET", "at: api\n        http: GET", "'api' is not an endpoint for HTTP; valid: web"),
+        ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: with an endpoint for gRPC; valid: none"),
         ("http://127.0.0.1:8000", "127.0.0.1:8000", "is not valid; give http://host:port, with a base path if there"),
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1?a=1", "is not valid; give http://host:port"),
         ("http://127.0.0.1:8000", "grpc://127.0.0.1:8000/v1", "is not valid; give http://host:port"),
@@ -175,7 +175,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             'web: "http://127.0.0.1:8000"}}',
             'web: "http+unix:/a"}}\nnetworks: wifi',
-            "small.yaml:4: networks: are emulated for TCP, and an endpoint is a Unix socket",
+            "small.yaml:4: networks: are emulated only over TCP, and an endpoint is a Unix socket",
         ),
         ("name: small", "name: small\ntls: {key: a.pem}", "small.yaml:2: tls: certificate and key go together"),
         ("name: small", "name: small\ntls: {max_version: 1.1}", "tls.max_version: '1.1' is unknown; did you mean"),
@@ -203,7 +203,11 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("name: small", "name: small\narrival: {process: ramp}", "arrival.process: the process ramp needs from and to"),
         ("table: users\n", "think: 31s\n", "look.think: think=31s is not valid: give a duration from 0s to 30s"),
         ("table: users\n", "think: {from: 2s, to: 1s}\n", "small.yaml:8: journeys.look.think: from is longer than to"),
-        ("http: GET", "think: 1s\n        http: GET", "small.yaml:7: journeys.look: think lies between steps, and"),
+        (
+            "http: GET",
+            "think: 1s\n        http: GET",
+            "small.yaml:7: journeys.look: think is a pause between steps, and",
+        ),
         (
             "- http: GET /users/${id}",
             "- http: GET /1\n      - {http: GET /2, think: 20s}\n      - {http: GET /3, think: 20s}",
@@ -226,16 +230,16 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("id,name\n", "has 0 rows below a line with the variables' names"),
+        ("id,name\n", "has 0 rows below the line of variable names"),
         ("id,name\n1\n", "row 2 has 1 values for 2 columns"),
-        ("id,first name\n1,a\n", "'first name' is no name of a variable"),
+        ("id,first name\n1,a\n", "'first name' is not a valid variable"),
         ("id,id\n1,2\n", "users.csv:1: the column id appears twice"),
         ("id,seq\n1,2\n", "users.csv:1: every journey has a variable seq; rename the column"),
         ("id\n01\n", "row 2: id '01' is not a number"),
         ("id\n1e999\n", "row 2: id '1e999' is not a number"),
         ("id\n1e-99999999999999999999\n", "row 2: id '1e-99999999999999999999' is not a number"),
         (f"id\n{'1' * 5000}\n", "row 2: id '1111111111111111111111111111111111111111' is not a number"),
-        ("id\n0.12345678901234567890\n", "row 2: id '0.12345678901234567890' has more digits than a number keeps"),
+        ("id\n0.12345678901234567890\n", "row 2: id '0.12345678901234567890' has more digits than a number can hold"),
     ],
 )
 def test_what_is_wrong_with_a_table(tmp_path: Path, rows: str, said: str) -> None:
@@ -281,7 +285,7 @@ def test_a_client_s_certificate(tmp_path: Path, pair: Certificate) -> None:
 
 def test_without_encryption_nothing_is_said_of_it(tmp_path: Path) -> None:
     assert tls_of(written(tmp_path, SMALL)) == {}
-    with pytest.raises(UsageError, match="goes with endpoints of https and grpcs; there are none"):
+    with pytest.raises(UsageError, match="is for endpoints of https and grpcs, and there are none"):
         tls_of(written(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
 
 
@@ -290,8 +294,8 @@ def test_without_encryption_nothing_is_said_of_it(tmp_path: Path) -> None:
     [
         ("ca: none.pem", "small.yaml:1: tls.ca: none.pem cannot be read: No such file or directory"),
         ("ca: KEY", "tls.ca: KEY has no certificate in PEM form"),
-        ("certificate: KEY, key: KEY", "tls.certificate: KEY and KEY are no certificate with its private key"),
-        ("certificate: CHAIN, key: other.pem", "are no certificate with its private key, both in PEM form"),
+        ("certificate: KEY, key: KEY", "tls.certificate: KEY and KEY are not a certificate and its private key"),
+        ("certificate: CHAIN, key: other.pem", "are not a certificate and its private key, both in PEM form"),
         ("certificate: CHAIN, key: locked.pem", "tls.key: locked.pem is encrypted; give a key without a password"),
     ],
 )

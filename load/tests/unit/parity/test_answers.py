@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from experiment.errors import SHOWN, ParityError
-from experiment.parity.answers import compare, counted
+from experiment.parity.answers import compare, drop_aborted
 
 RIGHT = {"id": 7, "price": {"amount_minor": 1999, "currency": "EUR"}, "reviews": [{"id": 1}, {"id": 2}]}
 
@@ -70,8 +70,8 @@ def test_a_failed_journey_is_a_difference() -> None:
 
 def test_only_what_is_aborted_on_purpose_may_be_missing() -> None:
     rows = [row(RIGHT), row(None, "server", "503"), row(None, "wrong_answer", "no id"), row(None, "timeout", "5 s")]
-    assert counted(rows, aborts=False) == rows
-    assert [one["outcome"] for one in counted(rows, aborts=True)] == ["ok", "wrong_answer", "timeout"]
+    assert drop_aborted(rows, aborts=False) == rows
+    assert [one["outcome"] for one in drop_aborted(rows, aborts=True)] == ["ok", "wrong_answer", "timeout"]
 
 
 def test_the_error_shows_the_first_differences_and_counts_the_rest() -> None:

@@ -11,7 +11,7 @@ import pytest
 from experiment.errors import UsageError
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.plan.workload import workload_file
-from experiment.results.folder import ResultsFolder, check_room, find_run, finished_runs, unfinished
+from experiment.results.folder import ResultsFolder, check_room, find_run, find_unfinished, finished_runs
 
 
 def finished(root: Path, name: str) -> Path:
@@ -70,20 +70,20 @@ def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed:
         folder.write_json("plan.json", {})
     if not crashed:
         second.set_aside()
-    assert [folder.final.name[-1] for folder in unfinished(tmp_path, "plan.json")] == ["b", "a"]
-    found = unfinished(tmp_path, "plan.json")[0]
+    assert [folder.final.name[-1] for folder in find_unfinished(tmp_path, "plan.json")] == ["b", "a"]
+    found = find_unfinished(tmp_path, "plan.json")[0]
     if crashed:
         second.release()  # as the kernel does when the process ends
     found.reopen()
     assert found.publish() == second.final
-    assert [folder.final.name[-1] for folder in unfinished(tmp_path, "plan.json")] == ["a"]
+    assert [folder.final.name[-1] for folder in find_unfinished(tmp_path, "plan.json")] == ["a"]
 
 
 def test_a_run_that_goes_on_is_not_taken_up(tmp_path: Path) -> None:
     going_on = ResultsFolder.new(tmp_path, "a")
     going_on.write_json("plan.json", {})
     with pytest.raises(UsageError, match="still being written by another process"):
-        unfinished(tmp_path, "plan.json")[0].reopen()
+        find_unfinished(tmp_path, "plan.json")[0].reopen()
 
 
 def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_runs_that_do_not_count_are_named_with_those_that_do(tmp_path: Path) -> 
     name = "20260101T000000Z-chaos"
     (tmp_path / name).mkdir()
     (tmp_path / name / "report.html").touch()
-    with pytest.raises(UsageError, match=rf"without a summary\.json, such as {name}, do not; those of bench, .* do: "):
+    with pytest.raises(UsageError, match=rf"without a summary\.json, such as {name}, do not; runs of bench, .* do: "):
         find_run(tmp_path, "latest")
 
 

@@ -55,7 +55,7 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
     assert (second.body, second.expect.status, second.at) == ({"a": "$${b}"}, (303,), "web2")
     assert (graphql.graphql, graphql.path, graphql.variables) == ("{ a }", "/p", {"n": 1})
     assert target.targets["mine"].endpoints["web2"] == "http://127.0.0.1:9001"
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="exists already"):
         write_start(source, from_har, out)
 
 
@@ -109,7 +109,7 @@ def test_what_is_no_step_is_left_out_and_counted() -> None:
     assert [step["http"] for step in steps] == ["GET /a", "GET /b", "GET /c"]
     assert note == (
         "left out: data: URLs (1), WebSockets (1), requests by CONNECT (1), uploads (multipart) (1), "
-        "bodies that are no text (1), requests to https://cdn.example (2)"
+        "bodies that are not text (1), requests to https://cdn.example (2)"
     )
 
 
@@ -177,11 +177,11 @@ def test_an_address_of_ipv6_keeps_its_brackets() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "null stands where a mapping with 'log' must be"),
-        ("[]", "[] stands where a mapping with 'log' must be"),
-        ("{}", "'log' is not there; it must be a mapping"),
-        ('{"log": {}}', "'entries' is not there; it must be a list"),
-        ('{"log": {"entries": [1]}}', "entry 1: 1 stands where a mapping with 'request' must be"),
+        ("", "null is not a mapping with 'log'"),
+        ("[]", "[] is not a mapping with 'log'"),
+        ("{}", "'log' is missing; it must be a mapping"),
+        ('{"log": {}}', "'entries' is missing; it must be a list"),
+        ('{"log": {"entries": [1]}}', "entry 1: 1 is not a mapping with 'request'"),
         (json.dumps({"log": {"entries": [entry("GET", "http://a:b/")]}}), "entry 1: http://a:b/: Port could not"),
         ('{"log": {"entries": [], "pages": []}}', "has no request that a target file can have"),
         (json.dumps({"log": {"entries": [entry("GET", "blob:x")]}}), "left out: blob: URLs (1)"),
