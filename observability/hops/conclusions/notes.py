@@ -54,7 +54,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
 
 
 def load_sentences(summary: Summary) -> list[str]:
-    """Says how close to saturation the run was: the busiest topology's use of the machine, and its busiest part."""
+    """Says how close to saturation the run was: the machine's use by topology, and the busiest component."""
     in_use = summary.get("in_use", {})
     if not in_use:
         return []

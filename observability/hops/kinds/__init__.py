@@ -1,6 +1,6 @@
-"""The kinds of experiments, a folder for each: what a run of it has beside the figures of every run.
+"""The kinds of experiments, a folder for each: what its runs have in addition to the figures of every run.
 
-Each has a `kind.py`, from which the summary and the report take what sets it apart.
+Each has a `kind.py`, which tells the summary and the report what is special about it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PROOF, BENCH = "proof", "bench"
 
 
 def kind_of(run: RunFiles) -> Kind:
-    """The kind of a run: that of the folder which its manifest names.
+    """Finds the kind of a run, which is the folder named by its manifest.
 
     Raises:
-        MalformedRunError: There is none.
+        MalformedRunError: There is no such kind.
     """
     name, folders = run.manifest["kind"], kinds()
     if name not in (PROOF, *folders):
@@ -36,23 +36,23 @@ def kind_of(run: RunFiles) -> Kind:
 
 
 def kinds() -> list[str]:
-    """Names of the kinds: those of the folders that have a `kind.py`."""
+    """Names the kinds: the folders that have a `kind.py`."""
     return sorted(file.parent.name.replace("_", "-") for folder in __path__ for file in Path(folder).glob("*/kind.py"))
 
 
 def _named(name: str) -> Kind:
-    # Not at the top: commands that need a name of a kind should not have to wait for what makes its report.
+    # Imported here: commands that only need a kind's name should not wait for its report's imports.
     folder = BENCH if name == PROOF else name.replace("-", "_")
     kind: Kind = import_module(f"{__name__}.{folder}.kind").KIND
     return kind
 
 
 def shown(summary: Summary, *, brief: bool = False) -> Group:
-    """What a terminal shows of a run of any kind.
+    """Makes what a terminal shows of a run of any kind.
 
     Args:
         summary: The run's summary.
-        brief: Whether it is the main figures only.
+        brief: Whether to show only the main figures.
     """
     from itertools import takewhile
 
@@ -75,7 +75,7 @@ def shown(summary: Summary, *, brief: bool = False) -> Group:
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:
-    """Makes the summary of a run of any kind; its arguments and errors are those of `analysis.summary.summarise`."""
+    """Makes the summary of a run of any kind; arguments and errors are those of `analysis.summary.summarise`."""
     from hops.analysis.summary import summarise
 
     kind = kind_of(run)

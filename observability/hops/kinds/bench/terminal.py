@@ -24,11 +24,11 @@ from hops.terminal.render import rendered
 from hops.units import ALL
 
 MIN_SHARE = 0.01
-"""Parts of single journeys' budgets with a smaller share have one row together, so that eight tables stay readable."""
+"""Parts with a smaller share of a journey's budget share one row, so that eight tables stay readable."""
 
 
 def bench(summary: Summary) -> Group:
-    """Latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, gates.
+    """Shows latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, and gates.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -42,7 +42,7 @@ def bench(summary: Summary) -> Group:
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
     elements += [over_fetching] if (over_fetching := over_fetching_table(view)) else []
     sidecars = sidecar_elements(view)
-    if sidecars:  # with twice as many parts, the whole is easier to see first
+    if sidecars:  # with twice as many parts, the whole comes first
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else MIN_SHARE)
@@ -56,7 +56,7 @@ def bench(summary: Summary) -> Group:
 
 
 def _unnamed(table: Table, topology: str) -> Table:
-    """A table without the name of the only topology, which would stand in every row or head."""
+    """Removes the name of the only topology from a table; it would be in every row or head."""
     kept = [index for index, column in enumerate(table.columns) if column.name != "topology"]
     columns = [
         replace(table.columns[index], name=table.columns[index].name.removeprefix(f"{topology}, ")) for index in kept

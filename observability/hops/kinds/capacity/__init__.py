@@ -1,1 +1,1 @@
-"""How much load topologies hold: rates that rise, users that come, peaks that pass."""
+"""How much load topologies hold: rising rates, more users, and peaks."""

@@ -1,4 +1,4 @@
-"""What topologies hold, and what becomes of them beyond that, from the rows of a run."""
+"""How much load topologies hold, and what happens above it, from the rows of a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _StoppedError(Exception):
 
 
 def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
-    """What a run over capacity has, on top of the figures of every run."""
+    """Computes what a run over capacity has in addition to the figures of every run."""
     run = measured.run
     asked = cast("Asked", run.manifest[KIND])
     steps, stopped = list(_steps(measured, asked)), run.manifest["stopped"]
@@ -39,10 +39,10 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of the steps that the results rest on, and two that only such a run has.
+    """Evaluates the gates of the steps that the results rest on, and two gates that only such a run has.
 
-    A search goes beyond what a topology holds, so its steps fail gates by nature; only the shop's data must be right
-    after every step. Where the generator could not keep up, the step says so, and the result reads "at least".
+    A search goes above what a topology holds, so its steps fail gates by design; only the shop's data must be right
+    after every step. If the generator could not keep up, the step reports it, and the result reads "at least".
     """
     capacity = capacity_of(figures)
     results = capacity["results"]
@@ -98,7 +98,7 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
 
 
 def _ratios(asked: Asked, results: Mapping[str, Result]) -> _OfBlocks:
-    """How many times as much each topology holds as each later one, where searches were repeated."""
+    """Computes how many times as much each topology holds as each later one, if searches were repeated."""
     if asked.get("blocks", 1) == 1 or asked["search"] is None:
         return {}
     precision = asked["search"]["precision"]

@@ -1,7 +1,7 @@
-"""What several searches say together: how much a topology holds, and how many times as much as another.
+"""What several searches show together: how much a topology holds, and how many times as much as another.
 
-A search ends between two rates that are apart by its precision, so that equal results may hide as much. The scatter
-over blocks counts as no less than that of a rate drawn evenly from such a step.
+A search ends between two rates whose ratio is its precision, so equal results may hide a difference as large. The
+scatter over blocks counts at least as that of a rate that is uniform in such a step.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hops.statistics.intervals import t_quantile
 from hops.statistics.over_blocks import MIN_BLOCKS, NO_INTERVAL
 
 Rates = Sequence[float | None]
-"""The confirmed rate of each block; None where none was."""
+"""The confirmed rate of each block; None without one."""
 
 
 def rate_held(rates: Rates, precision: float) -> Estimate | None:
-    """The geometric mean of the rates of all blocks that have one; None if none has.
+    """Computes the geometric mean of the confirmed rates of all blocks; None without any.
 
     Args:
         rates: The rates.
@@ -31,7 +31,7 @@ def rate_held(rates: Rates, precision: float) -> Estimate | None:
 
 
 def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
-    """The left topology's rate over the right one's, paired by the blocks that have both; None if none has.
+    """Computes the left topology's rate over the right one's, paired by block; None if no block has both.
 
     Args:
         left: Rates of one topology.
@@ -43,7 +43,7 @@ def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
 
 
 def _step(precision: float) -> float:
-    """Variance of the logarithm of a rate that lies evenly in a step."""
+    """Computes the variance of the logarithm of a rate that is uniform in a step."""
     return log(precision) ** 2 / 12
 
 

@@ -1,4 +1,4 @@
-"""The curves of a run over capacity, by the report's own charts."""
+"""Curves of a run over capacity, drawn like the report's own charts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CURVE_WIDTH, CURVE_HEIGHT = 300, 190
 
 
 def picture(view: View) -> Figures:
-    """Every curve over the load, with what its marks stand for."""
+    """Draws every curve over the load, with a legend."""
     capacity = capacity_of(view.summary)
     key = [(f"mark t{look.index % 8}", look.name) for look in looks(list(capacity["results"]))]
     objective = capacity["asked"]["objective_ms"]

@@ -1,4 +1,4 @@
-"""What a run over capacity says, in sentences."""
+"""Results of a run over capacity, in sentences."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ABOVE = {
     "max_rate": "No higher rate was allowed (max=).",
     "unknown": "The search ended before a rate failed.",
 }
-"""What is known of higher rates than the confirmed one, by the limit."""
+"""What is known about rates above the confirmed one, by limit."""
 
 
 def sentences(capacity: Capacity) -> list[str]:
-    """The results, a sentence for each topology, and in how many steps the generator could not keep up."""
+    """Describes the result of each topology, and in how many steps the generator could not keep up."""
     texts = []
     for name, result in capacity["results"].items():
         if result["stopped"]:
@@ -60,7 +60,7 @@ def _capacity(capacity: Capacity, name: str) -> str:
 
 
 def _ratio(row: HeldRatio) -> str:
-    """Which of two topologies holds more, and how many times as much."""
+    """Says which of two topologies holds more, and how many times as much."""
     value, ends = row["ratio"]["value"], row["ratio"]["ci95"]
     low, high = ends
     told = numbers.figure(value, ends)
@@ -122,7 +122,7 @@ def _over_after(step: Step) -> float:
 
 
 def _not_held(capacity: Capacity, name: str) -> str:
-    """What says that a topology did not hold its rate under an overload's own load; empty if nothing does."""
+    """Says why a topology did not hold its rate under an overload's own load; empty if it did."""
     objective, held = capacity["asked"]["objective_ms"] or 0.0, capacity["results"][name]["rate"]
     step = next((step for step in claimed(capacity, name) if step["rate"] == held), None)
     if step is None:

@@ -1,6 +1,6 @@
-"""The course of one topology's steps: which one follows from those before, and what they show.
+"""The course of one topology's steps: how earlier steps choose the next, and what all of them show.
 
-A run takes this course while it measures, and its analysis takes it again through the rows.
+A run takes this course while it measures, and its analysis takes it again over the rows.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class Measure(Protocol):
     """Measures a step, or finds its rows.
 
     Args:
-        phase: What the step is for.
+        phase: Purpose of the step.
         amount: Journeys a second, users, or the height of the peak.
-        held: Journeys a second that the topology holds, of which a peak is a multiple.
+        held: Journeys a second that the topology holds; a peak is a multiple of it.
     """
 
     def __call__(self, phase: Phase, amount: float, held: float = 0.0) -> Step: ...
@@ -28,7 +28,7 @@ def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:
     """Takes all steps of a topology.
 
     Args:
-        asked: What the user asked for.
+        asked: The user's request.
         topology: Name of the topology.
         measure: Measures each step.
     """

@@ -1,6 +1,6 @@
-"""What a run over the capacity of topologies asked, measured and found, beside what every run has."""
+"""What a run over capacity requested, measured and found, in addition to what every run has."""
 
-# Annotations are evaluated here, so that older summaries, which lack what is not required, can be read.
+# Annotations are evaluated, so that older summaries, which lack optional keys, can be read.
 from collections.abc import Mapping
 from typing import Final, Literal, NotRequired, TypedDict, cast
 
@@ -11,7 +11,7 @@ KIND: Final = "capacity"
 Load = Literal["sweep", "stress", "overload"]
 Phase = Literal["search", "confirm", "users", "peak"]
 STAIRS = (0.5, 0.0, 0.0, 0.5, 0.5)
-"""The rate in each equal part of an overload, in units of what the topology holds; 0 for the peak's."""
+"""The rate in each equal part of an overload, as a multiple of what the topology holds; 0 means the peak's."""
 PEAK_BEGINS, PEAK_PARTS = 1, 2
 
 
@@ -27,11 +27,11 @@ class SearchBounds(TypedDict):
 
 
 class Asked(TypedDict):
-    """What the user asked for.
+    """The user's request.
 
-    `given` is what topologies hold by the user's word, in journeys a second. `connections` are those of all clients, 0
-    for as many as the users need. A stress test searches for nothing: it has neither bounds nor an objective. `blocks`
-    says how often each search is repeated; older runs lack it.
+    `given` is what topologies hold according to the user, in journeys a second. `connections` are those of all clients,
+    0 for as many as the users need. A stress test has no search, so it has no bounds and no objective. `blocks` is the
+    number of searches; older runs lack it.
     """
 
     load: Load
@@ -50,10 +50,12 @@ class Step(TypedDict):
 
     `rate` (journeys a second) is None in a closed loop, `users` in an open one. `throughput_per_s` counts the journeys
     that ended ok while the load lasted. Latencies count from the intended arrival in an open loop, from the start in a
-    closed one. `holds` and `reasons` are the verdict of a search or a confirmation. Of a peak, `rate`,
-    `throughput_per_s`, latencies and `errors` are those of the journeys that arrived in it; `recovery_s` says how many
-    seconds later all was well again, None if it was not before the load ended. `limits` are the gates that say that the
-    generator could not keep up. `cores` are CPU seconds for each second of the replay, by group of components.
+    closed one. `holds` and `reasons` are the verdict of a search or a confirmation.
+
+    For a peak, `rate`, `throughput_per_s`, latencies and `errors` are those of the journeys that arrived in it;
+    `recovery_s` is the time in seconds until all was well again, None if the load ended before. `limits` are the gates
+    that show that the generator could not keep up. `cores` are CPU seconds per second of the replay, by group of
+    components.
     """
 
     label: str
@@ -81,10 +83,10 @@ class Step(TypedDict):
 class Result(TypedDict):
     """The result of one topology.
 
-    `rate` is the highest rate that was confirmed, `failed` the lowest that was seen to fail, `limit` what stood
-    between. A stress test has None, None and `unknown`. Of an overload, `rate` is what its peaks are multiples of,
-    given or found by a search without a confirmation. `stopped` says why the topology ended early. `searches` are the
-    confirmed rates of several blocks, of which `rate` is the lowest, and `held` is their geometric mean.
+    `rate` is the highest confirmed rate, `failed` the lowest rate that failed, and `limit` is the reason that no higher
+    rate was confirmed. A stress test has neither rate, and the limit `unknown`. In an overload, `rate` is the rate that
+    its peaks are multiples of, given or found by a search without a confirmation. `stopped` says why the topology ended
+    early. `searches` are the confirmed rates of several blocks: `rate` is the lowest, and `held` their geometric mean.
     """
 
     rate: float | None
@@ -105,7 +107,7 @@ class HeldRatio(TypedDict):
 
 
 class Capacity(TypedDict):
-    """What was asked, every step in its order, and the result of each topology."""
+    """The request, every step in its order, and the result of each topology."""
 
     asked: Asked
     steps: list[Step]
@@ -114,28 +116,28 @@ class Capacity(TypedDict):
 
 
 def capacity_of(summary: Mapping[str, object]) -> Capacity:
-    """What the summary of a run over capacity has beside that of every run."""
+    """Gives what the summary of a run over capacity has in addition to that of every run."""
     return cast("Capacity", summary[KIND])
 
 
 def by_load(capacity: Capacity, topology: str) -> list[Step]:
-    """A topology's steps by rising load, those of one load in their order."""
+    """Sorts a topology's steps by load; steps with equal load keep their order."""
     return sorted((step for step in capacity["steps"] if step["topology"] == topology), key=load_of)
 
 
 def load_of(step: Step) -> float:
-    """The rate or the users of a step."""
+    """Gives the rate or the users of a step."""
     return step["rate"] if step["rate"] is not None else float(step["users"] or 0)
 
 
 def confirmed(capacity: Capacity, topology: str) -> Step | None:
-    """The step that confirmed a topology's rate; None if none did."""
+    """Finds the step that confirmed a topology's rate; None without a confirmed rate."""
     steps = (step for step in by_load(capacity, topology) if step["phase"] == "confirm" and step["holds"])
     return next(steps, None)
 
 
 def claimed(capacity: Capacity, topology: str) -> list[Step]:
-    """The steps that a topology's result rests on: the one that confirmed its rate, or all users' or peaks'."""
+    """Lists the steps that a topology's result rests on: the one with its confirmed rate, or all users' or peaks'."""
     if capacity["asked"]["load"] != "sweep":
         return [step for step in by_load(capacity, topology) if step["phase"] != "search"]
     step = confirmed(capacity, topology)

@@ -1,9 +1,9 @@
-"""The search of a sweep: which rate to try next, when to stop, and with which result. It measures nothing itself.
+"""The search of a sweep: which rate to try next, when to stop, and with which result. It does not measure.
 
 Climb by a factor until a rate fails, halve the gap (in ratio) until it is narrow, then confirm the highest rate that
-held, for longer. A rate that does not hold then is taken down a step and confirmed again. Searching between a rate that
-holds and a rate that fails is the procedure of RFC 2544, section 26.1. Single trials of the same rate may disagree: how
-a search answers that is the subject of RFC 9971 (MLRsearch). See docs/experiments/capacity.md.
+held, for longer. If that rate does not hold then, go down a step and confirm again. Searching between a rate that holds
+and a rate that fails is the procedure of RFC 2544, section 26.1. Single trials of the same rate may disagree; RFC 9971
+(MLRsearch) is about how a search handles that. See docs/experiments/capacity.md.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 GROWTH, BACK_OFF = 2.0, 0.9
-"""Factor from one rate to the next while climbing, and from a rate that was not confirmed to the next that is tried."""
+"""Factor between rates while climbing, and from a rate that was not confirmed down to the next."""
 
 Limit = Literal["shop", "generator", "max_rate", "unknown"]
 
@@ -25,11 +25,11 @@ class Bounds:
 
     Attributes:
         start: The first rate, journeys a second.
-        highest: No rate above it is tried.
-        lowest: No rate below it is tried.
+        highest: Maximum rate to try.
+        lowest: Minimum rate to try.
         precision: The search ends once the lowest rate that failed is at most this times the highest that held.
-        max_steps: Replays of the search, repetitions included.
-        max_confirmations: Replays that confirm, each of another draw of journeys.
+        max_steps: Maximum number of replays in the search, including repetitions.
+        max_confirmations: Maximum number of replays that confirm, each with newly drawn journeys.
     """
 
     start: float
@@ -42,13 +42,13 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one replay says to the search.
+    """What one replay shows.
 
     Attributes:
         rate: Journeys a second that were sent.
         holds: Whether the objective was met.
-        clear: Whether it was missed by so much that a repetition would tell nothing new.
-        generator_limited: Whether the generator could not keep up, so that a failure may be its own.
+        clear: Whether it was missed by so much that a repetition would show nothing new.
+        generator_limited: Whether the generator could not keep up, so that it may have caused a failure.
     """
 
     rate: float
@@ -62,13 +62,13 @@ Measure = Callable[[float], Seen]
 
 @dataclass(slots=True)
 class Bracket:
-    """What a search knows: the highest rate that held below every rate that failed, and the lowest that failed.
+    """State of a search: the highest rate that held below every failed rate, and the lowest rate that failed.
 
     Attributes:
         steps: Replays so far.
-        held: The highest rate that held; None if none did.
-        failed: The lowest rate that failed; None if none did.
-        generator_limited: Whether the generator was at its limit when `failed` did.
+        held: The highest rate that held; None if no rate did.
+        failed: The lowest rate that failed; None if no rate did.
+        generator_limited: Whether the generator was at its limit at the rate `failed`.
     """
 
     steps: int = 0
@@ -77,7 +77,7 @@ class Bracket:
     generator_limited: bool = False
 
     def note(self, seen: Seen) -> None:
-        """Takes in the verdict on a rate."""
+        """Records the verdict on a rate."""
         if seen.holds:
             self.held = seen.rate if self.held is None else max(self.held, seen.rate)
         elif self.failed is None or seen.rate < self.failed:
@@ -89,11 +89,11 @@ class SearchResult:
     """The result of a search.
 
     Attributes:
-        rate: The highest rate that was confirmed, journeys a second; None if none was.
-        failed: The lowest rate seen to fail; None if none did.
-        limit: What stood above `rate`: the shop, the generator, the highest rate allowed; unknown if the search had to
-            end before it met any.
-        tried: The rates that were to be confirmed, in order.
+        rate: The highest confirmed rate, journeys a second; None without one.
+        failed: The lowest rate that failed; None if no rate did.
+        limit: Why no higher rate was confirmed: the shop, the generator, the highest rate allowed; unknown if the
+            search had to end before it met any of these.
+        tried: The rates to be confirmed, in order.
     """
 
     rate: float | None
@@ -103,14 +103,14 @@ class SearchResult:
 
 
 NO_RESULT = SearchResult(None, None, "unknown")
-"""A search that did not come to its end, and a stress test, which searches for nothing."""
+"""Result of a search that did not end normally, and of a stress test, which has no search."""
 
 
 def climb(measure: Measure, bounds: Bounds) -> Bracket:
-    """Finds how high the rate may go, by single replays that follow each other on one system.
+    """Finds the highest rate that holds, by single replays in sequence on one system.
 
     A rate that fails, but not clearly, is measured once more, and the second verdict counts: one stall of the machine
-    must not decide. Rates that pass by luck are the confirmation's business.
+    must not decide. Rates that pass by luck are left to the confirmation.
 
     Args:
         measure: Replays at a rate.
@@ -134,7 +134,7 @@ def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
     """Confirms the highest rate that held, or the next ones below it.
 
     Args:
-        measure: Replays at a rate, longer than the search did, on a system started for it.
+        measure: Replays at a rate, for longer than the search did, on a system started for it.
         bracket: Result of the search.
         bounds: The bounds.
     """
@@ -150,7 +150,7 @@ def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
 
 
 def round_rate(rate: float) -> float:
-    """A rate as people write it: to a tenth below 100, to a whole one above."""
+    """Rounds a rate for people: to a tenth below 100, else to a whole number."""
     return round(rate, 1) if rate < 100 else float(round(rate))
 
 

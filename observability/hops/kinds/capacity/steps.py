@@ -1,4 +1,4 @@
-"""One step: what the rows of a trial say of a topology under one load, and whether it held."""
+"""One step: what the rows of a trial show about a topology under one load, and whether it held."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from hops.units import NS_PER_MS
 
 NS_PER_S = 1e9
 WELL = 0.9
-"""All is well in a second if so many of the journeys that arrived in it ended ok and within the objective."""
+"""Share of the journeys arriving in a second that must end ok and within the objective, for the second to be good."""
 CLEARLY = 5.0
-"""A rate is clearly too high, and not tried again, when it misses the objective by this factor."""
+"""A rate is clearly too high, and not repeated, if it misses the objective by this factor."""
 CLEAR_FAILURE_SHARE = 0.01
 GENERATOR_GATES = ("tape_unsent", "tape_exhausted", "start_lag_p99_ms", "start_lag_mean_ms", "generator_cores")
-"""Gates that say whether the generator kept up. A step in which it did not may fail for that reason alone. If it holds
-all the same, it still holds, since latency counts from the intended arrival."""
+"""Gates on the generator. If one fails, the step may have failed because of the generator. If the step holds, it still
+counts, since latency counts from the intended arrival."""
 
 
 def step_of(
     topology: str, phase: Phase, record: TrialRecord, rows: pl.DataFrame, load: Mapping[str, Any], objective_ms: float
 ) -> Step:
-    """Makes a step of what its trial left, and judges it.
+    """Makes a step from the results of its trial, and judges it.
 
     Args:
         topology: Name of the topology.
-        phase: What the step was for.
+        phase: Purpose of the step.
         record: The trial's record.
         rows: The trial's rows of `run.rows.JOURNEYS`.
-        load: What was sent, as the manifest has it.
+        load: The load, as in the manifest.
         objective_ms: Latency objective, ms.
     """
     sending = load["sending"]
@@ -81,7 +81,7 @@ def step_of(
 
 
 def seen_in(step: Step, objective_ms: float) -> Seen:
-    """What a judged step says to the search."""
+    """Converts a judged step for the search."""
     assert step["rate"] is not None
     p99 = step["latency_ms"]["p99"]
     missed = p99 is not None and p99 >= CLEARLY * objective_ms
@@ -90,7 +90,7 @@ def seen_in(step: Step, objective_ms: float) -> Seen:
 
 
 def in_peak(journeys: pl.DataFrame, part_s: float) -> pl.DataFrame:
-    """The journeys that arrived in the peak of an overload.
+    """Selects the journeys that arrived in the peak of an overload.
 
     Args:
         journeys: The rows of all journeys.
@@ -101,15 +101,15 @@ def in_peak(journeys: pl.DataFrame, part_s: float) -> pl.DataFrame:
 
 
 def recovery_s(journeys: pl.DataFrame, part_s: float, objective_ms: float) -> float | None:
-    """How long after the peak of an overload all was well again.
+    """Computes how long after the peak of an overload the topology recovered.
 
     Args:
         journeys: The rows of all journeys.
         part_s: Seconds of each part of the load.
-        objective_ms: How long a journey may take when all is well, ms.
+        objective_ms: Maximum duration of a good journey, ms.
 
     Returns:
-        Whole seconds; None if it was not in the load's last one.
+        Whole seconds; None if it had not recovered in the load's last second.
     """
     since = (_arrived_s() - (PEAK_BEGINS + PEAK_PARTS) * part_s).floor().cast(pl.Int64)
     well = (pl.col("outcome") == "ok") & (pl.col("latency_ns") <= objective_ms * NS_PER_MS)
@@ -126,24 +126,24 @@ def recovery_s(journeys: pl.DataFrame, part_s: float, objective_ms: float) -> fl
 
 
 def most_under_way(started_ns: npt.NDArray[np.int64], ended_ns: npt.NDArray[np.int64]) -> int:
-    """The most journeys that were under way at a time.
+    """Computes the maximum number of concurrent journeys.
 
     Args:
-        started_ns: When each began.
-        ended_ns: When each ended, in the same order.
+        started_ns: Start of each journey.
+        ended_ns: End of each journey, in the same order.
     """
     if not started_ns.size:
         return 0
-    at = np.concatenate([ended_ns, started_ns])  # of an end and a start at the same time, the end counts first
+    at = np.concatenate([ended_ns, started_ns])  # if an end and a start coincide, the end counts first
     change = np.concatenate([np.full(ended_ns.size, -1), np.full(started_ns.size, 1)])
     return int(np.cumsum(change[np.argsort(at, kind="stable")]).max())
 
 
 def _reasons(step: Step, record: TrialRecord, objective_ms: float) -> list[str]:
-    """Why a step does not hold.
+    """Lists the reasons why a step does not hold.
 
-    A step of the search goes by p99 itself, a confirmation by the upper end of its 95 % interval. Both go by the share
-    of failed journeys, and by whether the whole tape was sent.
+    A search step is judged by p99 itself, a confirmation by the upper end of its 95 % interval. Both are also judged by
+    the share of failed journeys, and by whether the whole tape was sent.
     """
     confirms = step["phase"] == "confirm"
     p99 = step["latency_ci95"]["p99"][1] if confirms else step["latency_ms"]["p99"]

@@ -24,7 +24,7 @@ LIMITS = {
 
 
 def section(view: SummaryView) -> Section:
-    """What was found, in a sentence for each topology and as a table, and every step."""
+    """Shows the results, in a sentence for each topology and as a table, and every step."""
     capacity = capacity_of(view.summary)
     load = capacity["asked"]["load"]
     table = {"sweep": _results_table, "overload": _peaks_table}.get(load)
@@ -110,7 +110,7 @@ def _peaks_table(capacity: Capacity, compared: Compared) -> Table:
 
 
 def steps_table(capacity: Capacity, compared: Compared) -> Table:
-    """Every step, by rising load."""
+    """Lists every step, by rising load."""
     closed = capacity["asked"]["load"] == "stress"
     columns = [
         Column(compared.one, numeric=False),
@@ -156,7 +156,7 @@ def steps_table(capacity: Capacity, compared: Compared) -> Table:
 
 
 def mark(step: Step) -> list[str]:
-    """Whether a step held, and whether the generator was at its limit."""
+    """Says whether a step held, and whether the generator was at its limit."""
     verdict = {True: ["holds"], False: ["misses"], None: []}[step["holds"]]
     return [*verdict, "GENERATOR"] if step["limits"] else verdict
 

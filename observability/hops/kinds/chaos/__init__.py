@@ -1,1 +1,1 @@
-"""How a topology's customers and data come through faults."""
+"""How faults affect a topology's customers and data."""

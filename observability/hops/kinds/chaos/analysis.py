@@ -1,4 +1,4 @@
-"""What faults did to customers and data, from the rows of a run."""
+"""How faults affected customers and data, from the rows of a run."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hops.run.files import RunFiles
 from hops.units import NS_PER_MS, NS_PER_S
 
 LAST_S = 1.0
-"""A topology is not over a fault if its journeys still fail in the last seconds of the load, this many."""
+"""A topology has not recovered if its journeys still fail in this many last seconds of the load."""
 PERCENTILES = {"p50": 0.5, "p99": 0.99}
 MESSAGES = 3
 
 
 def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
-    """What a run with faults has, on top of the figures of every run."""
+    """Computes what a run with faults has in addition to the figures of every run."""
     topologies = measured.run.manifest["topologies"]
     order = list(topologies)
     struck = []
@@ -39,26 +39,26 @@ def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
 
 
 def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:
-    """The audit of the first attempt that lost something, since a repetition does not undo a loss; else the last."""
+    """Finds the audit of the first attempt that lost something, as a repetition does not undo a loss; else the last."""
     attempts = [one for one in run.trials if (one["block"], one["topology"]) == (trial["block"], trial["topology"])]
     lost = [one for one in attempts if set(failing_gates(one["gates"])) & set(AUDIT_GATES)]
     return (lost or [trial])[0]["fault"]
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of all trials; those on the data by every attempt."""
+    """Evaluates the gates of all trials; those on the data over every attempt."""
     gates, left_out = every_gate(run, figures)
     audited = [gate for gate in worst_of(run.trials) if gate["name"] in AUDIT_GATES]
     return [*(gate for gate in gates if gate["name"] not in AUDIT_GATES), *audited], left_out
 
 
 def customer_figures(journeys: pl.DataFrame, began: int, ended: int) -> dict[str, Any]:
-    """What a fault did to the journeys of a load.
+    """Computes how a fault affected the journeys of a load.
 
     Args:
         journeys: Rows of `hops.run.rows.JOURNEYS`.
-        began: When it began, in nanoseconds of the Unix epoch.
-        ended: When it ended.
+        began: Begin of the fault, Unix time, ns.
+        ended: End of the fault, Unix time, ns.
 
     Returns:
         Figures of `Struck`.
@@ -75,7 +75,7 @@ def customer_figures(journeys: pl.DataFrame, began: int, ended: int) -> dict[str
         "messages": dict(list(_counts(messages, "error").items())[:MESSAGES]),
         "lasted_s": (ended - began) / NS_PER_S,
         "failing_s": max(0.0, (last_failed - began) / NS_PER_S),
-        # A fault that outlasts the load and fails nobody leaves nothing to be over.
+        # If a fault outlasts the load and no journey failed, there is nothing to recover from.
         "over": not last_failed or max(last_failed, ended) < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
         "before_ms": _latency_ms(ok.filter(arrived < began)),
         "during_ms": _latency_ms(ok.filter(during)),

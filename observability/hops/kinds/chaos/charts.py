@@ -1,4 +1,4 @@
-"""The picture of a run with faults: how long each lasted, and how long journeys failed."""
+"""Chart of a run with faults: how long each lasted, and how long journeys failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROW_HEIGHT = 22
 
 
 def picture(view: View) -> Figures:
-    """The faults that failed journeys for the longest time, a row for each."""
+    """Draws the faults with the longest failing times, a row for each."""
     failing = sorted((one for one in struck_of(view.summary) if one["failed"]), key=lambda one: -one["failing_s"])
     rows = [
         {

@@ -1,4 +1,4 @@
-"""What the summary of a run with faults has beside that of every run."""
+"""What the summary of a run with faults has in addition to that of every run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ class Struck(Fault):
     """One fault of one topology, in one block.
 
     Attributes:
-        block: From 1.
-        topology: The topology that was struck.
-        journeys: Journeys of the tape that were sent.
-        failed: How many failed, by class.
+        block: Number of the block, from 1.
+        topology: The topology with the fault.
+        journeys: Number of journeys of the tape that were sent.
+        failed: Number of failed journeys, by class.
         failed_journeys: The same, by kind of journey.
-        messages: The most frequent errors, and how often each came.
-        lasted_s: How long the fault lasted; of a kill, until the component was ready again.
-        failing_s: From the start of the fault to the arrival of the last journey that failed; 0 if none did.
+        messages: The most frequent errors, with their counts.
+        lasted_s: How long the fault lasted; for a kill, until the component was ready again.
+        failing_s: From the start of the fault to the arrival of the last journey that failed; 0 if no journey did.
         over: Whether the fault had ended, and no journey failed, in the last second of the load.
         before_ms: Latency of the journeys that ended ok and arrived before the fault, by name of a percentile: `p50`.
-        during_ms: The same of those that arrived during it and in the second after it; empty if none ended ok.
+        during_ms: The same for journeys that arrived during it and in the second after it; empty if none ended ok.
     """
 
     block: int
@@ -41,5 +41,5 @@ class Struck(Fault):
 
 
 def struck_of(summary: Mapping[str, object]) -> list[Struck]:
-    """Every fault of a run, in the order of topologies and faults."""
+    """Lists every fault of a run, in the order of topologies and faults."""
     return cast("list[Struck]", summary[KIND])

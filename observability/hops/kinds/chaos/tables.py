@@ -1,4 +1,4 @@
-"""The first section of the report of a run with faults: what customers and data saw of each."""
+"""First section of the report of a run with faults: how each affected customers and data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hops.kinds.chaos.document import Struck, struck_of
 from hops.tables.view import SummaryView
 
 OVER_WITHIN_S = 5.0
-"""Seconds from the end of a fault after which no journey may fail."""
+"""Seconds after the end of a fault from which no journey may fail."""
 SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
 MAX_MESSAGES = 15
 READING = (
@@ -23,7 +23,7 @@ READING = (
 
 
 def section(view: SummaryView) -> Section:
-    """What was found, in sentences and as a table, and the errors."""
+    """Shows the results, in sentences and as a table, and the errors."""
     struck = struck_of(view.summary)
     elements: list[Element] = [
         Points(list(sentences(struck)), tone="conclusions"),
@@ -37,7 +37,7 @@ def section(view: SummaryView) -> Section:
 
 
 def sentences(struck: Sequence[Struck]) -> Iterator[str]:
-    """How many journeys failed, which faults ended late, and what the audit found."""
+    """Says how many journeys failed, after which faults they still failed, and what the audit found."""
     for topology in dict.fromkeys(one["topology"] for one in struck):
         of = [one for one in struck if one["topology"] == topology]
         unseen = [one["fault"] for one in of if not one["failed"]]
@@ -63,7 +63,7 @@ def sentences(struck: Sequence[Struck]) -> Iterator[str]:
 
 
 def damage_of(one: Struck) -> list[str]:
-    """What a fault lost, doubled or left unfinished, in words."""
+    """Describes what a fault lost, doubled or left unfinished."""
     damage = [f"{promise}: BROKEN" for promise in one["broken"]]
     if one["unanswered"]:
         damage.append(f"{plural(one['unanswered'], 'purchase')} failed again when repeated")
@@ -73,7 +73,7 @@ def damage_of(one: Struck) -> list[str]:
 
 
 def faults_table(struck: Sequence[Struck]) -> Table:
-    """A row for each fault of each topology, with means over blocks."""
+    """Makes a row for each fault of each topology, with means over blocks."""
     rows: list[Sequence[Cell]] = []
     for (topology, fault), of in _cases(struck):
         rows.append(
@@ -99,7 +99,7 @@ def faults_table(struck: Sequence[Struck]) -> Table:
 
 
 def errors_table(struck: Sequence[Struck]) -> Table:
-    """How journeys failed, by class and by kind of journey."""
+    """Counts the failed journeys, by class and by kind of journey."""
     rows: list[Sequence[Cell]] = []
     for (topology, fault), of in _cases(struck):
         classes, journeys = (_sum_counts(one[name] for one in of) for name in ("failed", "failed_journeys"))
@@ -110,7 +110,7 @@ def errors_table(struck: Sequence[Struck]) -> Table:
 
 
 def messages_table(struck: Sequence[Struck]) -> Table:
-    """The most frequent errors."""
+    """Lists the most frequent errors."""
     added = _sum_counts(one["messages"] for one in struck)
     rows = [[words(text), whole(count)] for text, count in added.most_common(MAX_MESSAGES)]
     return Table("messages", "The most frequent errors", [Column("error", numeric=False), Column("journeys")], rows)

@@ -1,1 +1,1 @@
-"""Two versions of the shop, side by side in the same blocks."""
+"""Two versions of the shop in the same blocks."""

@@ -1,8 +1,8 @@
 """Which part of the hop budget became slower or faster from version a to version b.
 
-Both versions run in each block, so what a day or an hour does to the machine cancels in their ratio. One family of
-tests has all figures: the mean of traced journeys, p50 and p99 of all journeys, and every part that is at least
-`MIN_SHARE` of the mean. After Holm's correction, equal versions show a difference in at most 5 % of runs.
+Both versions run in each block, so the machine's changes over hours and days cancel in their ratio. All figures are one
+family of tests: the mean of traced journeys, p50 and p99 of all journeys, and every part of at least `MIN_SHARE` of the
+mean. After Holm's correction, equal versions show a difference in at most 5 % of runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hops.units import ALL
 A, B = "a", "b"
 WHOLE, PERCENTILES = "mean of traced journeys", ("p50", "p99")
 MIN_SHARE = 0.01
-"""Share of the mean that a part needs to be tested: each test costs the others power."""
+"""Minimum share of the mean for a part to be tested: each test costs the others power."""
 
 
 class VersionRow(Tested):
@@ -46,9 +46,9 @@ class VersionRow(Tested):
 
 
 class Versions(TypedDict):
-    """What the summary has in addition to that of every run; `threshold` is a share, `delay` what was injected into b.
+    """What the summary has in addition to that of every run; `threshold` is a share, `delay` is injected into b.
 
-    `checkouts` has for `a` and `b` what was given and its commit. `allowed` are journeys whose answers were not
+    `checkouts` has the given name and the commit of `a` and `b`. `allowed` are journeys whose answers were not
     compared.
     """
 
@@ -60,7 +60,7 @@ class Versions(TypedDict):
 
 
 def versions_in(summary: Mapping[str, Any]) -> Versions:
-    """What the summary of a comparison of versions has in addition to that of every run."""
+    """Gives what the summary of a comparison of versions has in addition to that of every run."""
     return cast("Versions", summary["versions"])
 
 
@@ -73,10 +73,10 @@ def version_rows(
     """Tests all figures of the mix.
 
     Args:
-        latencies: Of `a` and `b`.
+        latencies: Latencies of `a` and `b`.
         hops: Rows of `rows.HOPS` with `block` in front, of `a` and `b`; of journeys that ended ok.
         load: How often each journey is in the load.
-        threshold: How much slower is too much, as a share; None to judge nothing.
+        threshold: How much slower is too much, as a share; None for no verdict.
 
     Returns:
         The whole and the percentiles first, then the parts, the largest first.
@@ -110,7 +110,7 @@ def version_rows(
 def _sections_of_parts(
     hops: Mapping[str, pl.DataFrame], load: Mapping[str, float], blocks: list[int]
 ) -> dict[str, tuple[Section, ...]]:
-    """The whole and its larger parts, of b and of a."""
+    """Makes the sections of the whole and of its larger parts, for b and for a."""
     parts = sorted({part for frame in hops.values() for part in frame["part"].unique()})
     names = sorted(load)
     sides = [TracedMeans(hops[side], names, blocks, parts) for side in (B, A)]
@@ -145,8 +145,8 @@ def _geometric(section: Section) -> Section:
 def _row(what: str, b: Section, a: Section) -> VersionRow:
     """Tests a figure by the geometric mean of its blocks' ratios.
 
-    Equal versions may change places within a block, so the logarithms of these ratios scatter evenly around 0, however
-    slow some trials are. The ratio of means over all blocks follows the slowest trials.
+    If versions are equal, they are interchangeable within a block, so the logarithms of these ratios scatter evenly
+    around 0, even if some trials are slow. The ratio of means over all blocks would depend on the slowest trials.
     """
     result, ratio = contrast(b, a), contrast(_geometric(b), _geometric(a))
     result = replace(result, ratio=ratio.ratio, ratio_interval=ratio.ratio_interval, p=ratio.p, freedom=ratio.freedom)

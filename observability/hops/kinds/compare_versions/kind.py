@@ -20,7 +20,7 @@ _ANSWERS = "answers_differ"
 
 
 def figures_of(measured: Measured) -> Mapping[str, Any]:
-    """What changed, and whether it is more than the threshold allows."""
+    """Computes what changed, and whether it exceeds the threshold."""
     manifest = measured.run.manifest
     threshold = manifest["threshold"]
     rows = version_rows(measured.latencies, measured.hops, measured.load, threshold)
@@ -35,7 +35,7 @@ def figures_of(measured: Measured) -> Mapping[str, Any]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of every run; answers of journeys that may differ are not compared."""
+    """Evaluates the gates of every run; answers of journeys that may differ are not compared."""
     gates, left_out = every_gate(run, figures)
     allowed = run.manifest["allow_differences"]
     if not allowed:

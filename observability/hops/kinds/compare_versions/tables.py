@@ -13,11 +13,11 @@ from hops.tables.latency import chance, difference, visible
 from hops.tables.view import SummaryView
 
 LARGE_MS = 2.0
-"""Parts from this size on are those whose visible change a sentence gives."""
+"""Sentences give the visible change of parts from this size on."""
 
 
 def section(view: SummaryView) -> Section:
-    """The first section of the report: which parts became slower, and how small a change could be seen."""
+    """Makes the first section of the report: which parts became slower, and how small a change was visible."""
     versions = versions_in(view.summary)
     elements: list[Element] = [
         Points(mark_lines(view.summary["verdict"], list(_sentences(versions["rows"]))), tone="conclusions"),

@@ -1,1 +1,1 @@
-"""How much memory components have while clients hold connections open."""
+"""How much memory components use while clients hold connections open."""

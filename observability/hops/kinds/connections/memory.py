@@ -15,11 +15,11 @@ from hops.run.files import RunFiles
 
 KIND: Final = "connections"
 STEADY_LOOKS, STEADY_SHARE = 3, 0.005
-"""Memory is steady once so many looks in a row differ from the one before by less than this share."""
+"""Memory is steady once this many samples in a row differ from the sample before by less than this share."""
 
 
 class Held(TypedDict):
-    """Memory of a component in MiB at a number of open connections, a value for each block."""
+    """Memory of a component at a number of open connections, MiB, a value for each block."""
 
     topology: str
     component: str
@@ -28,25 +28,25 @@ class Held(TypedDict):
 
 
 class Connections(TypedDict):
-    """Memory at each number of connections, and where it was still changing, in words."""
+    """Memory at each number of connections, and where it still changed, in words."""
 
     held: list[Held]
     unsteady: list[str]
 
 
 def connections_of(summary: Mapping[str, object]) -> Connections:
-    """What the summary of a run over connections has on top of every run's."""
+    """Gives what the summary of a run over connections has in addition to that of every run."""
     return cast("Connections", summary[KIND])
 
 
 def is_steady(totals_mb: Sequence[float]) -> bool:
-    """Whether the memory of all components is steady, by the looks so far."""
+    """Whether the memory of all components is steady, from the samples so far."""
     last = totals_mb[-STEADY_LOOKS - 1 :]
     return len(last) > STEADY_LOOKS and all(abs(now - before) < STEADY_SHARE * before for before, now in pairwise(last))
 
 
 def connections_figures(measured: Measured) -> Mapping[str, Connections]:
-    """What a run over connections has, on top of the figures of every run."""
+    """Computes what a run over connections has in addition to the figures of every run."""
     looks = measured.run.observed["looks"]
     steps = looks.group_by("block", "topology", "held", "at_s").agg(pl.col("memory_mb").sum())
     unsteady = [
@@ -66,6 +66,6 @@ def connections_figures(measured: Measured) -> Mapping[str, Connections]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of all trials, and that memory was steady."""
+    """Evaluates the gates of all trials, and that memory was steady."""
     gates, left_out = every_gate(run, figures)
     return [*gates, kind_of("unsteady").held(len(connections_of(figures)["unsteady"]))], left_out

@@ -15,7 +15,7 @@ KIB = 1024.0
 
 
 def section(view: SummaryView) -> Section:
-    """What each connection takes, and where memory was still changing."""
+    """Shows the memory of each connection, and where memory still changed."""
     connections = connections_of(view.summary)
     unsteady = [f"{where}: memory was still changing." for where in connections["unsteady"]]
     said = unsteady or ["Memory was steady at every number of connections."]
@@ -23,7 +23,7 @@ def section(view: SummaryView) -> Section:
 
 
 def memory_table(connections: Connections) -> Table:
-    """Memory of each component at each number of connections, and what each connection adds."""
+    """Lists each component's memory at each number of connections, and what each connection adds."""
     memory: dict[tuple[str, str], dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
     for one in connections["held"]:
         memory.setdefault((one["topology"], one["component"]), {})[one["connections"]] = np.array(one["memory_mb"])

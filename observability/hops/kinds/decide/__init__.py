@@ -1,1 +1,1 @@
-"""Which topology to take, for given customers."""
+"""Which topology to choose for given customers."""

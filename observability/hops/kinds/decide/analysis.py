@@ -1,6 +1,6 @@
-"""Which topology to take, for given customers: at their networks, with their mix, from the files of one run.
+"""Which topology to choose for given customers: at their networks, with their mix, from the files of one run.
 
-Latencies are the run's own rows, carried to the asked networks by the model of `hops.analysis.distance`.
+Latencies are the run's own rows, moved to the requested networks by the model of `hops.analysis.distance`.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _ROWS = "journeys.parquet: latency_ns, waves, bytes_in, bytes_out"
 _SAMPLE = "trials/*/parity_answers.jsonl: wire_in, wire_out"
 _HOPS = "hops.parquet: ns"
 _COST = "summary.json: topologies.*.cost.total; comparisons, cpu_ms"
-"""Places of the figures in a results folder."""
+"""Sources of the figures in a results folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Customers:
-    """For whom to decide.
+    """The customers to decide for.
 
     Args:
         workload: Name of the workload.
-        mix: Weight of each journey and channel; None for the mix that the run sent.
-        networks: The network of each channel; a channel without one has the run's.
+        mix: Weight of each journey and channel; None for the mix of the run.
+        networks: Network of each channel; a channel that is missing has the run's.
     """
 
     workload: str
@@ -59,9 +59,10 @@ class Customers:
 
 
 class Answer(TypedDict):
-    """The answers for one channel, or for `all`, whose `network` is None where channels differ.
+    """The answers for one channel, or for `all`, whose `network` is None if channels differ.
 
-    `predicted` says whether latencies are those at another network than the run had. `to_turn` is None where no
+    `predicted` says whether latencies are for a network other than the run's. `to_turn` is None if no topology is
+    shown to be slower than the fastest.
     topology is shown to be slower than the fastest.
     """
 
@@ -74,7 +75,7 @@ class Answer(TypedDict):
 
 
 class MixShare(TypedDict):
-    """How much of the mix one journey through one channel is, 0 to 1."""
+    """Share of the mix of one journey through one channel, 0 to 1."""
 
     journey: str
     channel: str
@@ -84,9 +85,10 @@ class MixShare(TypedDict):
 class Decision(TypedDict):
     """The whole document, as `make decide` prints it with `--json`.
 
-    Latencies are in ms, bytes are those of both ways for a journey, `cheapest` is in core-hours for a million journeys:
-    as the run measured them, over its own mix and at its own networks, since CPU time is counted by component and not
-    by channel. `rate` is that of the run, None in a closed loop. `unanswered` says what the run cannot tell, and why.
+    Latencies are in ms; bytes are those of a journey in both directions. `cheapest` is in core-hours per million
+    journeys, as the run measured them over its own mix and at its own networks, because CPU time is counted by
+    component and not by channel. `rate` is that of the run, None in a closed loop. `unanswered` lists what the run
+    cannot answer, and why.
     """
 
     schema: int
@@ -106,7 +108,7 @@ class Decision(TypedDict):
 
 
 def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
-    """Answers which topology to take.
+    """Answers which topology to choose.
 
     Args:
         run: The files of a comparison.
@@ -114,8 +116,8 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
         customers: The customers to decide for.
 
     Raises:
-        NotEnoughDataError: The mix has a journey that the run did not measure; the message names it and those that it
-            did measure. Or no journey of a channel ended ok.
+        NotEnoughDataError: The mix has a journey that the run did not measure; the message names it and the measured
+            journeys. Or no journey of a channel ended ok.
     """
     wanted = _shares(run, customers)
     channels = sorted({channel for _, channel in wanted})
@@ -173,7 +175,7 @@ def _shared(networks: Sequence[Network]) -> ChannelNetwork | None:
 
 
 def _shares(run: RunFiles, customers: Customers) -> dict[Kind, float]:
-    """The share of each kind of journey in what the customers do."""
+    """Computes the share of each kind of journey in the customers' mix."""
     sent = shares(weighed(run.journeys, None))
     if customers.mix is None:
         return sent
@@ -193,7 +195,7 @@ def _listed(kinds: Iterable[Kind]) -> str:
 def _rows(
     run: RunFiles, topology: str, mix: Mapping[Kind, float] | None, networks: Mapping[str, Network]
 ) -> pl.DataFrame:
-    """One topology's journeys as the customers would see them: `weight`, and `own_ms` at their networks."""
+    """Adapts one topology's journeys to the customers: `weight`, and `own_ms` at their networks."""
     travel = travel_of(run, topology)
     measured = networks_of(switches_of(run.manifest, topology))
     there, here = (placed(travel, each)[OWN] for each in (networks, measured))
@@ -239,12 +241,12 @@ def _fewest_bytes(run: RunFiles, scopes: Mapping[str, Mapping[Kind, float]]) -> 
 
 
 def _cheapest(summary: Summary) -> Ranking:
-    """From the summary's own comparisons of CPU time."""
+    """Ranks by the summary's own comparisons of CPU time."""
     costs = {name: of["cost"].get(TOTAL) for name, of in summary["topologies"].items()}
     pairs = [row for row in summary["comparisons"] if row["metric"] == CPU]
     by_cost = ranking(costs, pairs, [_COST])
     for row in by_cost["behind"]:
-        # Comparisons are in ms of CPU for a journey.
+        # Comparisons are in ms of CPU time per journey.
         row["value"] *= CORE_HOURS_A_MILLION / 1e3
         row["ci95"] = [None if end is None else end * CORE_HOURS_A_MILLION / 1e3 for end in row["ci95"]]
     return by_cost

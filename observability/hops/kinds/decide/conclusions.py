@@ -1,4 +1,4 @@
-"""Which topology to take, in lines that can stand in a decision record; every figure names its source by a number."""
+"""Which topology to choose, in lines for a decision record; every figure names its source by a number."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 MOST = 4
-"""Lists have this many entries; the rest is counted, and `--json` has it."""
+"""Maximum number of entries in a list; the rest is counted, and `--json` has it."""
 Told = Callable[[Estimate], str]
-"""What a line says of one figure with its interval."""
+"""Formats one figure with its interval for a line."""
 
 
 def decision_title(decision: Decision) -> str:
-    """What was decided from what: the run, its size, whether it can be trusted, the workload."""
+    """Names the basis of the decision: the run, its size, whether it can be trusted, the workload."""
     loop = ", closed loop" if decision["rate"] is None else f" at {decision['rate']:g} journeys a second"
     count = len(decision["cheapest"]["values"])
     topologies = "1 topology" if count == 1 else f"{count} topologies"
@@ -32,7 +32,7 @@ def decision_title(decision: Decision) -> str:
 
 
 def decision_lines(decision: Decision) -> list[tuple[str, str]]:
-    """What each line is about, and what it says; in a run that is not VALID, each begins with its verdict."""
+    """Lists each line's topic and text; in a run that is not VALID, each text begins with the verdict."""
     numbers = {source: f"[{number}]" for number, source in enumerate(_sources(decision), 1)}
     lines = [(_scope(answer), _fastest(answer, numbers)) for answer in decision["answers"]]
     lines.append(("cheapest", _cheapest(decision["cheapest"], numbers)))
@@ -97,7 +97,7 @@ def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
 
 
 def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
-    """`rest is the fastest, p50 14.2 ms (13.9 to 14.6)`, or, where several may be, each with its figure."""
+    """Writes `rest is the fastest, p50 14.2 ms (13.9 to 14.6)`; or, if several may be, each with its figure."""
     names = ranking["lowest"]
     figures = [told(ranking["values"][name]) for name in names]
     label = f"{metric} " if metric else ""
@@ -115,7 +115,7 @@ def _most(texts: list[str]) -> list[str]:
 
 
 def _not_shown(decision: Decision) -> list[str]:
-    """The pairs that were tested without a difference shown."""
+    """Lists the pairs that were tested without a shown difference."""
     answers = decision["answers"]
     asked: list[tuple[str, Ranking, Told]] = [
         *((f"{_scope(answer)}, p50", answer["quickest"], in_ms) for answer in answers),
@@ -135,7 +135,7 @@ def _not_shown(decision: Decision) -> list[str]:
 
 
 def _but(row: Behind) -> str:
-    """What would have been seen, and why a difference is not shown whose own interval leaves zero out."""
+    """Says what difference was visible, and why a difference whose interval excludes zero is not shown."""
     text = "" if row["visible_ratio"] is None else f", would have seen {excess(row['visible_ratio'])}"
     if row["p_corrected"] is not None and shown(row["ci95"]):
         text += f", not significant after correction ({p_value(row['p_corrected'])})"
@@ -143,10 +143,10 @@ def _but(row: Behind) -> str:
 
 
 def _unanswered(decision: Decision) -> list[str]:
-    """What the run cannot tell, and which figures could not be tested."""
+    """Lists what the run cannot answer, and which figures could not be tested."""
     answers = decision["answers"]
     figures = {"bytes": [answer["fewest_bytes"] for answer in answers]}
-    if decision["blocks"] >= MIN_BLOCKS:  # else that is the reason, and said already
+    if decision["blocks"] >= MIN_BLOCKS:  # otherwise that is the reason, and already reported
         figures |= {"p50": [answer["quickest"] for answer in answers], "cost": [decision["cheapest"]]}
     reasons = {
         f"{name}: {clause(row['reason'])}": None

@@ -1,7 +1,7 @@
-"""One topology's figures for customers other than those that it was measured with: another mix, other networks.
+"""One topology's figures for other customers than the measured ones: another mix, other networks.
 
-A row counts as much as its journey and channel are wanted over how often they were sent: the journeys of one kind are a
-random sample of that kind, however many of them the tape has.
+A row's weight is the requested share of its journey and channel, divided by how often they were sent. The journeys of
+one kind are a random sample of that kind, however many of them the tape has.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ NO_SAMPLE = "the bytes of a journey in the mix were not counted"
 
 
 def weighed(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
-    """Adds `weight` to each row, and leaves out rows that the mix does not have.
+    """Adds `weight` to each row, and removes rows that the mix does not have.
 
     Args:
         journeys: Rows of one topology, with `journey` and `channel`.
-        mix: Weight of each kind of journey; None for the mix as it was sent, in which all rows weigh the same.
+        mix: Weight of each kind of journey; None for the mix as sent, in which all rows weigh the same.
     """
     if mix is None:
         return journeys.with_columns(weight=pl.lit(1.0))
@@ -38,30 +38,30 @@ def weighed(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.Data
 
 
 def shares(rows: pl.DataFrame) -> dict[Kind, float]:
-    """The share of each kind of journey in weighed rows."""
+    """Computes the share of each kind of journey in weighted rows."""
     sums = rows.group_by(KIND).agg(pl.col("weight").sum()).sort(KIND)
     total = float(sums["weight"].sum())
     return {(journey, channel): weight / total for journey, channel, weight in sums.iter_rows()}
 
 
 def within(mix: Mapping[Kind, float], channel: str) -> dict[Kind, float]:
-    """The shares of one channel's journeys in its own mix; of the whole mix for `all`."""
+    """Computes the shares of one channel's journeys in its own mix; for `all`, in the whole mix."""
     inside = {kind: share for kind, share in mix.items() if channel in (kind[1], ALL)}
     return {kind: share / sum(inside.values()) for kind, share in inside.items()}
 
 
 def mean_of(rows: pl.DataFrame, column: str) -> float:
-    """The mean of a column over weighed rows."""
+    """Computes the mean of a column over weighted rows."""
     return float(np.average(rows[column].to_numpy(), weights=rows["weight"].to_numpy()))
 
 
 def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int | None = None) -> Section:
-    """The median of a column, whole and by block.
+    """Computes the median of a column, whole and by block.
 
     Args:
         rows: Journeys as `weighed` gives them.
         column: Positive values.
-        blocks: The blocks that count.
+        blocks: Blocks that count.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     rows = rows.filter(pl.col("block").is_in(list(blocks)))
@@ -69,7 +69,7 @@ def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int
         return Section(None, np.empty(0), "there is no journey that ended ok")
     weights = rows["weight"].to_numpy()
     value = _median(rows[column].to_numpy(), weights)
-    # As many rows of one weight would tell as much (Kish, Survey Sampling, 1965, 11.7).
+    # The effective number of rows with equal weights (Kish, Survey Sampling, 1965, 11.7).
     alike = round(float(weights.sum() ** 2 / (weights**2).sum()))
     reason = refusal(len(blocks), alike, 0.5)
     parts = [rows.filter(pl.col("block") == block) for block in blocks]
@@ -92,11 +92,11 @@ def _median(values: Floats, weights: Floats) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SampledBytes:
-    """Bytes on the wire of a journey, both ways together, from journeys that were sent alone.
+    """Bytes of a journey on the wire, in both directions, from journeys that were sent alone.
 
     Args:
         value: Mean over the mix; None if a kind of the mix has no sample.
-        scaled: How far each sampled journey of each kind deviates from its kind's mean, times the kind's share.
+        scaled: Deviation of each sampled journey from its kind's mean, times the kind's share.
     """
 
     value: float | None
@@ -104,7 +104,7 @@ class SampledBytes:
 
     @property
     def interval(self) -> Interval:
-        """95 % interval of the mean over journeys with other parameters; open if a kind was sampled once only."""
+        """95 % interval of the mean over journeys with other parameters; open if a kind was sampled only once."""
         if self.value is None or any(side.size < 2 for side in self.scaled):
             return (None, None)
         return independent(*self.scaled).around(self.value)
@@ -128,7 +128,7 @@ def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledByt
 
 
 def contrast_bytes(left: SampledBytes, right: SampledBytes) -> Contrast:
-    """Compares what two topologies carry for the same sampled journeys, whose parameters cancel."""
+    """Compares two topologies' bytes for the same sampled journeys, whose parameters cancel."""
     if left.value is None or right.value is None:
         return Contrast(None, None, reason=NO_SAMPLE)
     difference, ratio = left.value - right.value, left.value / right.value

@@ -1,4 +1,4 @@
-"""The topologies by one figure, lowest first, and which of them are shown to be above the lowest."""
+"""Rankings of the topologies by one figure, and which of them are shown to be above the lowest."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hops.run.documents.estimate import Estimate
 
 
 class Behind(Estimate):
-    """How much more a topology has than the lowest one.
+    """How much higher a topology is than the lowest.
 
-    `shown` says whether that is shown after the correction over all pairs and channels; `visible_ratio` is the smallest
-    ratio that would have been; `reason` says why nothing could be tested.
+    `shown` says whether the difference is shown after the correction over all pairs and channels; `visible_ratio` is
+    the smallest ratio that would have been shown; `reason` says why nothing could be tested.
     """
 
     topology: str
@@ -26,9 +26,9 @@ class Behind(Estimate):
 
 
 class Ranking(TypedDict):
-    """One figure of every topology, and which of them is lowest.
+    """One figure of every topology, and which topology is lowest.
 
-    `values` has the lowest first. `lowest` is that one and all that were not shown to be above it: one name alone is
+    `values` has the lowest first. `lowest` names that topology and those not shown to be above it; a single name is
     shown to be the lowest. `behind` compares each other topology with the first of `values`. `source` names the files
     and fields of the results folder that the figures come from.
     """
@@ -45,7 +45,7 @@ def rankings(
     """Ranks the topologies in several scopes, after one correction over all of them.
 
     Args:
-        values: Values by scope and topology; None where nothing was measured.
+        values: Values by scope and topology; None if not measured.
         pairs: Every pair of topologies in every scope, whose name is the `journey`.
         source: Files and fields that the figures come from.
     """
@@ -59,7 +59,7 @@ def ranking(values: Mapping[str, Estimate | None], pairs: Sequence[Comparison], 
     """Ranks the topologies by one figure.
 
     Args:
-        values: Values by topology; None where nothing was measured.
+        values: Values by topology; None if not measured.
         pairs: Every pair of them, with verdicts.
         source: Files and fields that the figures come from.
     """

@@ -1,7 +1,7 @@
 """Which part of a topology's hop budget would have to shrink for it to be as fast as the fastest.
 
-Means add up and medians do not: how far the topology is behind is of medians, and what its parts take is of means. A
-part that both topologies have would shrink in both, so what counts is how much more the slower one spends in it.
+Means add up and medians do not: the topology's distance from the fastest is one of medians, and the times of its parts
+are means. A part that both topologies have would shrink in both, so only the extra time of the slower topology counts.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from hops.run.documents.difference import PartDifference
 from hops.run.documents.estimate import Estimate
 
 FARTHER = "farther_ms"
-"""Column of how much longer a journey takes at the asked networks than it did in the run, ms."""
+"""Column: how much longer a journey takes at the requested networks than in the run, ms."""
 _NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
-"""Parts that are the instrument's own: no topology can shrink them."""
+"""Parts of the instrument: no topology can shrink them."""
 
 
 class Shrinking(TypedDict):
-    """What would have to shrink for another topology to be as fast as the fastest.
+    """The part that would have to shrink for another topology to be as fast as the fastest.
 
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
-    part of the hop budget of which its mean traces spend most more than those of the fastest, and `more_ms` is how
-    much more; None where no part is shown to take longer. `enough` says whether that is at least `by_ms`: that this
-    part alone could flip the ranking. `round_trips` are those of the topology and of the fastest.
+    part of the hop budget with the largest difference between their mean traces, and `more_ms` is that difference. It
+    is None if no part is shown to take longer. `enough` says whether it is at least `by_ms`, so that this part alone
+    could flip the ranking. `round_trips` are those of the topology and of the fastest.
     """
 
     topology: str
@@ -52,13 +52,13 @@ def shrinking(
     source: list[str],
     first: int | None = None,
 ) -> Shrinking | None:
-    """Looks at the nearest topology that is shown to be slower; None if there is none.
+    """Examines the nearest topology that is shown to be slower; None without one.
 
     Args:
-        fastest: The topologies by p50.
+        fastest: Ranking of the topologies by p50.
         rows: Weighed journeys by topology, with `round_trips` and `FARTHER`.
         hops: Rows of `rows.HOPS` with `block` in front, by topology; of journeys that ended ok.
-        mix: The share of each kind of journey; hops of others are left out.
+        mix: Share of each kind of journey; hops of other kinds are left out.
         source: Files and fields that the figures come from.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
@@ -90,7 +90,7 @@ def _part_differences(
     farther: Sequence[float],
     first: int | None,
 ) -> list[PartDifference]:
-    """What the left spends more than the right in each part, where networks take `farther` ms more than in the run."""
+    """Computes the left topology's extra time in each part, if networks take `farther` ms more than in the run."""
     kinds = pl.concat_str("journey", "channel", separator="/").alias("journey")
     of_pair = {name: hops[name].with_columns(kinds) for name in (left, right)}
     blocks = {name: set(frame["block"].unique()) for name, frame in of_pair.items()}

@@ -1,4 +1,4 @@
-"""Which topology to take, on a terminal: a few aligned lines."""
+"""The decision on a terminal, in a few aligned lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hops.kinds.decide.conclusions import decision_lines, decision_title
 
 
 def decision_view(decision: Decision) -> Group:
-    """The title, and each line behind what it is about.
+    """Shows the title, and each line after its topic.
 
     Args:
         decision: Decision by `decide`.

@@ -1,1 +1,1 @@
-"""How much faster other journeys get without one kind of journey."""
+"""How much faster other journeys are without one kind of journey."""

@@ -1,18 +1,19 @@
-"""How much faster others get without a kind of journey: measured by taking it away, predicted from who met it.
+"""How much faster other journeys are without one kind: measured without it, and predicted from meetings with it.
 
-**Measured** is the mean latency as it is minus that in the arm, of the same journeys of the tape in the same block.
-**Predicted** comes from the arm as it is alone: how much longer journeys take that arrive while one of that kind is
-under way, by a regression, times the share that did. What is under way depends on how long it takes, which a pause
-lengthens. So arrivals are the instrument: whether one came within its median duration before (two-stage least squares).
-`hops.analysis.meetings` weighs journeys instead, since it has other topologies to compare arrivals with.
+**Measured** is the mean latency with that kind minus that in the arm, over the same journeys of the tape in the same
+block. **Predicted** comes from the arm `as-is` alone. It is how much longer journeys take that arrive while one of that
+kind is under way, by a regression, times the share of such journeys. Whether a journey is under way depends on how long
+it takes, which a pause lengthens. So arrivals are the instrument: whether one arrived within its median duration before
+(two-stage least squares). `hops.analysis.meetings` weights journeys instead, because it has other topologies in which
+the same arrivals can be compared.
 
-Two things make the **difference** of both uncertain. What a block does to a trial moves all of its journeys: the blocks
-tell. What an arrival is by itself, such as its parameters, is the same in all blocks, and the regression takes some of
-it for what the arrival met: stretches of the tape tell. So the interval is clustered both ways (Cameron, Gelbach and
-Miller, *J. Business & Economic Statistics* 29, 2011): the variance is that over blocks, plus what that over stretches
-has beyond that over the stretches of single blocks, which both contain. Each is a jackknife of the difference itself,
-so that what moves measured and predicted alike cancels. The prediction's interval is made in the same way; what was
-measured is measured on this very tape, so blocks alone are its chance.
+Two things make the **difference** of both uncertain. A block's effect on a trial moves all of its journeys; this is
+estimated from the blocks. An arrival's own properties, such as its parameters, are the same in all blocks, and the
+regression attributes some of their effect to the meetings. This is estimated from stretches of the tape. So the
+interval is clustered both ways (Cameron, Gelbach and Miller, *J. Business & Economic Statistics* 29, 2011): the
+variance over blocks, plus that over stretches, less that over the stretches of single blocks, which both contain. Each
+is a jackknife of the difference itself, so that common effects on measured and predicted cancel. The prediction's
+interval is made in the same way. The measurement's interval is over blocks only, because it is for this very tape.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
 
     Args:
         journeys: Rows of `rows.JOURNEYS` with `block` in front, by arm.
-        disturber: The kind of journey that the arms take away.
+        disturber: Kind of journey that the arms take away.
     """
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
-    if met(disturber) not in as_is.columns:  # a tape so short that none is on it
+    if met(disturber) not in as_is.columns:  # the tape is too short to have one
         as_is = as_is.with_columns(pl.lit(value=False).alias(name(disturber)) for name in (met, during))
     rows = []
     for arm, of_arm in journeys.items():
@@ -90,10 +91,10 @@ def _are_enough(meetings: int, journeys: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What all figures follow from, of several choices of journeys.
+    """Sums from which all figures follow, for several selections of journeys.
 
     Args:
-        totals: Journeys, of them those during which the disturber came, and all that they gained, ms; a row a choice.
+        totals: Number of journeys, number of them during which the disturber came, and total gain, ms; a row each.
         square: The instruments, times the causes; the disturber comes first in both.
         right: The instruments, times the latencies.
     """
@@ -104,23 +105,23 @@ class _Sums:
 
     @property
     def gain(self) -> Floats:
-        """Mean of what was gained, ms."""
+        """Mean gain, ms."""
         return np.asarray(self.totals[:, 2] / self.totals[:, 0])
 
     @property
     def during(self) -> Floats:
-        """Share that arrived while the disturber was under way."""
+        """Share of journeys that arrived while the disturber was under way."""
         return np.asarray(self.totals[:, 1] / self.totals[:, 0])
 
     @property
     def longer(self) -> Floats:
-        """How much longer those took, alone or with others, ms."""
+        """How much longer those took, ms."""
         return np.asarray((np.linalg.pinv(self.square) @ self.right[:, :, None])[:, 0, 0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The sums of each stretch of the tape in each block.
+    """Sums of each stretch of the tape in each block.
 
     Args:
         block: Block of each cell.
@@ -134,7 +135,7 @@ class _Cells:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, disturber: str) -> _Cells:
-        """The cells of some journeys; kinds that were met too seldom, or nearly always, are no part of the design."""
+        """Makes the cells of some journeys; kinds that were met too rarely, or nearly always, are not in the design."""
         met_kinds = [name.removeprefix(met("")) for name in rows.columns if name.startswith(met(""))]
         others = [kind for kind in met_kinds if kind != disturber]
         enough = [disturber, *(kind for kind in others if _are_enough(int(rows[met(kind)].sum()), rows.height))]
@@ -156,7 +157,7 @@ class _Cells:
         return cls(block, of_tape, _Sums(*(np.add.reduceat(one, starts) for one in sums)))
 
     def estimate(self, figure: Callable[[_Sums], Floats], *, known: bool, over_stretches: bool = True) -> Estimate:
-        """A figure, with its interval over blocks, or over blocks and stretches, if that is known."""
+        """Computes a figure, with its interval over blocks, or over blocks and stretches, if that is known."""
         value = float(figure(self._of(np.ones((1, len(self.block)))))[0])
         if not known:
             return Estimate(value=value, ci95=list(NO_INTERVAL))
@@ -166,12 +167,12 @@ class _Cells:
         return Estimate(value=value, ci95=list(_spread([self._jackknife(figure, of) for of in groups]).around(value)))
 
     def _jackknife(self, figure: Callable[[_Sums], Floats], groups: Labels) -> tuple[float, int]:
-        """Variance of a figure by leaving out one group of cells at a time, and its degrees of freedom."""
+        """Computes the variance of a figure by leaving out one group of cells at a time, and its degrees of freedom."""
         values = figure(self._of((groups != np.unique(groups)[:, None]).astype(np.float64)))
         return (len(values) - 1) * float(values.var()), len(values) - 1
 
     def _of(self, kept: Floats) -> _Sums:
-        """The sums over the cells that each row of 0 and 1 keeps."""
+        """Adds up the cells that each row of 0 and 1 selects."""
         totals, square, right = (
             np.tensordot(kept, of, 1) for of in (self.sums.totals, self.sums.square, self.sums.right)
         )
@@ -179,7 +180,7 @@ class _Cells:
 
 
 def _spread(variances: Sequence[tuple[float, int]]) -> Spread:
-    """The spread by one clustering, or by two and the one that both contain; freedom after Satterthwaite (1946)."""
+    """Combines the variances of one clustering, or two and their intersection; freedom after Satterthwaite (1946)."""
     (blocks, of_blocks), *others = variances
     if not others:
         return Spread(blocks**0.5, of_blocks)

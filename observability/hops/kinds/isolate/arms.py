@@ -1,4 +1,4 @@
-"""The arms of an isolation: one tape as it is, without one kind of journey, and with that kind apart from others."""
+"""The arms of an isolation: one tape as it is, without one kind of journey, and with that kind separated."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ WITHOUT, APART = "without", "apart"
 
 
 def label_of(way: str, disturber: str) -> str:
-    """Label of the arm in which a kind of journey is out of the others' way: `without-bulk_lines`."""
+    """Names the arm in which a kind of journey cannot disturb the others: `without-bulk_lines`."""
     return f"{way}-{disturber}"
 
 
 def disturber_of(arms: Iterable[str]) -> str:
-    """The kind of journey that the arms of an isolation take away."""
+    """Gives the kind of journey that the arms of an isolation take away."""
     return next(arm for arm in arms if arm != AS_IS).partition("-")[2]
 
 
 def in_words(arm: str) -> str:
-    """An arm in a sentence: `without bulk_lines`, `bulk_lines apart`."""
+    """Describes an arm in a sentence: `without bulk_lines`, `bulk_lines apart`."""
     way, _, disturber = arm.partition("-")
     return f"{disturber} apart" if way == APART else f"{way} {disturber}"

@@ -1,4 +1,4 @@
-"""How much faster others get without a kind of journey, in sentences."""
+"""How much faster other journeys are without one kind, in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
 
 
 def isolation_sentences(isolation: Isolation) -> list[str]:
-    """A sentence for each arm, on all other journeys together."""
+    """Writes a sentence for each arm, about all other journeys together."""
     return [_sentence(row) for row in isolation["rows"] if row["journey"] == OTHERS]
 
 

@@ -1,4 +1,4 @@
-"""How much faster other journeys get without a kind of journey, in `summary.json`."""
+"""How much faster other journeys are without one kind, in `summary.json`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import TypedDict, cast
 from hops.run.documents.estimate import Agreement, Estimate
 
 OTHERS = "all others"
-"""All kinds of journey but the one that is taken away, in the shares that they have in the load."""
+"""All kinds of journey except the one taken away, in their shares of the load."""
 
 
 class IsolationRow(TypedDict):
-    """What journeys of one kind, or `OTHERS`, gain in the mean in an arm, ms.
+    """Mean gain of journeys of one kind, or `OTHERS`, in an arm, ms.
 
-    `journeys` counts those that ended ok in both arms, and `meetings` how many of them met the disturber.
-    `measured` is their mean latency as it is minus that in the arm.
-    `predicted` is what it costs the mean that a disturber is under way, from the arm as it is alone. `difference` is
-    measured minus predicted, with the interval of both together; the two agree if it includes 0. Without enough
-    meetings there is no prediction.
-    `reason` says why the verdict is `unknown`.
+    `journeys` counts those that ended ok in both arms, and `meetings` how many of them met the disturber. `measured` is
+    their mean latency as it is minus that in the arm. `predicted` is what a disturber under way adds to the mean, from
+    the arm `as-is` alone. `difference` is measured minus predicted, with the joint interval; the two agree if it
+    includes 0. Without enough meetings there is no prediction. `reason` says why the verdict is `unknown`.
     """
 
     arm: str
@@ -34,12 +32,12 @@ class IsolationRow(TypedDict):
 
 
 class Isolation(TypedDict):
-    """What is gained in each arm; `disturber` is the kind of journey that is taken away."""
+    """Gains of each arm; `disturber` is the kind of journey that is taken away."""
 
     disturber: str
     rows: list[IsolationRow]
 
 
 def isolation_in(summary: Mapping[str, object]) -> Isolation:
-    """What the summary of an isolation has beside that of every run."""
+    """Gives what the summary of an isolation has in addition to that of every run."""
     return cast("Isolation", summary["isolation"])

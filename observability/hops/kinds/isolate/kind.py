@@ -14,12 +14,12 @@ from hops.run.files import RunFiles
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
-    """The arms that have one tape: figures over other journeys cannot be compared as they are."""
+    """Gives the arms with the same tape: figures over different journeys cannot be compared directly."""
     return [(arm, AS_IS) for arm in run.topologies if arm != AS_IS and run.tape_of(arm) == run.tape_of(AS_IS)]
 
 
 def figures_of(measured: Measured) -> Mapping[str, Isolation]:
-    """What is gained in each arm."""
+    """Computes the gain of each arm."""
     return {"isolation": isolation_of(measured.journeys, disturber_of(measured.journeys))}
 
 

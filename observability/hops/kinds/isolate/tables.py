@@ -1,4 +1,4 @@
-"""How much faster others get without a kind of journey: measured and predicted."""
+"""How much faster other journeys are without one kind: measured and predicted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.tables.view import SummaryView
 
 
 def section(view: SummaryView) -> Section:
-    """The first section of the report: what all other journeys together gain in each arm, and each kind of them."""
+    """Makes the first section of the report: the gain of all other journeys together in each arm, and of each kind."""
     isolation = isolation_in(view.summary)
     disturber = isolation["disturber"]
     together = [row for row in isolation["rows"] if row["journey"] == OTHERS]
@@ -24,12 +24,12 @@ def section(view: SummaryView) -> Section:
         Points(isolation_sentences(isolation), tone="sentences"),
         _table("isolation", "What all other journeys gain in the mean, ms, with 95 % intervals", together),
         Text(
-            f"One tape in each arm: as it is; without {disturber}; and with {disturber} led by the edge to gateways "
-            "and services of its own, where it shares nothing with the others but edge, database and machine. Measured "
-            "gain is how much less the others took than as it is, the same journeys in the same block. Predicted gain "
-            f"is from the trials as they are alone: how much longer journeys took that arrived while a {disturber} was "
-            "under way, times the share that did. The two agree if the 95 % interval of their difference includes 0; "
-            "its ends say how large a disagreement this experiment could have missed."
+            f"One tape in each arm: as it is; without {disturber}; and with {disturber} led by the edge to separate "
+            "gateways and services. There it shares only edge, database and machine with the others. Measured gain is "
+            "how much less the others took than as it is, the same journeys in the same block. Predicted gain is from "
+            f"the trials as they are: how much longer journeys took that arrived while a {disturber} was under way, "
+            "times their share. The two agree if the 95 % interval of their difference includes 0; its ends say how "
+            "large a disagreement this experiment could have missed."
         ),
         Fold("Each kind of journey", [_table("isolation_journeys", each, apart)]),
     ]
