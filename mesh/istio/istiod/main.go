@@ -94,7 +94,7 @@ func start(given settings, stop <-chan struct{}) (*bootstrap.Server, error) {
 	return server, server.Start(stop)
 }
 
-// setController puts the controller where only Istio's Kubernetes registry would.
+// setController sets the controller, which only Istio's Kubernetes registry sets otherwise.
 func setController(server *bootstrap.Server, controller *multicluster.Controller) error {
 	field := reflect.ValueOf(server).Elem().FieldByName(controllerField)
 	if !field.IsValid() || field.Type() != reflect.TypeOf(controller) {

@@ -1,5 +1,6 @@
-// Command minimal is the least that a product service begins with: it is ready, leaves spans, and ends when it is told
-// to. Each method answers UNIMPLEMENTED until it is written. docs/system/your-component.md has the rest.
+// Command minimal is a minimal starter for a product service: it reports that it is ready, leaves spans, and stops
+// gracefully on SIGTERM. Each method answers UNIMPLEMENTED until it is written. docs/system/your-component.md has the
+// rest.
 package main
 
 import (
@@ -29,7 +30,7 @@ func main() {
 		fail(2, "SHOP_CONTRACT is %q; valid: 1", os.Getenv("SHOP_CONTRACT"))
 	}
 	if os.Getenv("SHOP_AWAIT_STDIN") == "on" {
-		_, _ = io.Copy(io.Discard, os.Stdin) // at its end, the database is there
+		_, _ = io.Copy(io.Discard, os.Stdin) // at its end, the database is ready
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -50,7 +51,7 @@ func main() {
 	pb.RegisterProductServiceServer(server, pb.UnimplementedProductServiceServer{})
 	go func() { _ = server.Serve(listener) }()
 	<-ctx.Done()
-	ready.Shutdown()      // NOT_SERVING: nothing new comes
+	ready.Shutdown()      // NOT_SERVING: no new calls arrive
 	server.GracefulStop() // once the calls under way are answered
 	_ = spans.Shutdown(context.Background())
 }

@@ -1,8 +1,9 @@
-// Package access decides who may call what.
+// Package access decides which caller may call which method.
 //
-// A service trusts what comes from inside, where its callers have checked already, and checks what the edge sends it.
-// Where callers have no identity, the edge marks each request with x-hopwise-edge, whatever the client sent. In a mesh with
-// certificates, the caller's identity says whether it is the edge, and a call without one is refused.
+// A service trusts internal calls, which its callers have checked already, and checks calls from the edge. Where
+// callers have no identity, the edge marks each request with x-hopwise-edge, and overwrites a client's header. In a
+// mesh with certificates, the caller's identity shows whether it is the edge, and a call without an identity is
+// refused.
 package access
 
 import (
@@ -29,7 +30,7 @@ import (
 // Level is which callers a method admits.
 type Level = typev1.Access
 
-// Rules has the contract's rule of each call by its full name: "/shop.product.v1.ProductService/GetProduct".
+// Rules maps the full name of each call to the contract's rule: "/shop.product.v1.ProductService/GetProduct".
 type Rules map[string]*typev1.CallRule
 
 // RulesOf returns the rules of the calls in files of the contract.
@@ -62,10 +63,10 @@ var (
 	pair     = regexp.MustCompile(`^[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|$)`)
 )
 
-// Authenticator finds out who calls, and admits callers to methods.
+// Authenticator identifies callers, and admits them to methods.
 type Authenticator struct {
-	key          ed25519.PublicKey // nil where no token is valid
-	edgeIdentity string            // empty where callers have no identity
+	key          ed25519.PublicKey // nil if no token is valid
+	edgeIdentity string            // empty if callers have no identity
 	trustDomain  string
 	known        *lru.Cache[[sha256.Size]byte, Caller]
 }
@@ -110,7 +111,7 @@ func publicKey(path string) (ed25519.PublicKey, error) {
 // Headers returns the values of a call's header or metadata, by its name in lower case.
 type Headers func(name string) []string
 
-// Admit admits a call by its headers, or says why not.
+// Admit admits a call by its headers, or returns why not.
 func (a *Authenticator) Admit(level Level, headers Headers) error {
 	outside, err := a.isOutside(headers)
 	if err != nil || !outside || level == typev1.Access_ACCESS_EVERYBODY {
@@ -126,7 +127,7 @@ func (a *Authenticator) Admit(level Level, headers Headers) error {
 	return err
 }
 
-// RequireOrigin refuses a call of which the header must say who calls, and does not.
+// RequireOrigin refuses a call whose header must identify the caller, but does not.
 func (a *Authenticator) RequireOrigin(headers Headers) error {
 	_, err := a.isOutside(headers)
 	return err
@@ -144,8 +145,8 @@ func (a *Authenticator) isOutside(headers Headers) (bool, error) {
 	return identity == a.edgeIdentity, nil
 }
 
-// Authenticate returns the caller that a bearer token identifies; it remembers tokens, as checking a signature takes more
-// time than most requests do otherwise.
+// Authenticate returns the caller that a bearer token identifies; it caches tokens, because checking a signature takes
+// longer than the rest of most requests.
 func (a *Authenticator) Authenticate(authorization string) (Caller, error) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	token = strings.TrimSpace(token)
@@ -156,7 +157,7 @@ func (a *Authenticator) Authenticate(authorization string) (Caller, error) {
 		return Caller{}, shoperr.New(shoperr.Unauthenticated, "",
 			"this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 	}
-	digest := sha256.Sum256([]byte(token)) // the tokens themselves stay out of memory
+	digest := sha256.Sum256([]byte(token)) // the tokens themselves are not kept in memory
 	if known, has := a.known.Get(digest); has && time.Now().Before(known.expires) {
 		return known, nil
 	}
@@ -186,8 +187,9 @@ func (a *Authenticator) verify(token string) (Caller, error) {
 	return Caller{role: claims.Role, id: id, expires: claims.ExpiresAt.Time}, err
 }
 
-// callerIdentity returns the identity that the last element of x-forwarded-client-cert names, as it is about whoever called
-// the own sidecar; empty if the header is malformed, or that element does not name just one.
+// callerIdentity returns the identity in the last element of x-forwarded-client-cert, which describes the caller of
+// this service's sidecar. It is empty if the header is malformed, or if that element does not have exactly one
+// identity.
 func callerIdentity(header string) string {
 	var uris []string
 	for separator := ","; separator != ""; {
@@ -209,7 +211,7 @@ func callerIdentity(header string) string {
 	return uris[0]
 }
 
-// trustDomain returns the beginning that the identities of a trust domain share; empty for what is no identity.
+// trustDomain returns the common prefix of a trust domain's identities; empty for other text.
 func trustDomain(identity string) string {
 	parts := spiffeID.FindStringSubmatch(identity)
 	if parts == nil {

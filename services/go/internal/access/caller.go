@@ -7,7 +7,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// Caller is who makes a call, by a token.
+// Caller is the sender of a call, by its token.
 type Caller struct {
 	role    string
 	id      int64
@@ -17,10 +17,10 @@ type Caller struct {
 // IsPartner tells whether the caller may act for any user.
 func (c Caller) IsPartner() bool { return c.role == partner }
 
-// MayActFor tells whether the caller may read and change what belongs to a user; 0 stands for an account that is gone.
+// MayActFor tells whether the caller may read and change a user's data; 0 stands for a deleted account.
 func (c Caller) MayActFor(user int64) bool { return c.IsPartner() || c.id == user }
 
-// RequireOwner checks that the caller may act for the user whom a request names, in the argument field if not the only one.
+// RequireOwner checks that the caller may act for the user that a request names, in field if there are other arguments.
 func (c Caller) RequireOwner(user int64, field string) error {
 	if !c.MayActFor(user) {
 		return shoperr.New(shoperr.PermissionDenied, field, "a customer may do this only for themselves")
@@ -28,7 +28,7 @@ func (c Caller) RequireOwner(user int64, field string) error {
 	return nil
 }
 
-// Require checks that the caller is one of those whom a call admits.
+// Require checks that a call admits the caller.
 func (c Caller) Require(level Level) error {
 	switch {
 	case level == typev1.Access_ACCESS_EVERYBODY, level == typev1.Access_ACCESS_CALLER:
@@ -45,7 +45,7 @@ func internalOnly() error {
 	return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
 }
 
-// CustomerID returns the user who calls.
+// CustomerID returns the calling user.
 func (c Caller) CustomerID() (int64, error) {
 	if c.role != customer {
 		return 0, shoperr.New(shoperr.PermissionDenied, "", "this needs a customer's token")

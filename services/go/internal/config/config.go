@@ -19,7 +19,7 @@ import (
 
 // Exit codes of a process.
 const (
-	Failed       = 1 // something that it needs is not available
+	Failed       = 1 // a dependency is not available
 	WrongSetting = 2
 )
 
@@ -28,23 +28,23 @@ const (
 	maxUnixPath = 107 // bytes of a Unix domain socket's path
 )
 
-// Kind is what a component serves, and needs for it.
+// Kind has what a component serves and needs.
 type Kind struct {
-	Listen   []string // the variables that say where; one is enough
-	Database bool     // whether it has one.
-	Peers    []string // the services that it calls; a component that calls services checks the token of every caller
+	Listen   []string // the variables of its addresses; one is enough
+	Database bool     // whether it has a database
+	Peers    []string // the services that it calls; such a component checks the token of every caller
 }
 
 // Peer is a service to call.
 type Peer struct {
 	Addresses []string // host:port of each replica
-	Socket    string   // path of a socket to connect in place of these addresses; empty for none
+	Socket    string   // path of a socket to connect instead of these addresses; empty for none
 }
 
-// Address is where to listen, as net.Listen takes it.
+// Address is an address to listen on, in net.Listen's form.
 type Address struct{ Network, Address string }
 
-// Config is what the environment says.
+// Config has the settings of the environment.
 type Config struct {
 	Component     string        `env:"SHOP_COMPONENT, required"`
 	Contract      string        `env:"SHOP_CONTRACT"` // the version of docs/system/your-component.md
@@ -87,7 +87,7 @@ func rulesOf(component string) map[string]rule {
 	}
 }
 
-// unserved are settings of what other implementations of a component can do and this one cannot.
+// unserved are settings that only other implementations of a component support.
 var unserved = []string{
 	"SHOP_LISTEN_REST", "SHOP_LISTEN_GRAPHQL", "SHOP_LISTEN_THRIFT", "SHOP_LISTEN_THRIFT_ENTRANCE", "SHOP_LISTEN_THRIFT_JSON",
 	"SHOP_LISTEN_METRICS", "SHOP_CACHE_URL", "SHOP_ADMISSION", "SHOP_HOLD_US", "SHOP_PEER_NOTIFICATION",
@@ -170,7 +170,7 @@ func (e *environment) fail(format string, values ...any) {
 	}
 }
 
-// Lookup returns the value of a setting, or of the file that NAME_FILE names.
+// Lookup returns the value of a setting, or the content of the file that NAME_FILE names.
 func (e *environment) Lookup(name string) (string, bool) {
 	value, file := e.getenv(name), name+"_FILE"
 	if path := e.getenv(file); path != "" {

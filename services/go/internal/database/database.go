@@ -27,7 +27,7 @@ const (
 	canNotYet    = "57P03"         // cannot_connect_now
 )
 
-// Open opens connections and waits until the database answers; names are those of the spans of its statements.
+// Open opens connections and waits until the database answers; names are the names of its statements' spans.
 func Open(
 	ctx context.Context, databaseURL string, connections int32, tracer trace.Tracer, names SpanNames,
 ) (*pgxpool.Pool, error) {
@@ -39,11 +39,11 @@ func Open(
 	c.ConnConfig.ConnectTimeout = connectOnce
 	c.ConnConfig.RuntimeParams = map[string]string{"application_name": "shop", "jit": "off", "timezone": "UTC"}
 	c.ConnConfig.Tracer = statements{tracer, names}
-	// A statement that is cut off leaves its connection as good as new.
+	// A connection stays usable after one of its statements is cut off.
 	c.ConnConfig.BuildContextWatcherHandler = func(connection *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: resetLimit}
 	}
-	// An idle connection is not asked whether it lives: that is one more way there and back, which no span would show.
+	// Idle connections are not pinged: a ping is an additional round trip, and no span would show it.
 	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
@@ -78,7 +78,7 @@ func InTransaction(ctx context.Context, pool *pgxpool.Pool, work func(pgx.Tx) er
 	return Told(ctx, pgx.BeginFunc(ctx, pool, work))
 }
 
-// Told returns what the callers of a service are told about an error of the database; other errors as they are.
+// Told returns the error for callers after an error of the database; other errors stay as they are.
 func Told(ctx context.Context, err error) error {
 	known := new(shoperr.Error)
 	if err == nil || errors.As(err, &known) {
@@ -109,7 +109,7 @@ func meaning(ctx context.Context, err error) (shoperr.Code, string) {
 	return shoperr.Internal, "internal error"
 }
 
-// redacted returns an error without what PostgreSQL quotes of a row.
+// redacted returns an error without PostgreSQL's quotes of rows.
 func redacted(err error) error {
 	var of *pgconn.PgError
 	if errors.As(err, &of) {

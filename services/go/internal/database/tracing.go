@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// acquireSpan is what the instrument counts as waiting for a connection.
+// acquireSpan is the span that the instrument counts as the wait for a connection.
 const acquireSpan = "pool.acquire"
 
 // SpanNames has the operation and the table of each statement, by its SQL: "SELECT product".
@@ -59,7 +59,7 @@ func (statements) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, data pgx
 	end(ctx, data.Err)
 }
 
-// begin does not make the span the current one: nothing else happens below it.
+// begin does not make the span the current one: it has no children.
 func (s statements) begin(
 	ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue,
 ) context.Context {

@@ -10,12 +10,12 @@ import (
 	"hopwise/services/internal/stubs/schema"
 )
 
-// A service hands out one token for each page, for what comes after its last item. A cursor here is that of any item: the
-// number of items to leave out, and the token of the page that they are on, "3.<token>".
+// A service gives one token for each page, which continues after the page's last item. A cursor here is for any item:
+// the number of items to skip, and the token of their page, "3.<token>".
 
 var skipForm = regexp.MustCompile(`^[0-9]{1,4}$`)
 
-// page is a service's: its items, and the token of the next one.
+// page is a page of a service: its items, and the token of the next page.
 type page[M any] interface {
 	GetNextPageToken() string
 	comparable
@@ -31,7 +31,7 @@ func connect[P page[M], M, E any](
 		return nil, nil, err
 	}
 	if skip+first > most {
-		// Rare: a cursor from the middle of a page that itself began in the middle of another.
+		// Rare: a cursor from the middle of a page that started in the middle of another page.
 		before, err := fetch(skip, token)
 		if err != nil {
 			return nil, nil, ofCursor(err)
@@ -76,7 +76,7 @@ func cursorOf(after *string, most int32) (skip int32, token string, err error) {
 	return int32(number), token, nil
 }
 
-// ofCursor says of a page token that is not valid what the client sent.
+// ofCursor turns the error of an invalid page token into the error of the client's cursor.
 func ofCursor(err error) error {
 	if failure := new(shoperr.Error); errors.As(err, &failure) && failure.Code == shoperr.InvalidPageToken {
 		return badCursor()

@@ -21,14 +21,14 @@ const (
 	typesOfLargestType  = fieldsOfLargestType/fieldsOfType + 1
 )
 
-// itemsOf has the most items of each list without `first`.
+// itemsOf has the maximum number of items of each list without `first`.
 var itemsOf = map[string]float64{
 	"Document.sections":       260,
 	"DocumentSection.records": 25,
 	"Order.lines":             100,
 }
 
-// dear has what fields cost where it is more than 1, or other than what a call costs.
+// dear has the costs of fields that differ from 1, or from the cost of a call.
 var dear = map[string]float64{
 	"User.orders":          costOfCall,
 	"User.address":         16,
@@ -43,13 +43,13 @@ type costs struct {
 	fragments map[spread]float64
 }
 
-// spread is a fragment and how many `ofType`s are right around it.
+// spread is a fragment, with the number of `ofType`s directly around it.
 type spread struct {
 	name  string
 	wraps int
 }
 
-// limitOf returns the most that an operation may cost.
+// limitOf returns the maximum cost of an operation.
 func limitOf(operation *ast.OperationDefinition, isPartner bool) float64 {
 	for _, one := range operation.SelectionSet {
 		if field, isField := one.(*ast.Field); !isField || field.Name != "document" {
@@ -122,7 +122,7 @@ func (c costs) items(field *ast.Field, parent *ast.Definition, wraps int) float6
 		return typesOfLargestType
 	case strings.HasPrefix(parent.Name, "__"):
 		return 1
-	// The edges of a connection were multiplied by its `first` already.
+	// The edges of a connection are multiplied by its `first` already.
 	case !returnsList(field) || strings.HasSuffix(parent.Name, "Connection"):
 		return 1
 	default:

@@ -24,15 +24,15 @@ import (
 
 const (
 	maxDocuments = 128
-	maxErrors    = 5 // mistakes of a document that its sender is told
-	// rest is how long documents that are not known yet wait after one was prepared, in times of what it took, so that a
-	// flood of them takes little from those who send known ones.
+	maxErrors    = 5 // reported mistakes of a document
+	// rest is the pause before the next unknown document, as a multiple of the time that the last one took to prepare.
+	// So a flood of unknown documents takes little time from clients of known ones.
 	rest = 8
 )
 
 var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// validation has the specification's rules; suggestions would cost more than all the rest.
+// validation has the specification's rules; suggestions would cost more than all other work.
 var validation = func() *rules.Rules {
 	all := rules.NewDefaultRules()
 	for _, rule := range []validator.Rule{
@@ -48,17 +48,17 @@ var validation = func() *rules.Rules {
 // document is ready to be executed.
 type document struct {
 	*ast.QueryDocument
-	isPublic bool // whether everyone gets the same answer
+	isPublic bool // whether all callers get the same answer
 }
 
-// documents is an extension of gqlgen's executor that turns what clients send into documents that can be executed, and the
-// executor's cache of them. Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives
-// out the latter. gqlgen's AutomaticPersistedQuery would keep a text before it is known to be valid.
+// documents is an extension of gqlgen's executor that prepares clients' documents for execution, and the executor's
+// cache of them. Texts and persisted documents have separate caches, so that a flood of texts cannot evict persisted
+// documents. gqlgen's AutomaticPersistedQuery would cache a text before its validation.
 type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
 	byText, byHash *lru.Cache[string, *document]
-	turn           chan struct{} // has its one element while no document is prepared
+	turn           chan struct{} // holds its only element while no document is being prepared
 	restsUntil     time.Time
 }
 
@@ -81,7 +81,7 @@ func (*documents) ExtensionName() string { return "Documents" }
 // Validate is a part of gqlgen's interface of extensions.
 func (*documents) Validate(graphql.ExecutableSchema) error { return nil }
 
-// Get returns the document of a request, which the extension has found.
+// Get returns the document that the extension has found for a request.
 func (*documents) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
 	return exchangeOf(ctx).document.QueryDocument, true
 }
@@ -118,7 +118,7 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 	return "", x.refusal.Failure
 }
 
-// find returns the document of a request: its text, or the SHA-256 of an earlier one, or both to have it persisted.
+// find returns the document of a request, which has a text, or the SHA-256 of an earlier text, or both to persist it.
 func (d *documents) find(ctx context.Context, text, hash string) (*document, error) {
 	if hash == "" {
 		if text == "" {

@@ -12,7 +12,8 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// maxMessage is how much of a library's message is passed on, in characters; such messages repeat what the client sent.
+// maxMessage is the maximum length of a library's message for clients, in characters; such messages repeat the client's
+// text.
 const maxMessage = 1_000
 
 // errPersistedQueryNotFound is no error of the shop but a step of the persisted query convention.
@@ -22,7 +23,7 @@ const persistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND"
 
 var snake = regexp.MustCompile(`_[a-z]`)
 
-// shown returns an error of the shop as clients see it.
+// shown returns an error of the shop in the form for clients.
 func shown(failure *shoperr.Error) *gqlerror.Error {
 	extensions := map[string]any{"code": string(failure.Code)}
 	if failure.Field != "" {
@@ -34,7 +35,7 @@ func shown(failure *shoperr.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: failure.Message, Extensions: extensions}
 }
 
-// mistaken returns what is wrong with a document or its values as clients see it.
+// mistaken returns a mistake in a document or its values in the form for clients.
 func mistaken(mistake *gqlerror.Error) *gqlerror.Error {
 	message := mistake.Message
 	if runes := []rune(message); len(runes) > maxMessage {
@@ -44,7 +45,7 @@ func mistaken(mistake *gqlerror.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: message, Locations: mistake.Locations, Path: mistake.Path, Extensions: extensions}
 }
 
-// present returns an error as clients see it: of a resolver, of gqlgen, or one that is ready for clients.
+// present returns the form for clients of an error of a resolver or of gqlgen, unless it has this form already.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	failure, mistake := new(shoperr.Error), new(gqlerror.Error)
 	isMistake := errors.As(err, &mistake)
@@ -62,7 +63,7 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	return made
 }
 
-// requestError returns why a request is not executed, as clients see it; nil for no error.
+// requestError returns the reason why a request is not executed, in the form for clients; nil for no error.
 func (x *exchange) requestError(ctx context.Context, err error) *gqlerror.Error {
 	var mistakes gqlerror.List
 	switch {

@@ -21,7 +21,7 @@ const (
 
 type exchangeKey struct{}
 
-// exchange is a request and its answer, which gqlgen's extensions find in the context.
+// exchange is a request and its answer; gqlgen's extensions find it in the context.
 type exchange struct {
 	http.ResponseWriter
 	request  *http.Request
@@ -39,13 +39,13 @@ func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{}).(*exchange) }
 
-// refuse answers what is no GraphQL request.
+// refuse answers a request that is not a GraphQL request.
 func (x *exchange) refuse(r *web.Refusal) {
 	x.refusal = r
 	x.send(&graphql.Response{Errors: gqlerror.List{shown(r.Failure)}})
 }
 
-// send writes the answer, and says who may keep it. The media type of an answer to GET depends on Accept.
+// send writes the answer with its cache headers. The media type of an answer to GET depends on Accept.
 func (x *exchange) send(response *graphql.Response) {
 	header, body := x.Header(), bodyOf(response)
 	if len(response.Errors) > 0 {
@@ -76,13 +76,13 @@ func (x *exchange) send(response *graphql.Response) {
 	_, _ = x.Write(body)
 }
 
-// bodyOf returns the JSON of an answer. json.Marshal would read its data, which is JSON, again.
+// bodyOf returns the JSON of an answer. json.Marshal would parse its data, which is JSON already.
 func bodyOf(response *graphql.Response) []byte {
 	if len(response.Errors) == 0 {
 		return append(append([]byte(`{"data":`), response.Data...), '}')
 	}
 	body, err := json.Marshal(response.Errors)
-	if err != nil { // only for values that JSON does not have
+	if err != nil { // only for values that JSON cannot express
 		panic(err)
 	}
 	body = append([]byte(`{"errors":`), body...)

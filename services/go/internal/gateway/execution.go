@@ -20,8 +20,8 @@ import (
 
 const maxOperationName = 100 // characters, in a span
 
-// limits is an extension of gqlgen's executor that bounds what an operation costs, and its execution by that and by the
-// deadline.
+// limits is an extension of gqlgen's executor that limits an operation's cost, and ends its execution at this limit and
+// at the deadline.
 type limits struct {
 	schema *ast.Schema
 	tracer trace.Tracer
@@ -68,7 +68,7 @@ func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost flo
 	return nil
 }
 
-// InterceptOperation answers an operation that was cut off with the reason alone.
+// InterceptOperation answers an operation that was cut off with the reason only.
 func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	x := exchangeOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
@@ -87,15 +87,15 @@ func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHa
 	}
 }
 
-// InterceptResponse adds what else is wrong with a document: gqlgen's extensions return one error.
+// InterceptResponse adds a document's further mistakes: gqlgen's extensions return one error.
 func (limits) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	x, response := exchangeOf(ctx), next(ctx)
 	response.Errors = append(response.Errors, x.mistakes...)
 	return response
 }
 
-// execution counts the fields of an answer while it is made. Each list counts those of its items before these are resolved;
-// once the context has ended, lists are empty, so that the rest of the answer costs little.
+// execution counts the fields of an answer during its execution. Each list counts its items' fields before they are
+// resolved. Once the context has ended, lists are empty, so that the rest of the answer costs little.
 type execution struct {
 	limit int64
 	left  atomic.Int64
@@ -130,7 +130,7 @@ func (e *execution) resolve(ctx context.Context, next graphql.Resolver) (any, er
 	return result, nil
 }
 
-// fieldsOf counts the fields of an item down to lists, which are counted when they are met.
+// fieldsOf counts the fields of an item down to lists, which are counted when they are resolved.
 func fieldsOf(set ast.SelectionSet, fragments map[string]int) int {
 	total := 0
 	for _, one := range set {

@@ -21,7 +21,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-const giveUp = 10 * time.Second // after which a test fails instead of waiting on
+const giveUp = 10 * time.Second // after which a test fails instead of waiting longer
 
 // lateProducts answers a call for products only after its context has ended.
 type lateProducts struct {
@@ -57,7 +57,7 @@ func (l lateProducts) awaitEnd() error {
 	}
 }
 
-// startLate serves a gateway over products that come late, and returns its address.
+// startLate serves a gateway over lateProducts, and returns its address.
 func startLate(t *testing.T) (lateProducts, string) {
 	t.Helper()
 	late := lateProducts{isAsked: make(chan struct{}), ended: make(chan error, 1)}
@@ -99,7 +99,7 @@ func TestAnExecutionStopsAtItsDeadline(t *testing.T) {
 	if ended := late.awaitEnd(); !errors.Is(ended, context.DeadlineExceeded) {
 		t.Errorf("the call ended by: %v", ended)
 	}
-	// The products that came after the deadline are not completed.
+	// Products that arrive after the deadline are not completed.
 	if !strings.Contains(string(text), string(shoperr.DeadlineExceeded)) || strings.Contains(string(text), "node") {
 		t.Errorf("got %.200s", text)
 	}

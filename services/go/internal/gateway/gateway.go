@@ -23,7 +23,7 @@ import (
 
 const route = "/graphql"
 
-// Gateway reads requests within their limits, and has gqlgen's executor answer them.
+// Gateway reads requests within their limits, and lets gqlgen's executor answer them.
 type Gateway struct {
 	services      *peer.Services
 	authenticator *access.Authenticator
@@ -53,7 +53,7 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 // newExecutor returns gqlgen's executor with the limits of documents and executions.
 func newExecutor(tracer trace.Tracer) *executor.Executor {
 	executable := schema.NewExecutableSchema(schema.Config{Resolvers: resolvers{}})
-	delete(executable.Schema().Directives, "defer") // answers come in one piece
+	delete(executable.Schema().Directives, "defer") // answers are not incremental
 	documents := newDocuments(executable.Schema(), tracer)
 	e := executor.New(executable)
 	e.SetQueryCache(documents)
@@ -79,7 +79,7 @@ func (g *Gateway) traced(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) answer(ctx context.Context, x *exchange) {
 	r := x.request
 	wait := guard.EdgeWait(r.Header.Get(guard.DeadlineHeader))
-	params, refusal := receive(x.ResponseWriter, r, wait) // which http.ResponseController needs
+	params, refusal := receive(x.ResponseWriter, r, wait) // http.ResponseController needs it
 	if refusal != nil {
 		x.refuse(refusal)
 		return
@@ -96,7 +96,7 @@ func (g *Gateway) answer(ctx context.Context, x *exchange) {
 	x.send(g.execute(context.WithValue(ctx, exchangeKey{}, x), x, params))
 }
 
-// execute has gqlgen run a request. gqlgen's transports would do that for more CPU, and with other statuses and errors.
+// execute lets gqlgen run a request. gqlgen's transports need more CPU, and have other statuses and errors.
 func (g *Gateway) execute(ctx context.Context, x *exchange, params *graphql.RawParams) (response *graphql.Response) {
 	defer func() {
 		if panicked := recover(); panicked != nil {

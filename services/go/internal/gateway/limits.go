@@ -10,7 +10,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// Limits on a document, measured before anything runs; graphql-gateway/README.md has what each is for.
+// Limits on a document, measured before anything runs; graphql-gateway/README.md has their reasons.
 const (
 	mostCharacters = 16_384
 	mostTokens     = 500
@@ -18,14 +18,14 @@ const (
 	mostDepth      = 10
 	mostAliases    = 20
 	mostDigits     = 50
-	mostNesting    = 200 // brackets in each other
+	mostNesting    = 200 // nested brackets
 )
 
 func exhausted(format string, values ...any) error {
 	return shoperr.New(shoperr.ResourceExhausted, "", format, values...)
 }
 
-// tokens is what the words of a document tell, up to the first that is none, and the most that a document may have.
+// tokens has counts over the tokens of a document, up to the first invalid one, and stops at the maximum number.
 type tokens struct {
 	dollars, aliases, nesting int
 	longNumber                *lexer.Token
@@ -47,7 +47,7 @@ func scan(text string) (tokens, error) {
 		case lexer.Dollar:
 			t.dollars++
 		case lexer.Colon:
-			if parentheses == 0 { // elsewhere it stands in arguments and variables
+			if parentheses == 0 { // not in arguments and variables
 				t.aliases++
 			}
 		case lexer.ParenL:
@@ -73,7 +73,7 @@ func scan(text string) (tokens, error) {
 	return t, nil
 }
 
-// shape is how deep a document is, how many aliases it has, and how many pairs validation has to compare at most.
+// shape is the depth of a document, its number of aliases, and the maximum number of pairs that validation compares.
 type shape struct{ depth, aliases, pairs int }
 
 func (t tokens) shapeOf(document *ast.QueryDocument) shape {
@@ -125,7 +125,8 @@ func (t tokens) check(document *ast.QueryDocument) error {
 	return nil
 }
 
-// depthOf measures each fragment once; one that spreads itself, which validation refuses, is met again on the way.
+// depthOf measures each fragment once; a fragment that spreads itself, which validation refuses, has depth 0 inside
+// itself.
 func depthOf(set ast.SelectionSet, document *ast.QueryDocument, depths map[string]int) int {
 	deepest := 0
 	for _, one := range set {

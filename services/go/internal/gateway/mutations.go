@@ -174,7 +174,7 @@ func (mutations) CancelOrder(ctx context.Context, input schema.CancelOrderInput)
 	return orderPayload(ctx, order, err)
 }
 
-// buyer returns the token's owner, or whom a partner names.
+// buyer returns the token's owner, or the user that a partner names.
 func buyer(ctx context.Context, id *string) (int64, error) {
 	named := int64(0)
 	if id != nil {
@@ -200,7 +200,7 @@ func buyer(ctx context.Context, id *string) (int64, error) {
 	return caller.CustomerID()
 }
 
-// admitted returns the service's id of what a call changes, if the caller may make the call.
+// admitted returns the service's id of the resource that a call changes, if the caller may make the call.
 func admitted(ctx context.Context, call, id, kind string) (int64, error) {
 	if err := graph.Of(ctx).Admit(call); err != nil {
 		return 0, err
@@ -221,7 +221,7 @@ func orderPayload(ctx context.Context, order *orderv1.Order, err error) (*schema
 	return &schema.OrderPayload{Order: shown}, nil
 }
 
-// expectedProduct returns the product that a caller read; nil if it does not say.
+// expectedProduct returns the product as the caller read it; nil if the caller sends none.
 func expectedProduct(input *schema.ExpectedProductInput, number int64) *productv1.Product {
 	if input == nil {
 		return nil
@@ -232,7 +232,7 @@ func expectedProduct(input *schema.ExpectedProductInput, number int64) *productv
 	}
 }
 
-// expectedUser returns the user that a caller read; nil if it does not say.
+// expectedUser returns the user as the caller read it; nil if the caller sends none.
 func expectedUser(input *schema.ExpectedUserInput, number int64) *userv1.User {
 	if input == nil {
 		return nil

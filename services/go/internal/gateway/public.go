@@ -7,14 +7,14 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 )
 
-// public is what everyone may see, as in graphql_gateway/schema.py: types with all their fields, and single fields.
+// public has the types and single fields that all callers may see, as in graphql_gateway/schema.py.
 var public = map[string]bool{
 	"Query.product": true, "Query.products": true, "Query.document": true,
 	"Product": true, "ProductConnection": true, "ProductEdge": true, "PageInfo": true, "Review": true, "Money": true,
 	"Document": true, "DocumentSection": true, "DocumentRecord": true,
 }
 
-// isPublic tells whether all fields of a valid document are public, so that everyone gets the same answer.
+// isPublic tells whether all fields of a valid document are public, so that all callers get the same answer.
 func isPublic(schema *ast.Schema, document *ast.QueryDocument) bool {
 	isPublic, fields := true, new(validator.Events)
 	fields.OnField(func(_ *validator.Walker, field *ast.Field) {

@@ -14,7 +14,7 @@ import (
 	"hopwise/services/internal/stubs/schema"
 )
 
-// The most that a page may have: of each list, and of the service behind it.
+// Maximum sizes of pages: of each list, and of the service behind it.
 const (
 	mostListed        = 100
 	mostOrders        = 50
@@ -58,7 +58,7 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 	var edges []*schema.ProductEdge
 	var info *schema.PageInfo
 	skip, _, err := cursorOf(after, mostPerPage)
-	// Far inside a page, most of what is read is left out: no reviews of that.
+	// Far inside a page, most of the products read are left out, so they are read without reviews.
 	if reviews == 0 || err != nil || skip+first > mostListed {
 		edges, info, err = connect(
 			func(size int32, token string) (*productv1.ListProductsResponse, error) {
@@ -263,7 +263,7 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 	return &schema.OrderConnection{Edges: edges, PageInfo: info}, nil
 }
 
-// ownUser returns the user with this id to the user, and to partners.
+// ownUser returns the user with this id, for the user and for partners.
 func ownUser(ctx context.Context, number int64) (*graph.User, error) {
 	if err := graph.Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, number, ""); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // parameters are the members of a request.
 var parameters = []string{"query", "variables", "operationName", "extensions"}
 
-// receive reads a request within the limits, whose JSON every reader understands alike; wait is how long the caller waits.
+// receive reads a request within the limits; its JSON must be unambiguous. wait is how long the caller waits.
 func receive(w http.ResponseWriter, r *http.Request, wait time.Duration) (*graphql.RawParams, *web.Refusal) {
 	switch r.Method {
 	case http.MethodGet:
@@ -35,7 +35,7 @@ func receive(w http.ResponseWriter, r *http.Request, wait time.Duration) (*graph
 }
 
 func fromQuery(text string) (*graphql.RawParams, *web.Refusal) {
-	given, _ := url.ParseQuery(text) // what is no pair is left out
+	given, _ := url.ParseQuery(text) // malformed pairs are left out
 	for _, name := range parameters {
 		if len(given[name]) > 1 {
 			return nil, web.RefuseRepetition(name)
@@ -60,7 +60,7 @@ func decoded[T any](text []byte, field, what string, names ...string) (*T, *web.
 		return nil, refusal
 	}
 	value := new(T)
-	if web.NumberDecoder(text).Decode(value) != nil { // the variables' types read the digits
+	if web.NumberDecoder(text).Decode(value) != nil { // the variables' types parse the digits
 		return nil, web.RefuseContent(field, "query and operationName must be texts, variables and extensions objects, or null")
 	}
 	return value, nil

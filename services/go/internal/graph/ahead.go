@@ -10,11 +10,11 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// What the query asks of the items of a list is read ahead, all of it in one call for each service; path leads from the
-// current field to the items. What is read ahead of one service is one call to Expect: between two of them the machine may
-// turn to something else for longer than a loader waits.
+// The functions here read ahead what a query needs for the items of a list, in one call for each service; path leads
+// from the current field to the items. Each makes one call to Expect for a service: between two calls, the scheduler
+// may run other work for longer than a loader waits.
 
-// ExpectProducts has the products that the query asks for at its root, as products or as nodes, read together.
+// ExpectProducts reads ahead, in one call, the products that the query selects at its root, as products or as nodes.
 func ExpectProducts(ctx context.Context) {
 	var plain []int64
 	var reviewed []ReviewsKey
@@ -37,13 +37,13 @@ func ExpectProducts(ctx context.Context) {
 	r.Reviewed.Expect(reviewed...)
 }
 
-// ReviewsAsked returns how many reviews of each product the query has at most; path leads from the current field to the
-// products.
+// ReviewsAsked returns the maximum number of reviews that the query selects for each product; path leads from the
+// current field to the products.
 func ReviewsAsked(ctx context.Context, path ...string) int32 {
 	return Of(ctx).reviewsOf(asked(ctx, path...))
 }
 
-// reviewsOf returns how many reviews a selection of products has at most; lengths that are refused do not count.
+// reviewsOf returns the maximum number of reviews in a selection of products; invalid lengths do not count.
 func (r *Request) reviewsOf(products selection) (most int32) {
 	reviews := products.inside("reviews")
 	if len(reviews.inside("author").nodes) > 0 {
@@ -57,14 +57,14 @@ func (r *Request) reviewsOf(products selection) (most int32) {
 	return most
 }
 
-// ExpectReviews has the reviews of products read ahead that were read without them.
+// ExpectReviews reads ahead the reviews of products that were read without reviews.
 func (r *Request) ExpectReviews(products []*Product, reviews int32) {
 	if reviews > 0 {
 		r.Reviews.Expect(each(products, func(p *Product) ReviewsKey { return ReviewsKey{p.Id, reviews} })...)
 	}
 }
 
-// ExpectAuthors has the authors of the reviews of products read ahead, if the query asks for them.
+// ExpectAuthors reads ahead the authors of the products' reviews, if the query selects them.
 func (r *Request) ExpectAuthors(products ...*Product) {
 	if r.authors.Load() {
 		var authors []int64
@@ -75,7 +75,7 @@ func (r *Request) ExpectAuthors(products ...*Product) {
 	}
 }
 
-// ExpectOrders has the payments and products of orders read ahead.
+// ExpectOrders reads ahead the payments and products of orders.
 func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 	r, order := Of(ctx), asked(ctx, path...)
 	if len(order.inside("payment").nodes) > 0 {
@@ -90,7 +90,7 @@ func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 	}
 }
 
-// ExpectLines has the products, orders and users of lines of the bulk read read ahead.
+// ExpectLines reads ahead the products, orders and users of the bulk read's lines.
 func ExpectLines(ctx context.Context, lines []*OrderLine, path ...string) {
 	r, line := Of(ctx), asked(ctx, path...)
 	if !line.inside("product").only(knownOfProduct) {

@@ -15,10 +15,10 @@ import (
 
 const (
 	mostReviews = 20
-	orderStatus = "ORDER_STATUS_" // begins the contract's names of statuses, and not those that clients see
+	orderStatus = "ORDER_STATUS_" // prefix of the contract's names of statuses; clients see the names without it
 )
 
-// What a query may ask of an entity without a call of its own; `reviews`, `orders` and `payment` make one each.
+// The fields of an entity that need no further call; `reviews`, `orders` and `payment` each make a call.
 var (
 	knownOfProduct = []string{"__typename", "id", "reviews"}
 	knownOfUser    = []string{"__typename", "id", "orders"}
@@ -26,33 +26,33 @@ var (
 	knownByLine    = append(slices.Clone(knownOfOrder), "status", "placedAt", "user")
 )
 
-// Node is what has a global identifier.
+// Node is an entity with a global identifier.
 type Node interface{ IsNode() }
 
-// Product is one thing that the shop sells.
+// Product is an article that the shop sells.
 type Product struct {
 	*productv1.Product
-	// firstReviews are the first reviews, up to reviewsRead, where they were read with the product.
+	// firstReviews are the first reviews, up to reviewsRead, if they were read with the product.
 	firstReviews []*productv1.Review
 	reviewsRead  int32
 }
 
-// Review is what one customer thinks of one product.
+// Review is one customer's opinion of one product.
 type Review struct{ *productv1.Review }
 
-// User is a customer, of whom anyone sees the name.
+// User is a customer; only the name is public.
 type User struct {
 	*userv1.User
-	// Own says whether the request has proved to be this user's in another way than by a token.
+	// Own tells whether the request is authenticated as this user's by other means than a token.
 	Own bool
 }
 
-// Order is what one customer bought at one time.
+// Order is one purchase of a customer.
 type Order struct {
 	*orderv1.Order
 	Lines   []*OrderLine
 	request *Request
-	whole   bool // not only what a line of the bulk read knows
+	whole   bool // whether it has more fields than a line of the bulk read
 }
 
 // OrderLine is one product of an order.
@@ -67,7 +67,7 @@ type Payment struct{ *paymentv1.Payment }
 // NewProduct returns a product of the service.
 func NewProduct(p *productv1.Product) *Product { return &Product{Product: p} }
 
-// NewReviewedProduct returns a product of the service that was read with this many reviews at most.
+// NewReviewedProduct returns a product of the service that was read with at most this number of reviews.
 func NewReviewedProduct(p *productv1.ReviewedProduct, reviews int32) *Product {
 	plain := &productv1.Product{
 		Id: p.Id, Title: p.Title, Description: p.Description, Category: p.Category, Price: p.Price, Stock: p.Stock,
@@ -116,7 +116,7 @@ func (p *Payment) Status() string {
 	return strings.TrimPrefix(p.Payment.Status.String(), "PAYMENT_STATUS_")
 }
 
-// StatusNumber returns the status that clients name so.
+// StatusNumber returns the status with this name for clients.
 func StatusNumber(name string) orderv1.OrderStatus {
 	return orderv1.OrderStatus(orderv1.OrderStatus_value[orderStatus+name])
 }
@@ -136,10 +136,10 @@ func (p *Product) Reviews(ctx context.Context, first int32) ([]*Review, error) {
 	return r.Reviews.Load(ReviewsKey{p.Id, first})
 }
 
-// Author returns who wrote the review, nil if the account is gone.
+// Author returns the author of the review; nil if the account is deleted.
 func (r *Review) Author(ctx context.Context) (*User, error) { return Of(ctx).Users.Load(r.UserId) }
 
-// CheckOwner passes the user and partners.
+// CheckOwner admits the user and partners.
 func (u *User) CheckOwner(ctx context.Context) error {
 	if u.Own {
 		return nil
@@ -155,7 +155,7 @@ func (u *User) Address(ctx context.Context) (*typev1.Address, error) {
 	return u.User.Address, u.CheckOwner(ctx)
 }
 
-// User returns who bought, nil if the account is gone.
+// User returns the buyer; nil if the account is deleted.
 func (o *Order) User(ctx context.Context) (*User, error) {
 	if o.UserId == 0 {
 		return nil, nil
@@ -163,7 +163,7 @@ func (o *Order) User(ctx context.Context) (*User, error) {
 	return o.request.userKnown(ctx, o.UserId)
 }
 
-// userKnown returns a user, without a call if the query asks for no more than is known.
+// userKnown returns a user, without a call if the query selects only known fields.
 func (r *Request) userKnown(ctx context.Context, id int64) (*User, error) {
 	if asked(ctx).only(knownOfUser) {
 		return NewUser(&userv1.User{Id: id}), nil
@@ -171,13 +171,13 @@ func (r *Request) userKnown(ctx context.Context, id int64) (*User, error) {
 	return r.Users.Load(id)
 }
 
-// Me returns the user with this id, without a call if the query asks for no more than is known.
+// Me returns the user with this id, without a call if the query selects only known fields.
 func (r *Request) Me(ctx context.Context, id int64) (*User, error) {
 	u, err := r.userKnown(ctx, id)
 	return shoperr.Existing(u, err, "user", id)
 }
 
-// Payment returns what pays the order, nil until then.
+// Payment returns the payment of the order; nil before it is paid.
 func (o *Order) Payment() (*Payment, error) { return o.request.Payments.Load(o.Id) }
 
 // LineNumber returns the place in the order, from 1.
@@ -197,7 +197,7 @@ func (l *OrderLine) LineNumber() (int32, error) {
 	return 0, shoperr.Hidden()
 }
 
-// Product returns what was bought, nil if it was removed since.
+// Product returns the bought product; nil if it was removed since.
 func (l *OrderLine) Product(ctx context.Context) (*Product, error) {
 	if asked(ctx).only(knownOfProduct) {
 		return NewProduct(&productv1.Product{Id: l.ProductId}), nil
@@ -237,7 +237,7 @@ func (r *Request) prepared(ctx context.Context, id int64) (*Order, error) {
 	return order, err
 }
 
-// OwnOrder returns the order with this id to whom it belongs, and to partners.
+// OwnOrder returns the order with this id, for its owner and for partners.
 func (r *Request) OwnOrder(ctx context.Context, id int64) (*Order, error) {
 	const call = orderv1.OrderService_GetOrder_FullMethodName
 	if err := r.Admit(call); err != nil {
@@ -254,7 +254,7 @@ func (r *Request) OwnOrder(ctx context.Context, id int64) (*Order, error) {
 	return order, nil
 }
 
-// OwnPayment returns the payment with this id to whom it belongs, and to partners.
+// OwnPayment returns the payment with this id, for its owner and for partners.
 func (r *Request) OwnPayment(ctx context.Context, id int64) (*Payment, error) {
 	const call = paymentv1.PaymentService_GetPayment_FullMethodName
 	if err := r.Admit(call); err != nil {

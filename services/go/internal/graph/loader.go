@@ -10,12 +10,12 @@ import (
 
 const (
 	mostPerCall = 1_000
-	// settling is how long no more keys may come before a batch is sent: goroutines that are ready run in between. A timer
-	// of the runtime would take a whole millisecond where nothing else is to do.
+	// settling is the time without new keys after which a batch is sent: ready goroutines run in between. A timer of
+	// the runtime would take a whole millisecond on an idle process.
 	settling = 30 * time.Microsecond
 )
 
-// loader reads by key, many in one call, and remembers for as long as the request lasts.
+// loader reads values by key, many in one call, and caches them for the request.
 type loader[K comparable, V any] struct {
 	fetch   func(context.Context, []K) (map[K]V, error)
 	ctx     context.Context
@@ -30,14 +30,14 @@ type reading[V any] struct {
 	err   error
 }
 
-// Load returns what there is by a key; the zero value stands for nothing.
+// Load returns the value of a key; the zero value if there is none.
 func (l *loader[K, V]) Load(key K) (V, error) {
 	r := l.Expect(key)
 	<-r.done
 	return r.value, r.err
 }
 
-// Expect has what is about to be loaded read ahead, and returns the reading of the last key.
+// Expect reads ahead the values of keys that will be loaded soon, and returns the reading of the last key.
 func (l *loader[K, V]) Expect(keys ...K) (last *reading[V]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *loader[K, V]) Expect(keys ...K) (last *reading[V]) {
 	return last
 }
 
-// send reads what waits, once nothing more comes.
+// send reads the waiting keys, once no new keys come.
 func (l *loader[K, V]) send() {
 	var keys []K
 	for came, last := 0, time.Now(); time.Since(last) < settling; runtime.Gosched() {

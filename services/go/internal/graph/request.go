@@ -1,4 +1,4 @@
-// Package graph is what the graph consists of: entities over the messages of the services, and how a request reads them.
+// Package graph has the entities of the graph, over the messages of the services, and how a request reads them.
 package graph
 
 import (
@@ -24,10 +24,10 @@ var rules = access.RulesOf(
 
 type requestKey struct{}
 
-// Request is what the resolvers of one request share: the services, what was read of them, and who is asking.
+// Request is shared by the resolvers of one request: the services, the values read from them, and the caller.
 type Request struct {
 	*peer.Services
-	// Caller says who is asking. It looks at the token when it is first called, so that open reads pay nothing for it.
+	// Caller returns the caller. It checks the token at its first call, so that public reads cost nothing.
 	Caller   func() (access.Caller, error)
 	Products loader[int64, *Product]
 	Reviewed loader[ReviewsKey, *Product]
@@ -38,7 +38,7 @@ type Request struct {
 	authors  atomic.Bool // whether the query asks for the authors of reviews
 }
 
-// ReviewsKey asks for the first reviews of a product.
+// ReviewsKey is the key of a product's first reviews.
 type ReviewsKey struct {
 	Product int64
 	First   int32
@@ -52,7 +52,7 @@ func WithRequest(ctx context.Context, services *peer.Services, authenticate func
 	return ctx
 }
 
-// Admit admits the caller to a call, by its full name, as the call's rule says; calls for everybody need no token.
+// Admit admits the caller to a call, given by its full name, by the call's rule; public calls need no token.
 func (r *Request) Admit(call string) error {
 	level := rules[call].GetAccess()
 	if level == typev1.Access_ACCESS_EVERYBODY {
@@ -65,7 +65,8 @@ func (r *Request) Admit(call string) error {
 	return err
 }
 
-// AdmitFor admits the caller to a call that concerns a user, whom the request names in a field if that is not the only one.
+// AdmitFor admits the caller to a call that concerns a user; field names the argument with the user, if there are
+// others.
 func (r *Request) AdmitFor(call string, user int64, field string) error {
 	if err := r.Admit(call); err != nil || rules[call].GetOwner() == "" {
 		return err
@@ -77,7 +78,8 @@ func (r *Request) AdmitFor(call string, user int64, field string) error {
 	return err
 }
 
-// Show checks that the caller may see what a call found, which belongs to a user; missing is the error of an unknown id.
+// Show checks that the caller may see the result of a call, which belongs to a user; missing is the error of an unknown
+// id.
 func (r *Request) Show(call string, user int64, missing error) error {
 	if rules[call].GetOwner() == "" {
 		return nil
@@ -89,7 +91,7 @@ func (r *Request) Show(call string, user int64, missing error) error {
 	return err
 }
 
-// CustomerID returns the user who calls.
+// CustomerID returns the calling user.
 func (r *Request) CustomerID() (int64, error) {
 	caller, err := r.Caller()
 	if err != nil {
@@ -98,7 +100,7 @@ func (r *Request) CustomerID() (int64, error) {
 	return caller.CustomerID()
 }
 
-// Of returns the request that a resolver works for.
+// Of returns the request of a resolver.
 func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request) }
 
 func (r *Request) setLoaders(ctx context.Context) {
@@ -115,7 +117,7 @@ func (r *Request) products(ctx context.Context, ids []int64) (map[int64]*Product
 	return keyed(answer.GetProducts(), (*productv1.Product).GetId, NewProduct), err
 }
 
-// reviewed makes one call for the longest list of reviews in the query; shorter lists are its beginnings.
+// reviewed makes one call for the longest list of reviews in the query; shorter lists are prefixes of it.
 func (r *Request) reviewed(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey]*Product, error) {
 	ids, longest := productsOf(keys)
 	answer, err := r.Product.BatchGetProductsWithReviews(
@@ -158,7 +160,7 @@ func (r *Request) payments(ctx context.Context, orders []int64) (map[int64]*Paym
 	return keyed(answer.GetPayments(), (*paymentv1.Payment).GetOrderId, NewPayment), err
 }
 
-// reviews makes one call for the longest list that is asked for; shorter ones are its beginnings.
+// reviews makes one call for the longest list in the query; shorter lists are prefixes of it.
 func (r *Request) reviews(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey][]*Review, error) {
 	products, longest := productsOf(keys)
 	answer, err := r.Product.BatchListReviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: products, Limit: longest})

@@ -7,16 +7,17 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// selection is what a query asks for somewhere: fields of one name, as often as the query has them.
+// selection has the fields of one name that a query selects at a place; there may be several.
 type selection struct {
 	operation *graphql.OperationContext
 	nodes     []graphql.CollectedField
 }
 
-// entities are the types that fragments of a query may be about, besides the type of a field.
+// entities are the types that a query's fragments may have, in addition to the type of a field.
 var entities = []string{"Query", "Node", "Product", "Review", "User", "Order", "OrderLine", "Payment"}
 
-// asked returns the fields that the query asks for at the end of a path from the current one, which is that of an empty path.
+// asked returns the fields that the query selects at the end of a path from the current field; an empty path is the
+// current field.
 func asked(ctx context.Context, path ...string) selection {
 	current := graphql.GetFieldContext(ctx).Field
 	return selection{graphql.GetOperationContext(ctx), []graphql.CollectedField{current}}.inside(path...)
@@ -35,10 +36,10 @@ func (s selection) inside(path ...string) selection {
 	return s
 }
 
-// Asks tells whether the query asks for a field of the current one.
+// Asks tells whether the query selects this field of the current one.
 func Asks(ctx context.Context, name string) bool { return len(asked(ctx, name).nodes) > 0 }
 
-// only tells whether the query asks for no other than these fields.
+// only tells whether the query selects only these fields.
 func (s selection) only(known []string) bool {
 	isOnly := true
 	s.each(func(field graphql.CollectedField) { isOnly = isOnly && slices.Contains(known, field.Name) })
@@ -58,11 +59,11 @@ func (s selection) firsts() []int32 {
 	return values
 }
 
-// each visits the fields inside, those of fragments about any entity too.
+// each visits the fields inside, including fields of fragments on any entity.
 func (s selection) each(visit func(graphql.CollectedField)) {
 	for _, node := range s.nodes {
 		types := entities
-		if node.Definition != nil { // else the operation itself
+		if node.Definition != nil { // otherwise it is the operation itself
 			types = append(slices.Clip(types), node.Definition.Type.Name())
 		}
 		for _, field := range graphql.CollectFields(s.operation, node.Selections, types) {

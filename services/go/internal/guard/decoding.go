@@ -11,13 +11,13 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// frame is a message before it is decoded: gRPC itself would call bytes that are no message an error of the server.
+// frame is a message before it is decoded: gRPC itself would report invalid bytes as an error of the server.
 type frame []byte
 
-// codec leaves frames as they are, and everything else to protobuf's codec.
+// codec passes frames unchanged, and leaves other values to protobuf's codec.
 type codec struct{ encoding.CodecV2 }
 
-// Codec returns the codec of servers whose methods a guard stands before.
+// Codec returns the codec of servers with guarded methods.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2("proto")} }
 
 func (c codec) Unmarshal(data mem.BufferSlice, value any) error {
@@ -28,8 +28,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, value any) error {
 	return c.CodecV2.Unmarshal(data, value)
 }
 
-// Decoding returns a service's description whose unary methods say of bytes that are no message that this is the caller's
-// error.
+// Decoding returns a service's description whose unary methods report invalid bytes as the caller's error.
 func Decoding(described grpc.ServiceDesc) *grpc.ServiceDesc {
 	methods := make([]grpc.MethodDesc, len(described.Methods))
 	for index, method := range described.Methods {

@@ -15,8 +15,8 @@ const early = 150 * time.Microsecond
 
 // Pause waits for a time, and records on the current span how long it took.
 //
-// A timer of the runtime counts whole milliseconds where nothing else is to do, so a thread sleeps until shortly before, and
-// the rest is waited for in turns with others.
+// A timer of the runtime counts whole milliseconds on an idle process. So a thread sleeps until shortly before the end,
+// then yields in a loop for the rest.
 func Pause(ctx context.Context, delay time.Duration) {
 	began := time.Now()
 	if sleep := delay - early; sleep > 0 {

@@ -1,4 +1,5 @@
-// Package guard stands before every method of a service: the caller's deadline, the check of the caller, errors.
+// Package guard wraps every method of a service: it applies the caller's deadline, checks the caller, and translates
+// errors.
 package guard
 
 import (
@@ -24,20 +25,20 @@ import (
 )
 
 const (
-	// DeadlineHeader has the time that the edge waits, in ms; the name is Envoy's.
+	// DeadlineHeader is the header with the edge's time limit, in ms; the name is Envoy's.
 	DeadlineHeader = "x-envoy-expected-rq-timeout-ms"
-	// Over tells a caller that its time has passed.
+	// Over is the message after the caller's deadline.
 	Over = "the deadline of the request has passed; allow it more time"
 
-	defaultWait = 5 * time.Second  // of a caller whose header says nothing sensible
+	defaultWait = 5 * time.Second  // for a caller with an invalid header
 	longestWait = 30 * time.Second // of any caller
-	work        = 0.95             // share of it after which the work is to be done
-	readLimit   = 20 * time.Second // a client's, to make room for the next message of a stream
+	work        = 0.95             // share of the time limit that the work may take
+	readLimit   = 20 * time.Second // for a client to read the next message of a stream
 
-	smallestPacked = 1024 // bytes of an answer; smaller ones gain nothing
+	smallestPacked = 1024 // bytes of an answer; smaller answers do not benefit
 )
 
-// Guard stands before the methods that its rules name, and lets all others through: health and reflection.
+// Guard wraps the methods in its rules, and passes all others: health and reflection.
 type Guard struct {
 	Authenticator *access.Authenticator
 	Rules         access.Rules
@@ -45,7 +46,7 @@ type Guard struct {
 	Delay         time.Duration // before the work of every request, for proofs of the measurement
 }
 
-// Unary guards methods that answer once.
+// Unary guards unary methods.
 func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	rule, isGuarded := g.Rules[info.FullMethod]
 	if !isGuarded {
@@ -70,14 +71,14 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 	return answer, err
 }
 
-// pack has answers compressed if the client accepts that.
+// pack compresses answers if the client accepts it.
 func (g *Guard) pack(ctx context.Context) {
 	if accepted, err := grpc.ClientSupportedCompressors(ctx); g.Compresses && err == nil && slices.Contains(accepted, gzip.Name) {
 		_ = grpc.SetSendCompressor(ctx, gzip.Name) // fails only outside of a call
 	}
 }
 
-// Stream guards methods that answer with a stream.
+// Stream guards streaming methods.
 func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	rule, isGuarded := g.Rules[info.FullMethod]
 	if !isGuarded {
@@ -89,7 +90,7 @@ func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamSe
 	return g.guarded(ctx, rule.GetAccess(), func() error { return handler(server, &limitedStream{stream, ctx}) })
 }
 
-// guarded does the work for a caller who is admitted, and says what went wrong as callers are told of it.
+// guarded does the work for an admitted caller, and returns errors in the form for callers.
 func (g *Guard) guarded(ctx context.Context, level access.Level, work func() error) error {
 	err := Recovering(func() error {
 		if g.Delay > 0 {
@@ -104,7 +105,7 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 	if err == nil {
 		return nil
 	}
-	if errors.Is(ctx.Err(), context.Canceled) { // nobody waits any more
+	if errors.Is(ctx.Err(), context.Canceled) { // the caller has gone
 		return status.FromContextError(ctx.Err()).Err()
 	}
 	failure := Told(ctx, err)
@@ -112,7 +113,7 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 	return failure
 }
 
-// Recovering does work, and makes an error of its panic.
+// Recovering does work, and turns a panic into an error.
 func Recovering(work func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -122,7 +123,7 @@ func Recovering(work func() error) (err error) {
 	return work()
 }
 
-// Recovered returns the error for the client after a panic, whose cause goes to the log only.
+// Recovered returns the error for the client after a panic; the cause goes to the log only.
 func Recovered(panicked any) error {
 	slog.Error("panic", "cause", panicked, "stack", string(debug.Stack()))
 	return shoperr.Hidden()
@@ -144,7 +145,7 @@ func Told(ctx context.Context, err error) *shoperr.Error {
 	return shoperr.Hidden()
 }
 
-// limited returns a context that ends a little before the caller, or the edge in front of it, stops waiting.
+// limited returns a context that ends slightly before the caller's deadline, or the edge's.
 func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	waits := longestWait
 	if deadline, says := ctx.Deadline(); says {
@@ -157,17 +158,17 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return Limited(ctx, waits)
 }
 
-// Limited returns a context that ends a little before a caller stops waiting, who waits so long.
+// Limited returns a context that ends slightly before the caller, who waits this long, stops waiting.
 func Limited(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, WorkFor(waits))
 }
 
-// WorkFor returns how long the work for a caller may take who waits so long; the rest is for the answer's way back.
+// WorkFor returns how long the work may take for a caller who waits this long; the rest is for the way back.
 func WorkFor(waits time.Duration) time.Duration {
 	return time.Duration(float64(min(waits, longestWait)) * work)
 }
 
-// EdgeWait returns how long a caller waits by its header.
+// EdgeWait returns how long a caller waits, by its header.
 func EdgeWait(header string) time.Duration {
 	ms, err := strconv.ParseUint(header, 10, 30)
 	if err != nil || ms == 0 {
@@ -176,7 +177,7 @@ func EdgeWait(header string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// limitedStream has the caller's deadline, and does not wait for ever for a client that does not read.
+// limitedStream has the caller's deadline, and does not wait forever for a client that does not read.
 type limitedStream struct {
 	grpc.ServerStream
 	ctx context.Context
@@ -186,7 +187,7 @@ func (s *limitedStream) Context() context.Context { return s.ctx }
 
 func (s *limitedStream) RecvMsg(message any) error { return decode(s.ServerStream.RecvMsg, message) }
 
-// SendMsg leaves a message that the client makes no room for: it ends with the call.
+// SendMsg gives up on a message that the client does not read; the call then ends.
 func (s *limitedStream) SendMsg(message any) error {
 	sent := make(chan error, 1)
 	go func() { sent <- s.ServerStream.SendMsg(message) }()

@@ -1,7 +1,7 @@
 // Package pagetoken makes page tokens that clients cannot forge, bound to the call and the filter that issued them.
 //
-// A token is the base64url form of the last id of the page before (8 bytes) and the first 12 bytes of its HMAC-SHA256
-// together with a scope, as in every implementation of the shop: a page that one has begun, another goes on with.
+// A token is the base64url form of the last id of the page before (8 bytes), and the first 12 bytes of the HMAC-SHA256
+// of that id with a scope. All implementations of the shop use this form, so each can continue another's pages.
 package pagetoken
 
 import (
@@ -19,7 +19,8 @@ const (
 	macBytes = 12
 )
 
-// Encode makes the token of the page that starts behind an id; the scope is the call and its filter, "ListProducts:c0042".
+// Encode makes the token of the page that starts after an id; the scope is the call and its filter,
+// "ListProducts:c0042".
 func Encode(key []byte, scope string, after int64) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(after))
 	mac := hmac.New(sha256.New, key)
@@ -36,7 +37,7 @@ func Decode(key []byte, scope, token string) (int64, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(raw) == idBytes+macBytes {
 		after := int64(binary.BigEndian.Uint64(raw))
-		// Compared as text, since base64 has several texts for the same bytes.
+		// Compared as text, because base64 has several texts for the same bytes.
 		if subtle.ConstantTimeCompare([]byte(Encode(key, scope, after)), []byte(token)) == 1 {
 			return after, nil
 		}

@@ -1,4 +1,4 @@
-// Package peer has the services that a program calls over gRPC.
+// Package peer connects to the services that a program calls over gRPC.
 package peer
 
 import (
@@ -39,7 +39,7 @@ const (
 	mostReceived = 16 << 20 // bytes of a message
 	pingEvery    = 20 * time.Second
 	pingLimit    = 5 * time.Second
-	firstPause   = 100 * time.Millisecond // before a lost connection is made again
+	firstPause   = 100 * time.Millisecond // before a lost connection is opened again
 	longestPause = time.Second
 	lookUpEvery  = time.Second // a name whose addresses may have changed
 	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
@@ -94,7 +94,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 		grpc.WithNoProxy(),
 		grpc.WithAuthority(peer.Addresses[0]),
 	}
-	target := "dns:///" + peer.Addresses[0] // which takes an address as it is
+	target := "dns:///" + peer.Addresses[0] // dns accepts an IP address too
 	if peer.Socket != "" {
 		target = "unix:" + peer.Socket
 	} else if len(peer.Addresses) > 1 {
@@ -113,7 +113,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 	return connection
 }
 
-// serviceConfig says that calls that change nothing are tried again, and how replicas share the calls.
+// serviceConfig has the retries of read-only calls, and the balancing over replicas.
 func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) string {
 	type object = map[string]any
 	var reads []object
@@ -132,20 +132,20 @@ func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) str
 		"retryThrottling": object{"maxTokens": 100, "tokenRatio": 0.1},
 	}
 	host, _, _ := net.SplitHostPort(peer.Addresses[0])
-	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may be many
+	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may be several
 		told["loadBalancingConfig"] = []object{{"round_robin": object{}}}
 		if several {
 			told["healthCheckConfig"] = object{"serviceName": service.FullName()}
 		}
 	}
 	text, err := json.Marshal(told)
-	if err != nil { // only for values that JSON does not have
+	if err != nil { // only for values that JSON cannot express
 		panic(err)
 	}
 	return string(text)
 }
 
-// withoutDetails has the codes of errors that gRPC, or a proxy, makes itself.
+// withoutDetails maps the statuses that gRPC or a proxy itself returns.
 var withoutDetails = map[codes.Code]shoperr.Code{
 	codes.InvalidArgument:    shoperr.InvalidArgument,
 	codes.OutOfRange:         shoperr.InvalidArgument,
@@ -158,14 +158,14 @@ var withoutDetails = map[codes.Code]shoperr.Code{
 	codes.ResourceExhausted:  shoperr.ResourceExhausted,
 }
 
-// Restore returns the error that a service ended a call with, as it raised it.
+// Restore returns the original error with which a service ended a call.
 func Restore(err error, service string) error {
 	if err == nil {
 		return nil
 	}
 	ended := status.Convert(err)
 	if last := interface{ GRPCStatus() *status.Status }(nil); errors.As(err, &last) {
-		ended = last.GRPCStatus() // of several tries, the last one has the service's own words
+		ended = last.GRPCStatus() // after retries, the last status has the service's message
 	}
 	info, retry := new(errdetails.ErrorInfo), new(errdetails.RetryInfo)
 	for _, detail := range ended.Details() {

@@ -1,4 +1,4 @@
-// Package process is what all programs do around their work: settings, signals, traces, the exit code.
+// Package process has what all programs share: settings, signals, traces, the exit code.
 package process
 
 import (
@@ -16,14 +16,14 @@ import (
 	"hopwise/services/internal/telemetry"
 )
 
-// Parts is what a component's work begins with.
+// Parts has the prepared parts for a component's work.
 type Parts struct {
 	Config        config.Config
 	Authenticator *access.Authenticator
 	Tracing       *telemetry.Tracing
 }
 
-// Run does a component's work until the process is told to stop, and exits.
+// Run does a component's work until a signal stops the process, then exits.
 func Run(component string, kind config.Kind, work func(context.Context, Parts) error) {
 	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("component", component))
 	if err := run(component, kind, work); err != nil {
@@ -45,7 +45,7 @@ func run(component string, kind config.Kind, work func(context.Context, Parts) e
 		return err
 	}
 	if c.AwaitStdin == "on" {
-		// What is started meanwhile is there when standard input ends.
+		// Standard input ends when the components started meanwhile are ready.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)

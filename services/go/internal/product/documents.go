@@ -7,7 +7,7 @@ import (
 	"hopwise/proto/stubs/typev1"
 )
 
-// What REST answers with. The contract's messages are other JSON: they leave out what is 0 or empty.
+// REST's documents. The JSON of the contract's messages differs: it leaves out fields that are 0 or empty.
 type (
 	productDocument struct {
 		ID          int64            `json:"id"`
@@ -79,7 +79,7 @@ type (
 	}
 )
 
-// sold is a product, with reviews or without.
+// sold is a product with or without reviews.
 type sold interface {
 	identified
 	GetTitle() string
@@ -89,7 +89,7 @@ type sold interface {
 	GetStock() int64
 }
 
-// all returns the documents of messages; not nil, which is null in JSON.
+// all returns the documents of messages; never nil, which would be null in JSON.
 func all[M, D any](messages []M, document func(M) D) []D {
 	documents := make([]D, len(messages))
 	for index, message := range messages {

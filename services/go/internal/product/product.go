@@ -25,7 +25,7 @@ const (
 	rowsByDefault   = 1_000
 	mostRows        = 100_000
 	rowsAChunk      = 250
-	rowsAQuery      = 5_000 // enough that a usual stream is one query, few enough to hold in memory
+	rowsAQuery      = 5_000 // one query for a typical stream, but few enough for memory
 	sectionsAChunk  = 10
 	scopeOfListings = "ListProducts:"
 )
@@ -89,10 +89,10 @@ func (s *Service) BatchGetProductsWithReviews(
 	return &pb.BatchGetProductsWithReviewsResponse{Products: products}, nil
 }
 
-// identified is a product, with reviews or without.
+// identified is a product with or without reviews.
 type identified interface{ GetId() int64 }
 
-// sortAs puts products in the order of their ids in a request.
+// sortAs sorts products in the order of their ids in a request.
 func sortAs[P identified](ids []int64, products []P) {
 	position := make(map[int64]int, len(ids))
 	for index, id := range ids {
@@ -129,7 +129,7 @@ func (s *Service) ListProductsWithReviews(
 	return &pb.ListProductsWithReviewsResponse{Products: products, NextPageToken: token}, err
 }
 
-// listing asks for a page of the catalogue.
+// listing is a request for a page of the catalogue.
 type listing interface {
 	GetPageSize() int32
 	GetPageToken() string
@@ -152,7 +152,7 @@ func pageOf[P identified](
 	if err != nil {
 		return nil, "", err
 	}
-	// One more than the page has tells whether there is a next page.
+	// One product more than the page shows whether there is a next page.
 	products, err = read(after, limit+1)
 	if err != nil || len(products) <= limit {
 		return products, "", err
@@ -201,7 +201,7 @@ func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest)
 	return shoperr.Existing(product, err, "product", id)
 }
 
-// DeleteProduct removes a product that no reservation holds.
+// DeleteProduct removes a product without reservations.
 func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest) (*emptypb.Empty, error) {
 	err := validate.Identifier(r.Id, "id")
 	if err == nil {
@@ -279,7 +279,7 @@ func (s *Service) StreamProductRows(r *pb.StreamProductRowsRequest, stream pb.Pr
 	})
 }
 
-// readRows reads up to so many rows behind an id, some at a time.
+// readRows reads at most left rows after an id, in batches.
 func (s *Service) readRows(ctx context.Context, after int64, left int, take func([]*pb.ProductRow) error) error {
 	for left > 0 {
 		asked := min(left, rowsAQuery)

@@ -9,7 +9,7 @@ import (
 	"hopwise/services/internal/validate"
 )
 
-// ReserveStock holds stock for one checkout: all lines or none, and once for each id.
+// ReserveStock reserves stock for one checkout: all lines or none, and once for each id.
 func (s *Service) ReserveStock(ctx context.Context, r *pb.ReserveStockRequest) (*pb.Reservation, error) {
 	key, err := validate.UUID(r.ReservationId, "reservation_id")
 	if err == nil {
@@ -65,7 +65,8 @@ func (s *Service) ConfirmReservation(ctx context.Context, r *pb.ConfirmReservati
 	})
 }
 
-// ReleaseReservation gives the pieces of a reservation back; one that is not there yet never will be.
+// ReleaseReservation returns the pieces of a reservation to the stock; a missing reservation can never be made
+// afterwards.
 func (s *Service) ReleaseReservation(ctx context.Context, r *pb.ReleaseReservationRequest) (*pb.Reservation, error) {
 	key, err := validate.UUID(r.ReservationId, "reservation_id")
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *Service) ReleaseReservation(ctx context.Context, r *pb.ReleaseReservati
 	})
 }
 
-// moved changes a reservation, which is locked, and returns it in its new state; a release claims the id first.
+// moved changes a locked reservation, and returns it in its new state; a release claims the id first.
 func (s *Service) moved(
 	ctx context.Context, key string, to pb.ReservationState, work func(stock, *pb.Reservation) error,
 ) (*pb.Reservation, error) {

@@ -83,7 +83,7 @@ func (d door) list(ctx context.Context, c *rest.Call) (any, error) {
 	})(d.ListProducts(ctx, &pb.ListProductsRequest{PageSize: size, PageToken: token, Category: category}))
 }
 
-// encode returns what makes a document of a use case's answer, or passes its error on.
+// encode returns a function that makes a document from a use case's result, or passes its error on.
 func encode[M any](document func(M) any) func(M, error) (any, error) {
 	return func(message M, err error) (any, error) {
 		if err != nil {
@@ -93,7 +93,7 @@ func encode[M any](document func(M) any) func(M, error) (any, error) {
 	}
 }
 
-// inBody names a field as bodies do: the contract's messages have the product in a field.
+// inBody gives a field its name in bodies: the contract's messages have the product in a field.
 func inBody(err error) error {
 	failure := new(shoperr.Error)
 	if !errors.As(err, &failure) || !strings.HasPrefix(failure.Field, "product.") {
@@ -122,7 +122,7 @@ func (d door) get(ctx context.Context, c *rest.Call) (any, error) {
 	return mask.Select(reviewedOf(answer.Products[0])), nil
 }
 
-// readProduct reads a product from the body, and the names of the fields that it has.
+// readProduct reads a product from the body, and the names of its fields.
 func readProduct(c *rest.Call, isChange bool) (*pb.Product, []string) {
 	p := &pb.Product{Price: new(typev1.Money)}
 	given := c.ReadBody(isChange, rest.Member{Name: "title", Into: &p.Title}, rest.Member{Name: "description", Into: &p.Description},
@@ -165,7 +165,7 @@ func (d door) remove(ctx context.Context, c *rest.Call) (any, error) {
 	return nil, err
 }
 
-// readExpected returns what the client read, so that the change is made only to that; nil if it sets no condition.
+// readExpected returns the version that the client read, so that only this version is changed; nil without a condition.
 func (d door) readExpected(ctx context.Context, c *rest.Call, id int64) (*pb.Product, error) {
 	condition := strings.TrimSpace(c.Header("If-Match"))
 	if c.Err() != nil || condition == "" || condition == "*" {

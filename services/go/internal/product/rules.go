@@ -21,7 +21,7 @@ const (
 
 	mostLines    = 100
 	mostPieces   = 1_000
-	mostStock    = 1_000_000_000 // that can be set; the column holds far more, so that reserved pieces always fit in again
+	mostStock    = 1_000_000_000 // in a request; the column holds far more, so reserved pieces always fit back
 	largestPrice = 1_000_000_000_000
 
 	categoryForm = "1 to 40 lower-case letters, digits or hyphens, as c0042"
@@ -32,7 +32,7 @@ var (
 	changeable = []string{"title", "description", "category", "price", "stock"}
 )
 
-// change has new values of a product's fields; nil leaves a field as it is.
+// change has new values of a product's fields; nil keeps the old value.
 type change struct {
 	title, description, category, currency *string
 	amount, stock                          *int64
@@ -65,7 +65,7 @@ func changeOf(p *pb.Product, mask []string) (change, error) {
 	return c, nil
 }
 
-// check checks those fields that are given.
+// check checks the given fields.
 func (c change) check() error {
 	var err error
 	if c.title != nil {
@@ -103,7 +103,7 @@ func checkExpected(expected *pb.Product, id int64) error {
 	return err
 }
 
-// changedSince says that a product is not as the caller read it.
+// changedSince returns the error for a product that has changed since the caller read it.
 func changedSince(id int64) error {
 	return shoperr.New(shoperr.PreconditionFailed, "expected",
 		"product %d has changed since it was read; read it again", id)
@@ -135,8 +135,8 @@ func productIDs(lines []*pb.StockLine) []int64 {
 	return ids
 }
 
-// reserve decides whether products have the stock that is asked for: all lines or none; it returns them by product id, with
-// today's prices.
+// reserve decides whether products have enough stock for all lines; it returns the lines by product id, with current
+// prices.
 func reserve(lines []*pb.StockLine, products []*pb.Product) ([]*pb.ReservedLine, error) {
 	byID := make(map[int64]*pb.Product, len(products))
 	for _, p := range products {
@@ -158,7 +158,7 @@ func reserve(lines []*pb.StockLine, products []*pb.Product) ([]*pb.ReservedLine,
 	return reserved, nil
 }
 
-// checkAgain decides whether a reservation answers a call that asks for it a second time.
+// checkAgain decides whether a reservation answers a repeated call.
 func checkAgain(reservation *pb.Reservation, lines []*pb.StockLine) error {
 	if reservation.State == released {
 		return shoperr.New(shoperr.FailedPrecondition, "reservation_id",

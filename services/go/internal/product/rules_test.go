@@ -84,7 +84,7 @@ func TestMask(t *testing.T) {
 			t.Errorf("%v: got %v", mask, err)
 		}
 	}
-	// Of a message without a price, the price is what is wrong.
+	// In a message without a price, the price is the mistake.
 	changed, err = changeOf(nil, []string{"price"})
 	if err != nil || code(changed.check()) != shoperr.InvalidArgument {
 		t.Errorf("got %v, %v", changed, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// parts are no statements by themselves.
+// parts are not complete statements.
 var parts = map[string]bool{"withReviewsSQL": true, "reviewsOfSQL": true, "byIDSQL": true}
 
 func TestEachStatementNamesItsSpan(t *testing.T) {

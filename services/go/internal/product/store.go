@@ -61,7 +61,7 @@ func rowOf(row pgx.CollectableRow) (*pb.ProductRow, error) {
 	return r, row.Scan(&r.ProductId, &r.Title, &r.Price.AmountMinor, &r.Price.Currency, &r.Stock)
 }
 
-// reviewed returns the products of a statement that has a row for each of their reviews.
+// reviewed returns the products of a statement with a row for each of their reviews.
 func (s store) reviewed(ctx context.Context, sql string, args ...any) ([]*pb.ReviewedProduct, error) {
 	var products []*pb.ReviewedProduct
 	_, err := many(ctx, s.pool, func(row pgx.CollectableRow) (*pb.ReviewedProduct, error) {
@@ -93,7 +93,7 @@ func (s store) add(ctx context.Context, p *pb.Product) (*pb.Product, error) {
 		p.Title, p.Description, p.Category, price.GetAmountMinor(), price.GetCurrency(), p.Stock)
 }
 
-// change changes a product; nil if there is none, or another one than expected if that is given.
+// change changes a product; it returns nil if there is none, or if it differs from a given expected product.
 func (s store) change(ctx context.Context, id int64, c change, expected *pb.Product) (*pb.Product, error) {
 	var e change
 	if expected != nil {
@@ -136,7 +136,7 @@ func (s store) document(ctx context.Context, id int64) (*pb.Document, error) {
 	return document, nil
 }
 
-// inTransaction does work on stock, all of it or nothing.
+// inTransaction does work on stock, atomically.
 //
 // A reservation is always locked before its products, and products in the order of their ids, so that two transactions
 // never wait for each other.
@@ -146,7 +146,7 @@ func (s store) inTransaction(ctx context.Context, work func(stock) error) error 
 
 type stock struct{ tx pgx.Tx }
 
-// claim adds a reservation without lines; false if the id is there, after any rival has ended.
+// claim adds a reservation without lines; it waits for rivals, and returns false if the id exists.
 func (s stock) claim(ctx context.Context, id string, state pb.ReservationState) (bool, error) {
 	var claimed string
 	err := s.tx.QueryRow(ctx, claimSQL, id, nameOf(state)).Scan(&claimed)
@@ -189,7 +189,7 @@ func (s stock) productsLocked(ctx context.Context, ids []int64) ([]*pb.Product, 
 	return many(ctx, s.tx, productOf, productsLockedSQL, ids)
 }
 
-// take takes stock off the products, which are locked, and adds the lines to the reservation.
+// take removes stock from the locked products, and adds the lines to the reservation.
 func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 	ids, quantities := columnsOf[int32](reservation)
 	var amounts []int64
@@ -202,14 +202,14 @@ func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 	return err
 }
 
-// move changes a reservation's state; its pieces go to stock or sold as often as these say.
+// move changes a reservation's state; stock and sold are the factors by which its pieces are added to both columns.
 func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
 	ids, quantities := columnsOf[int64](reservation)
 	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, nameOf(to), ids, quantities, stock, sold)
 	return err
 }
 
-// columnsOf returns the products of a reservation's lines and their quantities, not nil, as arrays for a statement.
+// columnsOf returns the products of a reservation's lines and their quantities as arrays for a statement, never nil.
 func columnsOf[N int32 | int64](reservation *pb.Reservation) (ids []int64, quantities []N) {
 	ids, quantities = make([]int64, 0, len(reservation.Lines)), make([]N, 0, len(reservation.Lines))
 	for _, line := range reservation.Lines {
@@ -218,7 +218,7 @@ func columnsOf[N int32 | int64](reservation *pb.Reservation) (ids []int64, quant
 	return ids, quantities
 }
 
-// statePrefix begins the contract's names of states, and not those in the database.
+// statePrefix is the prefix of the contract's names of states; the database has the names without it.
 const statePrefix = "RESERVATION_STATE_"
 
 func nameOf(state pb.ReservationState) string { return strings.TrimPrefix(state.String(), statePrefix) }

@@ -1,4 +1,4 @@
-// Package readmask returns the fields of a resource that a caller asks for by read_mask (AIP-157).
+// Package readmask returns the fields of a resource that a caller selects by read_mask (AIP-157).
 //
 // A path has dots between the names of nested fields, and * for each entry of a list: lines.*.product_id (AIP-161).
 package readmask
@@ -20,16 +20,16 @@ const (
 	maxPaths = 100
 )
 
-// Mask is the fields of a resource that a caller asks for; nil for all.
+// Mask has the selected fields of a resource; nil for all fields.
 type Mask struct {
 	resource protoreflect.MessageDescriptor
 	fields   fields
 }
 
-// fields are names, each with the fields inside it; empty for a field that is taken whole.
+// fields are names, each with the fields inside it; empty for a complete field.
 type fields map[string]fields
 
-// masked is a request that has a mask.
+// masked is a request with a mask.
 type masked interface{ GetReadMask() *fieldmaskpb.FieldMask }
 
 // Of returns the mask of a request to a method, "/shop.product.v1.ProductService/GetProduct", or an error that names the valid fields.
@@ -65,7 +65,7 @@ func Parse(argument string, paths []string, resource protoreflect.MessageDescrip
 	return mask, nil
 }
 
-// resourceOf returns the resource that an answer is or lists.
+// resourceOf returns the resource in an answer, single or in a list.
 func resourceOf(answer protoreflect.MessageDescriptor) protoreflect.MessageDescriptor {
 	first := answer.Fields().Get(0)
 	if strings.HasSuffix(string(answer.Name()), "Response") && first.IsList() {
@@ -74,7 +74,7 @@ func resourceOf(answer protoreflect.MessageDescriptor) protoreflect.MessageDescr
 	return answer
 }
 
-// add adds a path; a field that is taken whole stays so.
+// add adds a path; a complete field stays complete.
 func (f fields) add(names []string) {
 	inside, isThere := f[names[0]]
 	switch {
@@ -108,7 +108,7 @@ func check(argument, path string, names []string, in protoreflect.MessageDescrip
 	return nil
 }
 
-// valid lists the paths below a field, or the field alone if there are none.
+// valid lists the paths below a field, or only the field if there are none.
 func valid(holder []string, in protoreflect.MessageDescriptor, inList bool) string {
 	at := strings.Join(holder, ".")
 	switch {
@@ -124,7 +124,8 @@ func valid(holder []string, in protoreflect.MessageDescriptor, inList bool) stri
 	return strings.Join(paths, ", ")
 }
 
-// inside returns the message that a field has, nil if its fields cannot be named: those of a time are the contract's no more.
+// inside returns the message type of a field; nil if its fields cannot be named, as in a time, which is not the
+// contract's type.
 func inside(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	if f.Message() == nil || f.Message().ParentFile().Package() == "google.protobuf" {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Select returns the fields that the mask names of a document, or of each document in a list, by their names in JSON.
+// Select returns the mask's fields of a document, or of each document in a list, by their names in JSON.
 func (m *Mask) Select(document any) any {
 	if m == nil {
 		return document

@@ -20,13 +20,13 @@ const (
 	problemTypes = "https://hopwise.invalid/problems/"
 )
 
-// Created is a document that a request has made, and its path.
+// Created is the document of a created resource, and its path.
 type Created struct {
 	Document any
 	Location string
 }
 
-// send answers with a document, and returns the status. What a GET reads is public: everybody gets the same.
+// send answers with a document, and returns the status. The answer to a GET is public: all callers get the same.
 func send(w http.ResponseWriter, r *http.Request, document any) int {
 	header, status := w.Header(), http.StatusOK
 	created, isNew := document.(Created)
@@ -68,13 +68,13 @@ func Encode(document any) []byte {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(document); err != nil { // only for values that JSON does not have
+	if err := encoder.Encode(document); err != nil { // only for values that JSON cannot express
 		panic(err)
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-// EntityTag returns the tag of a body without its quotes: the same as of every implementation that has the same body.
+// EntityTag returns the tag of a body without its quotes; all implementations have the same tag for the same body.
 func EntityTag(body []byte) string {
 	hash := xxh3.Hash128(body).Bytes()
 	return hex.EncodeToString(hash[:])
@@ -82,7 +82,7 @@ func EntityTag(body []byte) string {
 
 func quote(tag string) string { return `"` + tag + `"` }
 
-// Matches tells whether a list of strong entity tags has one, of the plain or of the compressed body.
+// Matches tells whether a list of strong entity tags has this tag, of the plain or of the compressed body.
 func Matches(list, tag string) bool { return match(list, tag) != "" }
 
 func match(list, tag string) string {
@@ -94,7 +94,7 @@ func match(list, tag string) string {
 	return ""
 }
 
-// problem is an error as RFC 9457 has it, with the shop's code and what is wrong.
+// problem is an error in the form of RFC 9457, with the shop's code and details.
 type problem struct {
 	Type     string       `json:"type"`
 	Title    string       `json:"title"`
@@ -111,7 +111,7 @@ type fieldError struct {
 	Message string `json:"message"`
 }
 
-// titles are of the statuses that no other protocol has.
+// titles are for statuses that only HTTP has.
 var titles = map[int]string{
 	http.StatusMethodNotAllowed:     "Method not allowed",
 	http.StatusRequestTimeout:       "Request timeout",

@@ -26,11 +26,10 @@ const (
 	maxIDs        = 1_000
 )
 
-// surrogate is an escape that may be half a character.
+// surrogate matches an escape that may be half a character.
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 
-// Call is a request whose query and body have the documented form so far. Its methods read arguments, and keep the first
-// error: Err has it.
+// Call is a request with well-formed query and body. Its methods read arguments, and keep the first error for Err.
 type Call struct {
 	header http.Header
 	item   string
@@ -92,7 +91,7 @@ func (c *Call) Header(name string) string { return c.header.Get(name) }
 // Item returns the parameter in the path.
 func (c *Call) Item() string { return c.item }
 
-// ID returns the parameter in the path, which is the id of a thing.
+// ID returns the parameter in the path, which is an id.
 func (c *Call) ID(name string) int64 { return c.whole(name, c.item, 1, math.MaxInt64) }
 
 // Has tells whether the query has a parameter.
@@ -133,7 +132,7 @@ func (c *Call) IDs(name string) []int64 {
 	return nil
 }
 
-// Includes tells whether the parameter include names a part; there is only this one.
+// Includes tells whether the parameter include names a part; only this part is valid.
 func (c *Call) Includes(valid string) bool {
 	text := c.Text("include")
 	for one := range strings.SplitSeq(text, ",") {
@@ -163,13 +162,13 @@ func (c *Call) RequireAlone(name string, others ...string) {
 	}
 }
 
-// Member is a member of a JSON object: where its value goes, or what reads it.
+// Member is a member of a JSON object, with the target of its value or the function that reads it.
 type Member struct {
 	Name string
 	Into any // a pointer, or func(value json.RawMessage, field string)
 }
 
-// ReadBody reads the members of the body, and returns the names that are there. Only a change may leave some out.
+// ReadBody reads the members of the body, and returns the names of the present ones. Only a change may leave some out.
 func (c *Call) ReadBody(isChange bool, members ...Member) []string {
 	given := c.ReadObject(c.body, "", isChange, members...)
 	if len(given) == 0 && c.err == nil {

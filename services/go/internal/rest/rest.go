@@ -23,24 +23,25 @@ var parameter = regexp.MustCompile(`{\w+}`)
 
 // Route answers a call.
 type Route struct {
-	// Answer returns what is encoded: a document, a Created one, or nil for nothing.
+	// Answer returns the value to encode: a document, a Created, or nil for no body.
 	Answer     func(context.Context, *Call) (any, error)
-	Parameters []string // names of those in the query
+	Parameters []string // names of the parameters in the query
 	HasBody    bool
 
 	path   string
 	access access.Level
 }
 
-// Handler answers requests by their routes. It does without http.ServeMux, which has no {id}:verb, redirects some paths, and
-// answers 404 and 405 as text.
+// Handler answers requests by their routes. It does not use http.ServeMux, which lacks {id}:verb, redirects some paths,
+// and answers 404 and 405 as text.
 type Handler struct {
 	guard  *guard.Guard
 	tracer trace.Tracer
 	routes map[string]map[string]*Route // by path, with {} for a parameter, and by method
 }
 
-// New returns the handler of calls by their full names; the guard's rules say where REST has each, and who may make it.
+// New returns the handler of calls by their full names; the guard's rules have the path and the admitted callers of
+// each.
 func New(g *guard.Guard, tracer trace.Tracer, calls map[string]Route) http.Handler {
 	h := &Handler{guard: g, tracer: tracer, routes: make(map[string]map[string]*Route)}
 	for call, route := range calls {
@@ -73,13 +74,13 @@ func (h *Handler) find(path string) (map[string]*Route, string) {
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/healthz" { // no request of the API
+	if r.URL.Path == "/healthz" { // not part of the API
 		web.AnswerHealth(w, r)
 		return
 	}
 	routes, item := h.find(r.URL.Path)
 	method := r.Method
-	if method == http.MethodHead { // net/http leaves out the body
+	if method == http.MethodHead { // net/http omits the body
 		method = http.MethodGet
 	}
 	route, isRoute := routes[method]
@@ -129,7 +130,7 @@ func refuseMethod(method string, routes map[string]*Route) error {
 	return web.RefuseMethod(web.Shorten(method)+" is not possible here; "+allow+" are", allow)
 }
 
-// refusalOf returns an error as clients see it, with its status.
+// refusalOf returns an error in the form for clients, with its status.
 func refusalOf(ctx context.Context, err error) *web.Refusal {
 	refusal := new(web.Refusal)
 	if errors.As(err, &refusal) {

@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	grace   = 3 * time.Second  // for calls under way when the process is told to stop
-	minPing = 10 * time.Second // callers ping idle connections about as often
+	grace   = 3 * time.Second  // for calls under way when the process is stopped
+	minPing = 10 * time.Second // about the callers' interval of pings on idle connections
 
-	idleLimit = 75 * time.Second // for a connection of HTTP that nobody uses
+	idleLimit = 75 * time.Second // for an unused HTTP connection
 )
 
 // Serve serves a service until the context ends; calls under way then get some time to finish.
@@ -54,7 +54,7 @@ func Serve(
 	healthpb.RegisterHealthServer(server, checks)
 	reflection.Register(server)
 	stopped := context.AfterFunc(ctx, func() {
-		// Whoever checks health sends nothing new while calls finish.
+		// Callers that check health send no new calls while calls finish.
 		checks.Shutdown()
 		cut := time.AfterFunc(grace, server.Stop)
 		defer cut.Stop()
@@ -89,7 +89,7 @@ func ServeHTTP(ctx context.Context, a config.Address, handler http.Handler) erro
 	return nil
 }
 
-// listen takes the place of a socket's file that nobody listens on any more.
+// listen replaces a stale socket file.
 func listen(a config.Address) (net.Listener, error) {
 	if a.Network == "unix" {
 		connection, err := net.Dial(a.Network, a.Address)

@@ -1,4 +1,5 @@
-// Package shoperr has the errors that callers see: the contract's closed list of codes, and what each is over gRPC and HTTP.
+// Package shoperr has the errors for callers: the contract's closed list of codes, and their statuses over gRPC and
+// HTTP.
 package shoperr
 
 import (
@@ -13,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Domain is that of google.rpc.ErrorInfo.
+// Domain is the domain in google.rpc.ErrorInfo.
 const Domain = "hopwise"
 
 // Code is the reason of google.rpc.ErrorInfo.
@@ -42,8 +43,7 @@ const (
 	Internal             Code = "INTERNAL"
 )
 
-// statuses has the statuses of each code, the title of its HTTP problem, and after how long the same request may work; 0 where
-// nobody knows.
+// statuses has the statuses of each code, the title of its HTTP problem, and the retry delay; 0 if it is unknown.
 var statuses = map[Code]struct {
 	grpc  codes.Code
 	http  int
@@ -77,26 +77,26 @@ func (c Code) HTTPStatus() int { return statuses[c].http }
 // Title returns the title of the code's HTTP problems (RFC 9457).
 func (c Code) Title() string { return statuses[c].title }
 
-// IsKnown tells whether the code is the contract's.
+// IsKnown tells whether the code is in the contract.
 func (c Code) IsKnown() bool {
 	_, known := statuses[c]
 	return known
 }
 
-// IsServerFault tells whether it is no fault of the caller's.
+// IsServerFault tells whether the server is at fault.
 func (c Code) IsServerFault() bool { return c == Internal || c == Unavailable || c == DeadlineExceeded }
 
-// Hidden returns what a caller is told of a cause that is the log's alone.
+// Hidden returns the caller's error for a cause that only the log may show.
 func Hidden() *Error { return New(Internal, "", "internal error") }
 
-// Error is what a caller is told: a sentence that says what to change, and never an internal detail.
+// Error is an error for callers: a sentence that says what to change, without internal details.
 type Error struct {
 	Code    Code
 	Message string
 	Field   string // the argument at fault, in the contract's spelling; empty if none is
-	Cause   error  // for the log alone
+	Cause   error  // for the log only
 
-	Retry time.Duration // when the same request may work, where it differs from the code's own time
+	Retry time.Duration // retry delay, if it differs from the code's
 }
 
 // New returns an error; field may be empty.
@@ -109,7 +109,7 @@ func NoSuch(kind string, id int64) *Error {
 	return New(NotFound, "id", "there is no %s %d", kind, id)
 }
 
-// Existing says of nothing that there is none.
+// Existing returns NoSuch if there is neither a thing nor an error.
 func Existing[T any](thing *T, err error, kind string, id int64) (*T, error) {
 	if err == nil && thing == nil {
 		err = NoSuch(kind, id)
@@ -117,13 +117,13 @@ func Existing[T any](thing *T, err error, kind string, id int64) (*T, error) {
 	return thing, err
 }
 
-// RetryAfter returns after how long the same request may work; 0 where nobody knows.
+// RetryAfter returns the retry delay; 0 if it is unknown.
 func (e *Error) RetryAfter() time.Duration { return cmp.Or(e.Retry, statuses[e.Code].retry) }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
 
-// GRPCStatus returns the status with its ErrorInfo, and where a later repetition may work, its RetryInfo.
+// GRPCStatus returns the status with its ErrorInfo and, if there is a retry delay, its RetryInfo.
 func (e *Error) GRPCStatus() *status.Status {
 	row := statuses[e.Code]
 	info := &errdetails.ErrorInfo{Reason: string(e.Code), Domain: Domain}

@@ -15,8 +15,8 @@ const (
 	costSpans  = 200 // in a round
 )
 
-// costs returns what a span of each kind costs the request that it is of, in ns: the shortest of several rounds, since
-// whatever disturbs one makes it longer. Exporting is not in it.
+// costs returns the cost of a span for its request by kind, in ns, without the export. It is the minimum of several
+// rounds, because disturbances only make a round longer.
 func costs() map[string]int64 {
 	provider := newProvider(nowhere{}, new(account), resource.Empty())
 	defer func() { _ = provider.Shutdown(context.Background()) }()
@@ -50,7 +50,7 @@ func shortest(work func()) int64 {
 	return best.Nanoseconds() / costSpans
 }
 
-// nowhere takes spans and forgets them.
+// nowhere discards spans.
 type nowhere struct{}
 
 func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }

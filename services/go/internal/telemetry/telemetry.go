@@ -1,4 +1,4 @@
-// Package telemetry sends the spans of sampled requests to a collector, by OpenTelemetry's stock SDK.
+// Package telemetry sends the spans of sampled requests to a collector, with OpenTelemetry's SDK.
 package telemetry
 
 import (
@@ -19,7 +19,7 @@ import (
 	"hopwise/services/internal/config"
 )
 
-// flushLimit is what the collector gets at the end of the process.
+// flushLimit is the time limit of the last export at the end of the process.
 const flushLimit = 3 * time.Second
 
 // Tracing makes spans, and accounts for them.
@@ -29,7 +29,7 @@ type Tracing struct {
 	end     func(context.Context) error
 }
 
-// Open prepares to send spans to where the environment says; without a collector nothing is traced.
+// Open prepares to send spans to the collector in the environment; without a collector there are no spans.
 func Open(ctx context.Context, c config.Config) (*Tracing, error) {
 	if c.Collector == "" {
 		return &Tracing{noop.NewTracerProvider(), new(account), func(context.Context) error { return nil }}, nil
@@ -59,7 +59,7 @@ func newProvider(exporter sdktrace.SpanExporter, kept *account, of *resource.Res
 		sdktrace.WithResource(of))
 }
 
-// Close sends what is left, and writes the account with what a span of each kind costs.
+// Close sends the remaining spans, and writes the account with the cost of each kind of span.
 func (t *Tracing) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
 	defer cancel()
@@ -70,13 +70,13 @@ func (t *Tracing) Close() {
 	}
 }
 
-// account is what a process says of its own spans: how many it recorded, and what became of them.
+// account is a process's account of its spans: how many it recorded, exported and lost.
 type account struct {
 	path                     string
 	recorded, exported, lost atomic.Int64
 }
 
-// write replaces the file in one step; it is empty of costs as long as nobody has measured them.
+// write replaces the file atomically; costs are empty until they are measured.
 func (a *account) write(costs map[string]int64) {
 	if a.path == "" {
 		return
@@ -90,7 +90,7 @@ func (a *account) write(costs map[string]int64) {
 	}
 }
 
-// counted counts the spans that end.
+// counted counts ended spans.
 type counted struct {
 	sdktrace.SpanProcessor
 	account *account
@@ -103,7 +103,7 @@ func (c counted) OnEnd(span sdktrace.ReadOnlySpan) {
 	c.SpanProcessor.OnEnd(span)
 }
 
-// accounted counts what becomes of spans.
+// accounted counts exported and lost spans.
 type accounted struct {
 	sdktrace.SpanExporter
 	account *account

@@ -16,7 +16,7 @@ import (
 
 const mostIdentifiers = 1000
 
-// currencies are the codes of ISO 4217 for money that people pay with, as in services/shop/money.py.
+// currencies are the ISO 4217 codes of currencies for payments, as in services/shop/money.py.
 var currencies = strings.Fields(`
 	AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY
 	COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR

@@ -17,7 +17,7 @@ func money(amount int64, currency string) *typev1.Money {
 	return &typev1.Money{AmountMinor: amount, Currency: currency}
 }
 
-// The sentences are the contract's: clients of every implementation read the same.
+// The messages are part of the contract: clients of every implementation get the same ones.
 func TestRefusalsNameTheFieldAndTheValidValues(t *testing.T) {
 	slug := regexp.MustCompile(`^[a-z]+$`)
 	identifiers := func(values []int64) error {

@@ -18,15 +18,15 @@ import (
 
 const minGzip = 1_024 // bytes of an answer
 
-// Outcome is how a request ended, for its span.
+// Outcome is the result of a request, for its span.
 type Outcome struct {
 	Status        int
 	ErrorType     string // empty for no error
 	IsServerFault bool
 }
 
-// Trace answers a request, and leaves its SERVER span if the caller samples it. Before the answer it waits for a delay, for
-// proofs of the measurement. The route is empty for a path that leads nowhere.
+// Trace answers a request, and leaves its SERVER span if the caller samples it. Before the answer it waits for a delay,
+// for proofs of the measurement. The route is empty for an unknown path.
 func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Duration, answer func(context.Context) Outcome) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := tracer.Start(ctx, strings.TrimSpace(r.Method+" "+route), trace.WithSpanKind(trace.SpanKindServer))
@@ -51,7 +51,8 @@ func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Durati
 	}
 }
 
-// Compress returns what has answers compressed for clients that accept gzip; suffix ends the entity tag of a compressed one.
+// Compress returns middleware that compresses answers for clients that accept gzip; suffix ends a compressed answer's
+// entity tag.
 func Compress(suffix string) func(http.Handler) http.HandlerFunc {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.SuffixETag(suffix))
@@ -61,7 +62,7 @@ func Compress(suffix string) func(http.Handler) http.HandlerFunc {
 	return compress
 }
 
-// AnswerHealth says that the process serves.
+// AnswerHealth reports that the process is serving.
 func AnswerHealth(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -22,7 +22,7 @@ const (
 	bodyLimit = 5 * time.Second
 )
 
-// Refusal is an error of HTTP itself, with a status that the code alone does not tell.
+// Refusal is an error of HTTP itself, with a status that does not follow from the code.
 type Refusal struct {
 	Failure *shoperr.Error
 	Status  int
@@ -31,7 +31,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Failure.Error() }
 
-// Unwrap returns what clients of every protocol see.
+// Unwrap returns the error for clients of every protocol.
 func (r *Refusal) Unwrap() error { return r.Failure }
 
 // Refuse returns a refusal; field may be empty.
@@ -39,7 +39,7 @@ func Refuse(status int, code shoperr.Code, field, format string, values ...any) 
 	return &Refusal{Failure: shoperr.New(code, field, format, values...), Status: status}
 }
 
-// RefuseContent refuses a request for what it says; field may be empty.
+// RefuseContent refuses a request for its content; field may be empty.
 func RefuseContent(field, format string, values ...any) *Refusal {
 	return Refuse(http.StatusBadRequest, shoperr.InvalidArgument, field, format, values...)
 }
@@ -61,7 +61,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, wait time.Duration) ([]byt
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(min(guard.WorkFor(wait), bodyLimit)))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
-	_ = connection.SetReadDeadline(time.Time{}) // what follows is not bound to it
+	_ = connection.SetReadDeadline(time.Time{}) // later reads have no deadline
 	var beyond *http.MaxBytesError
 	switch {
 	case errors.As(err, &beyond):
@@ -78,8 +78,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, wait time.Duration) ([]byt
 	return body, nil
 }
 
-// CheckObject checks that a text is one JSON object, in which each member is there once: of two, one reader would take the
-// first and another the last. Members with one of the names are in its case, which Go's reader would ignore.
+// CheckObject checks that a text is one JSON object with unique members: of two equal members, one reader would take
+// the first and another the last. It also checks the case of names, which Go's reader would ignore.
 func CheckObject(text []byte, field, what string, names ...string) *Refusal {
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return RefuseContent(field, "%s is not JSON", what)
@@ -97,7 +97,7 @@ func NumberDecoder(text []byte) *json.Decoder {
 	return decoder
 }
 
-// checkMembers looks at the next value, which is valid JSON.
+// checkMembers checks the next value, which is valid JSON.
 func checkMembers(decoder *json.Decoder, names []string) *Refusal {
 	token, _ := decoder.Token()
 	opening, isOpening := token.(json.Delim)
@@ -127,7 +127,7 @@ func checkMembers(decoder *json.Decoder, names []string) *Refusal {
 	return nil
 }
 
-// RefuseRepetition refuses a request for a member or a parameter that it has twice.
+// RefuseRepetition refuses a request because of a repeated member or parameter.
 func RefuseRepetition(name string) *Refusal {
 	name = Shorten(name)
 	return RefuseContent(name, "%s is given twice; give it once", name)
