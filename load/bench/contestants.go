@@ -45,7 +45,7 @@ func tool(ctx context.Context, module, name string) (string, error) {
 	return strings.TrimSpace(string(path)), err
 }
 
-// startEcho starts the echo server as a process of its own, and returns how to stop it and where it listens.
+// startEcho starts the echo server as a separate process, and returns a function that stops it, and its addresses.
 func startEcho(ctx context.Context, shopload string) (stop func(), at echo.Addresses, err error) {
 	command := exec.CommandContext(ctx, shopload, "echo", "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0")
 	command.Stderr = os.Stderr

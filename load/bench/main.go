@@ -1,7 +1,7 @@
 // Command bench measures the generator's own maximum against vegeta (HTTP) and ghz (gRPC), on one echo server, in one run.
 //
 // Every round runs each contestant once, the order reversed from round to round, with the same connections and the same
-// requests under way. What counts is the median of the rounds; the ratio is that of the medians.
+// requests under way. The result is the median of the rounds; the ratio is the ratio of the medians.
 //
 //	go run ./bench --shopload ../.tools/bin/shopload
 package main
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// pair is the generator beside the tool that it is measured against, over one protocol.
+// pair is the generator and the tool that it is compared with, over one protocol.
 type pair struct {
 	name      string
 	contender contestant

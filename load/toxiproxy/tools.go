@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package tools pins Toxiproxy, which disturbs what passes between two components.
+// Package tools pins Toxiproxy, which disturbs the connections between two components.
 package tools
 
 import _ "github.com/Shopify/toxiproxy/v2/cmd/server"

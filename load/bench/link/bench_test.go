@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// Every protocol has all rows, whatever their figures, in the table and as JSON.
+// Every protocol has all rows, for any figures, in the table and as JSON.
 func TestEveryProtocolIsMeasured(t *testing.T) {
 	clock, err := link.NewClock()
 	if err != nil {
@@ -84,7 +84,7 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
-// The ranks are those of tables of the sign test's interval.
+// The ranks are from tables of the sign test's interval.
 func TestIntervalOfTheMedian(t *testing.T) {
 	for n, ranks := range map[int][2]float64{6: {1, 6}, 8: {1, 8}, 9: {2, 8}, 20: {6, 15}, 30: {10, 21}} {
 		values := make([]float64, n)

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	sizeBytes = 8        // at the start of a request: how large its answer is to be
+	sizeBytes = 8        // at the start of a request: the size of its answer
 	maxBody   = 64 << 20 // bytes
-	// As the generator has it, so that no window of HTTP/2 is smaller than what the fastest link needs.
+	// The generator's value, so that no window of HTTP/2 is too small for the fastest link.
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
 )
@@ -36,7 +36,7 @@ type caller interface {
 	close()
 }
 
-// protocol is one way of asking an echo server that does next to nothing.
+// protocol is a protocol of the minimal echo server.
 type protocol struct {
 	name    string
 	address string
@@ -87,7 +87,7 @@ func serve() (protocols []protocol, stop func(), err error) {
 	}, stop, nil
 }
 
-// certificate returns the one for tests of net/http, which is for 127.0.0.1 too, and what vouches for it.
+// certificate returns net/http's test certificate, which is valid for 127.0.0.1, and its root.
 func certificate() (tls.Certificate, *x509.CertPool) {
 	server := httptest.NewTLSServer(nil)
 	defer server.Close()
@@ -109,7 +109,7 @@ func body(size, answer int) []byte {
 	return text
 }
 
-// nothing is what answers are made of, so that none has to be made while its time is taken.
+// nothing is the content of answers, prepared so that no time is spent on it during a measurement.
 var nothing = make([]byte, maxBody)
 
 func answer(request []byte) ([]byte, error) {
@@ -203,7 +203,7 @@ func check(got, want int, err error) error {
 	return err
 }
 
-// raw passes gRPC messages on as they are.
+// raw passes gRPC messages unchanged.
 type raw struct{}
 
 func (raw) Name() string { return "raw" }
@@ -211,7 +211,7 @@ func (raw) Name() string { return "raw" }
 func (raw) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
 
 func (raw) Unmarshal(data []byte, v any) error {
-	*v.(*[]byte) = data // which grpc has copied for codecs of this kind
+	*v.(*[]byte) = data // grpc has copied it for codecs of this kind
 	return nil
 }
 

@@ -1,7 +1,7 @@
-// Command link measures the emulated network: an echo through it, asked against measured, over each protocol, and one customer's
-// journeys beside another's download.
+// Command link measures the emulated network over each protocol: requested and measured figures of an echo, and one
+// customer's journeys during another customer's download.
 //
-// Every round measures every row once, each over a link and a connection of its own; what counts is the median of the rounds.
+// Every round measures every row once, each over a new link and connection; the result is the median of the rounds.
 //
 //	go run ./bench/link --rounds 5
 package main

@@ -10,14 +10,14 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// plan is what to ask for, and how much of it.
+// plan has the networks to measure and the amount of load.
 type plan struct {
 	rtts       []time.Duration
 	bandwidths []int64       // bits per second
-	small      time.Duration // for the small requests of a row, as far as their numbers allow
-	bulk       time.Duration // that a large request or answer takes at its bandwidth
-	pairs      int           // with and without a neighbour, in each round
-	journeys   int           // of one customer, one after the other, in either half of a pair
+	small      time.Duration // time for the small requests of a row, within the limits on their number
+	bulk       time.Duration // time of a large request or answer at its bandwidth
+	pairs      int           // pairs with and without a neighbour, in each round
+	journeys   int           // journeys of one customer, in sequence, in each half of a pair
 	download   int           // bytes of the neighbour's answer
 }
 
@@ -35,7 +35,7 @@ const (
 	mbit           = 1_000_000
 	fewest, most   = 5, 101 // small requests of a row in a round
 	bulkRTT        = 20 * time.Millisecond
-	warmUps        = 4 // a large transfer beforehand takes this part of the measured one's time
+	warmUps        = 4 // a large transfer before takes 1/warmUps of the measured transfer's time
 	toleratedMs    = 0.3
 	toleratedRTT   = 0.01
 	toleratedSpeed = 0.03
@@ -47,7 +47,7 @@ type bench struct {
 	protocols []protocol
 }
 
-// measure measures every row so many times, and one row after the other in each round.
+// measure measures every row in each round, one row after the other.
 func (b *bench) measure(rounds int) (measured, error) {
 	began, cpu := time.Now(), processorTime()
 	all := measured{Rounds: rounds}
@@ -108,7 +108,7 @@ func (b *bench) round(number int) (rows []row, neighbours []neighbour, err error
 
 func (b *bench) link(n link.Network) *link.Link { return link.New(b.clock, n, link.Warm) }
 
-// roundTrip returns the median time of a small request on an open connection in ms, without what it takes on the loopback.
+// roundTrip returns the median time of a small request on an open connection in ms, without its time on the loopback.
 func (b *bench) roundTrip(p protocol, rtt time.Duration) (float64, error) {
 	own, err := b.small(p, link.Network{}, rtt)
 	if err != nil {
@@ -118,8 +118,8 @@ func (b *bench) roundTrip(p protocol, rtt time.Duration) (float64, error) {
 	return milliseconds(took - own), err
 }
 
-// small returns the median time of a small request. Each comes after a pause, because a machine that has been idle answers
-// later: without a network, pauses take the place of the time in which messages are on their way.
+// small returns the median time of a small request. Each request follows a pause, because an idle machine answers
+// later. Without a network, pauses stand for the time in which messages are on their way.
 func (b *bench) small(p protocol, n link.Network, rtt time.Duration) (time.Duration, error) {
 	pause := (rtt - n.RTT) / 2
 	count := min(max(int(b.plan.small/max(rtt, time.Millisecond)), fewest), most)
@@ -142,8 +142,8 @@ func (b *bench) small(p protocol, n link.Network, rtt time.Duration) (time.Durat
 	return times[len(times)/2], nil
 }
 
-// throughput returns at how many Mbit/s the line carries a large request or answer, headers of all layers included, and which
-// share of that is the payload. A transfer beforehand lets QUIC's congestion window grow.
+// throughput returns the Mbit/s at which the line carries a large request or answer, headers of all layers included,
+// and the payload's share. A transfer before lets QUIC's congestion window grow.
 func (b *bench) throughput(p protocol, bandwidth int64, way string) (speed, goodput float64, err error) {
 	n := link.Network{RTT: bulkRTT, Down: bandwidth}
 	if way == "up" {

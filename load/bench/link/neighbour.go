@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	journey   = 1_000                 // bytes of its answer
-	underWay  = 50 * time.Millisecond // that the download has before the journeys begin
+	journey   = 1_000                 // bytes of a journey's answer
+	underWay  = 50 * time.Millisecond // head start of the download
 	orderSeed = 1
 )
 
@@ -17,7 +17,7 @@ var besideNetwork = link.Network{RTT: 20 * time.Millisecond, Down: 10 * mbit, Up
 
 // beside measures pairs of a customer's journeys with and without a neighbour's download, in random order.
 //
-// Customers have links of their own. With a shared one the effect must show: that is the check of the measurement.
+// Each customer has a separate link. With a shared link, the effect must show: this checks the measurement.
 func (b *bench) beside(p protocol, round int, shared bool) (neighbour, error) {
 	one := neighbour{Protocol: p.name, Shared: shared}
 	pairs := b.pairs
@@ -50,7 +50,7 @@ func (b *bench) beside(p protocol, round int, shared bool) (neighbour, error) {
 	return one, err
 }
 
-// half returns the mean time of the customer's journeys in ms, while the other downloads or does nothing.
+// half returns the mean time of the customer's journeys in ms, while the other customer downloads or is idle.
 func (b *bench) half(customer, other caller, downloads bool) (float64, error) {
 	downloaded := make(chan error, 1)
 	go func() {

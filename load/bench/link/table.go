@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// measured is what a run of the command has found.
+// measured has the results of a run of the command.
 type measured struct {
 	Rounds     int         `json:"rounds"`
 	Rows       []row       `json:"rows"`
@@ -17,7 +17,7 @@ type measured struct {
 	WallS      float64     `json:"wall_s"`
 }
 
-// row is something asked for, and what was measured of it.
+// row is a requested figure of the network, with its measurements.
 type row struct {
 	Protocol string    `json:"protocol"`
 	What     string    `json:"what"` // rtt, down or up
@@ -26,22 +26,22 @@ type row struct {
 	Measured []float64 `json:"measured"`          // by round
 	Goodput  []float64 `json:"goodput,omitempty"` // share of the payload in what the line carried, by round
 	Median   float64   `json:"median"`
-	Limit    float64   `json:"limit"` // that the median may be off by
+	Limit    float64   `json:"limit"` // maximum error of the median
 	OK       bool      `json:"ok"`
 }
 
 // neighbour is the effect of another customer's download on one customer's journeys.
 type neighbour struct {
 	Protocol string     `json:"protocol"`
-	Shared   bool       `json:"shared"`    // whether the two share a link, where an effect is expected
+	Shared   bool       `json:"shared"`    // whether the two share a link, so that an effect is expected
 	AloneMs  []float64  `json:"alone_ms"`  // mean time of a journey without the download, by pair
 	EffectMs []float64  `json:"effect_ms"` // how much longer it is with the download, by pair
 	MedianMs float64    `json:"median_ms"`
-	CI95Ms   [2]float64 `json:"ci95_ms"` // of the median; both 0 if there are too few pairs
-	OK       bool       `json:"ok"`      // no slower beyond the interval; on one link: slower
+	CI95Ms   [2]float64 `json:"ci95_ms"` // interval of the median; both 0 if there are too few pairs
+	OK       bool       `json:"ok"`      // not slower by the interval; on a shared link: slower
 }
 
-// add takes the rows of another round.
+// add adds the rows of another round.
 func (m *measured) add(rows []row, neighbours []neighbour) {
 	if m.Rows == nil {
 		m.Rows, m.Neighbours = rows, neighbours
@@ -78,8 +78,9 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// interval returns the 95 % interval of the median of what the values are drawn from, whatever its distribution: the values that
-// leave out at most 2.5 % of the sign test's distribution at either end. There is none for fewer than six values.
+// interval returns the 95 % interval of the median of the values' distribution, for any distribution. Its ends are the
+// values that leave out at most 2.5 % of the sign test's distribution at each end. Fewer than six values have no
+// interval.
 func interval(values []float64) (low, high float64, ok bool) {
 	sorted := slices.Sorted(slices.Values(values))
 	n, left := len(sorted), 0

@@ -16,7 +16,7 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// codec makes values of the bodies of an answer, and bodies of values.
+// codec decodes the bodies of an answer into values, and encodes values.
 type codec struct {
 	decode func(parts [][]byte) ([]any, error)
 	encode func(values []any) ([][]byte, error)
@@ -99,7 +99,7 @@ func codecFrom(
 
 func a[T any]() any { return new(T) }
 
-// What the bodies of each journey's answer are.
+// The types of the bodies of each journey's answer.
 var (
 	messages = map[string][]func() any{
 		"browse":  {a[productv1.ListProductsWithReviewsResponse]},

@@ -21,7 +21,7 @@ type question struct {
 	Cell    *cell   `json:"cell"`
 }
 
-// input is an answer in one encoding: one body, or one for each method that the journey asks.
+// input is an answer in one encoding: one body, or one for each method that the journey calls.
 type input struct {
 	Journey  string   `json:"journey"`
 	Encoding string   `json:"encoding"`

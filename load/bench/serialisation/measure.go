@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// subject is one answer in one encoding, and what can be done to it.
+// subject is one answer in one encoding, with the operations on it.
 type subject struct {
 	encoded [][]byte // as Go encodes it
 	packed  [][]byte // the same, compressed
@@ -51,8 +51,8 @@ func newSubject(i input) (*subject, error) {
 	return s, nil
 }
 
-// measure does the operation for about so long, and returns CPU time of this process per operation, µs. What the garbage
-// collector does meanwhile on other threads is a part of it.
+// measure repeats the operation for about the lap's time, and returns this process's CPU time per operation, µs. It
+// includes the garbage collector's work on other threads.
 func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 	do, ok := s.does[operation]
 	if !ok {
@@ -77,7 +77,7 @@ func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 	return took / float64(times), err
 }
 
-// repeated returns the CPU time of so many calls, µs.
+// repeated returns the CPU time of this number of calls, µs.
 func repeated(do func() error, times int) (float64, error) {
 	began := processorTime()
 	for range times {
@@ -96,7 +96,7 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// packer is used again and again, as servers do it: a new one has 1 MB of tables.
+// packer is reused, as servers do: a new one allocates 1 MB of tables.
 var packer, _ = gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 
 func pack(parts [][]byte) ([][]byte, error) {

@@ -1,4 +1,4 @@
-// Package atomicfile writes files whole or not at all.
+// Package atomicfile writes files atomically.
 package atomicfile
 
 import (
@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Write gives the file the content that write writes; after a failure the file is as it was before.
+// Write gives the file the content that write writes; after a failure the file is unchanged.
 func Write(path string, write func(io.Writer) error) error {
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// MaxVUs is the most virtual users of a closed loop.
+// MaxVUs is the maximum number of virtual users of a closed loop.
 const MaxVUs = 10_000
 
-// Closed is a closed loop: virtual users take the journeys of the tape in its order, whatever their times, and each sends
-// its next one once it has its answer and has thought about it.
+// Closed is a closed loop: virtual users take the journeys of the tape in its order, and ignore their times. Each user
+// sends the next journey after the answer and a time to think.
 //
-// Users who think come in one after the other, spread evenly over the first time to think: at once, they would send their
-// journeys in waves for as long as the loop lasts. Users who do not think begin together.
+// Users with a time to think start one after the other, spread evenly over the first time to think. If they started
+// together, they would send their journeys in waves for the whole loop. Users without a time to think start together.
 //
-// With steps, some of the users are there only for a while: each of so many equal parts of the duration has its share of them.
+// With steps, the number of users varies: each step is an equal part of the duration, with its share of the users.
 //
 // A slow shop gets less load that way, so latencies of a closed loop do not compare with those of an open one.
 type Closed struct {
 	VUs      int
 	Think    time.Duration // pause between an answer and the same user's next journey
-	Duration time.Duration // how long journeys start
-	Steps    []float64     // share of the users who are there in each part of the duration; empty for all, throughout
+	Duration time.Duration // time during which journeys start
+	Steps    []float64     // share of the users in each part of the duration; empty for all users throughout
 }
 
 // Check returns an error that names the value at fault and the valid ones.
@@ -45,8 +45,8 @@ func (c Closed) Check() error {
 	return nil
 }
 
-// loop has the users call send, each again once it has returned and the user has thought, until the time is over, the
-// context ends, or send returns false.
+// loop lets each user call send repeatedly, with the time to think in between, until the time is over, the context
+// ends, or send returns false.
 func (c Closed) loop(ctx context.Context, send func() bool) {
 	begin := time.Now()
 	end := begin.Add(c.Duration)
@@ -64,7 +64,7 @@ func (c Closed) loop(ctx context.Context, send func() bool) {
 	users.Wait()
 }
 
-// enter waits for a step that has the user, and returns false if the context has ended before.
+// enter waits for a step that includes the user, and returns false if the context ends first.
 func (c Closed) enter(limited context.Context, begin time.Time, user int) bool {
 	for step, share := range c.Steps {
 		left := time.Until(begin.Add(c.Duration * time.Duration(step+1) / time.Duration(len(c.Steps))))

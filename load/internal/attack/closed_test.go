@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// With steps, as many users are there as each part of the duration has; those who left come back. The bubble's clock stands still
-// while anybody works, so a busy machine changes nothing.
+// Each step has its number of users, and users who left come back. The bubble's clock stands still while a goroutine
+// works, so a busy machine changes nothing.
 func TestUsersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, step = 8, 300 * time.Millisecond

@@ -21,7 +21,7 @@ import (
 
 const distance = 20 * time.Millisecond
 
-// distant returns a runner whose customers have links of their own, of which so many are ready.
+// distant returns a runner whose customers each have a separate link; ready is the number of prepared customers.
 func distant(t testing.TB, at target.Target, entries []journey.Entry, visit link.Visit, ready int) *Runner {
 	t.Helper()
 	n := target.Network{RTTMs: distance.Seconds() * 1e3, Down: 100_000_000, Up: 100_000_000}
@@ -38,8 +38,9 @@ func distant(t testing.TB, at target.Target, entries []journey.Entry, visit link
 	return runner
 }
 
-// Over a network, every journey has the same answer in every protocol, and each of its waves of requests takes a round trip; on a
-// first visit, opening connections takes more: QUIC has TLS in its round trip, and gRPC waits for the server's settings.
+// Over a network, every journey has the same answer in every protocol, and each of its waves of requests takes a round
+// trip. On a first visit, opening connections takes further round trips: QUIC includes TLS in its round trip, and gRPC
+// waits for the server's settings.
 func TestJourneysOverANetwork(t *testing.T) {
 	for _, w := range ways {
 		for version, opening := range map[int]int64{1: 1, 2: 1, 3: 1} {
@@ -63,8 +64,9 @@ func TestJourneysOverANetwork(t *testing.T) {
 					for _, e := range entries {
 						want, _ := near.Run(context.Background(), e, time.Now(), false)
 						row, _ := far.Run(context.Background(), e, time.Now(), false)
-						// Near, requests that go side by side may still follow each other: the first has its answer before the second is sent.
-						// A connection of HTTP/1.1 carries one request at a time, so that a later one may open another, or wait for the first.
+						// Without distance, parallel requests may still follow each other: the first has its answer
+						// before the second is sent. A connection of HTTP/1.1 carries one request at a time, so a later
+						// request may open another connection, or wait for the first.
 						alone := visit == link.First && version == 1
 						if row.Outcome != outcome.OK || row.AnswerSHA256 != want.AnswerSHA256 || row.Waves > want.Waves && !alone {
 							t.Errorf("%s: %s %q, %d waves, more than near: %d", e.Journey, row.Outcome, row.Error, row.Waves, want.Waves)
@@ -75,8 +77,8 @@ func TestJourneysOverANetwork(t *testing.T) {
 						}
 						// A large answer waits for the window of a new connection.
 						more := alone || visit == link.First && e.Journey == journey.BulkLines
-						// Of requests side by side, the one that ends last may have been sent when the connection was open already: on a busy
-						// machine, later than the others by more than a round trip.
+						// The last of parallel requests may have been sent when the connection was open already: on a
+						// busy machine, later than the others by more than a round trip.
 						fewer := row.Parallel > 1
 						if n := row.OpeningRoundTrips; visit == link.Warm && n != 0 || visit == link.First && n < opening && !fewer || n > opening && !more {
 							t.Errorf("%s, %s: %d round trips to open connections", e.Journey, visit, n)
@@ -98,7 +100,7 @@ func TestJourneysOverANetwork(t *testing.T) {
 	}
 }
 
-// spoken returns a shop that speaks a version of HTTP, and the certificate with which clients trust it; none if it has no TLS.
+// spoken returns a shop that speaks a version of HTTP, and its root certificate; empty without TLS.
 func spoken(t *testing.T, version int) (*shoptest.Shop, string) {
 	t.Helper()
 	if version != 3 {
@@ -108,7 +110,8 @@ func spoken(t *testing.T, version int) (*shoptest.Shop, string) {
 	return shoptest.StartQUIC(t, authority.Issue(t, "127.0.0.1", time.Now().Add(time.Hour))), authority.Write(t)
 }
 
-// Each journey under way has a customer to itself; those that are missing are opened and counted, and closing leaves nothing.
+// Each journey under way has a customer to itself. Missing customers are opened and counted, and closing leaves no
+// connections.
 func TestCustomersAreExclusive(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey != journey.Product })[:1]
@@ -138,13 +141,14 @@ func TestCustomersAreExclusive(t *testing.T) {
 	}
 }
 
-// A journey that opens its customer's connections first says so in its trace: with one span more than the next, which finds them open.
+// A journey that must open its customer's connections has one span more in its trace than the next journey, which finds
+// them open.
 func TestTraceOfALateCustomer(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey != journey.Product })[:1]
 	runner := distant(t, shop.Target(t, target.REST, 2), entries, link.Warm, 0)
 	spans := func() int64 {
-		// Nobody receives them, but they are counted.
+		// There is no receiver, but the spans are counted.
 		tracing, err := telemetry.Open(context.Background(), target.Target{OTLP: "127.0.0.1:1"})
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// fault answers every request in the place of the shop.
+// fault answers every request instead of the shop.
 type fault func(w http.ResponseWriter, r shoptest.Seen)
 
 func text(status int, body string) fault {
@@ -26,7 +26,7 @@ func text(status int, body string) fault {
 	}
 }
 
-// page is a right answer's bytes, and more, as another kind of content.
+// page serves the bytes of a correct answer as another content type.
 func page(body string) fault {
 	return func(w http.ResponseWriter, _ shoptest.Seen) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -63,7 +63,7 @@ func slowBody(w http.ResponseWriter, _ shoptest.Seen) {
 	time.Sleep(400 * time.Millisecond)
 }
 
-// Whatever a faulty shop does is classed right, in both HTTP versions, and never counted as success.
+// Every fault of a shop gets the right class, in both HTTP versions, and never counts as success.
 func TestFaultyShop(t *testing.T) {
 	cases := []struct {
 		name     string
@@ -160,7 +160,7 @@ func TestNoListener(t *testing.T) {
 	}
 }
 
-// An answer that is well formed but not the right one is caught, whichever part of it is wrong.
+// A well-formed wrong answer is detected, for each part that may be wrong.
 func TestWrongAnswers(t *testing.T) {
 	path := func(answer map[string]any, keys ...string) map[string]any {
 		for _, key := range keys {

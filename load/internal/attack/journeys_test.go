@@ -52,14 +52,14 @@ func (w way) speaksGRPC() bool {
 	return w.protocol == target.GRPC || w.protocol == target.GRPCConnectClient
 }
 
-// at returns a target at which every channel goes this way.
+// at returns a target at which every channel uses this way.
 func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
 	at := shop.Target(t, w.protocol, version)
 	at.Plan = w.plan
 	return at
 }
 
-// entries returns those of the journeys that this way has.
+// entries returns the journeys that exist in this way.
 func (w way) entries(all []journey.Entry) []journey.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e journey.Entry) bool {
 		return w.protocol == target.RESTTranscoded && (e.Channel != target.Partner || e.Journey == journey.ProductFeed)
@@ -97,7 +97,7 @@ func prepared(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	return runner
 }
 
-// one returns one journey of each kind that the workload files know.
+// one returns one journey of each kind in the workload files.
 func one(t testing.TB) []journey.Entry {
 	t.Helper()
 	w, err := workload.Load("../../workloads/even.yaml")
@@ -175,7 +175,7 @@ func TestJourneysAgree(t *testing.T) {
 					for _, seen := range shop.Seen() {
 						want := fmt.Sprintf("HTTP/%d", version)
 						if way.speaksGRPC() {
-							want = "HTTP/2" // the only one there is for gRPC
+							want = "HTTP/2" // gRPC has no other version
 						}
 						if !strings.HasPrefix(seen.Proto, want) {
 							t.Errorf("%s %s came over %s", seen.Method, seen.Path, seen.Proto)
@@ -187,7 +187,8 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
-// Connect reads by GET, without a body, and changes by POST; gRPC-Web has POST only. Both say what they speak.
+// Connect reads by GET, without a body, and writes by POST; gRPC-Web has POST only. Both send their protocol's content
+// type.
 func TestBrowsersProtocolsReadAsTheyShould(t *testing.T) {
 	changes := map[string]bool{"Checkout": true, "Login": true, "UpdateUser": true, "StreamOrderLines": true}
 	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
@@ -211,7 +212,7 @@ func TestBrowsersProtocolsReadAsTheyShould(t *testing.T) {
 	}
 }
 
-// The kind of journey that has components to itself names itself in each of its requests, and no other does.
+// The kind of journey with exclusive components sends its name in each of its requests; other journeys do not.
 func TestOneKindOfJourneyNamesItself(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -239,7 +240,8 @@ func TestOneKindOfJourneyNamesItself(t *testing.T) {
 	}
 }
 
-// Requests say what goes before new ones: those that begin a checkout, and most of all those after a journey's first answer.
+// Requests that begin a checkout have a higher urgency than new ones, and requests after a journey's first answer the
+// highest.
 func TestWhatIsUnderWaySaysSo(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -275,7 +277,7 @@ func TestAnUnknownKindApartIsNamed(t *testing.T) {
 	}
 }
 
-// sortedJSON sorts all keys and leaves out all spaces, as other programs do to compute the canonical form.
+// sortedJSON sorts all keys and removes all spaces, as other programs do to compute the canonical form.
 func sortedJSON(t *testing.T, text []byte) string {
 	t.Helper()
 	var anything any
@@ -291,11 +293,11 @@ func sortedJSON(t *testing.T, text []byte) string {
 	return strings.TrimSuffix(sorted.String(), "\n")
 }
 
-// shape is requests, waves and the most side by side.
+// shape has the numbers of requests, waves and parallel requests.
 type shape [3]int64
 
-// Each plan is what its protocol does best: the fewest requests, and no wave that need not wait for another. A naive plan has
-// a request per item, one after the other: the fake's orders have two lines. All this is so too where each request has a connection of its own.
+// Each plan is the best one for its protocol: the fewest requests, and no unnecessary waves. A naive plan has a request
+// per item, one after the other; the fake's orders have two lines. A new connection for each request changes nothing.
 func TestShapeOfPlans(t *testing.T) {
 	single, pair := shape{1, 1, 1}, shape{2, 2, 1}
 	want := map[way]map[journey.Name]shape{
@@ -338,7 +340,7 @@ func TestShapeOfPlans(t *testing.T) {
 			at.Fresh = fresh
 			runner := prepared(t, at, entries)
 			registering, opened := len(shop.Seen()), runner.Client.Meter().Dialed()
-			// Nothing is answered before the requests of a wave are all there, or a little time has passed.
+			// The shop answers after a short delay, so that all requests of a wave have arrived.
 			shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
 			for _, e := range entries {
 				row, _ := runner.Run(context.Background(), e, time.Now(), false)
@@ -363,7 +365,7 @@ func TestShapeOfPlans(t *testing.T) {
 	}
 }
 
-// Registering queries must not run anything that changes data.
+// Registering queries must not run mutations.
 func TestPrepareChangesNothing(t *testing.T) {
 	shop := shoptest.Start(t)
 	shop.Bend = func(answer map[string]any) {
@@ -377,7 +379,7 @@ func TestPrepareChangesNothing(t *testing.T) {
 	}
 }
 
-// Where no query is persisted, every request carries its text, and none a hash; the answers are the same.
+// Without persisted queries, every request carries the text and no hash; the answers are the same.
 func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -396,7 +398,7 @@ func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	}
 }
 
-// For a shared cache, persisted queries go by GET, and everything that changes something by POST; the answers are the same.
+// For a shared cache, persisted queries go by GET, and mutations by POST; the answers are the same.
 func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -421,7 +423,7 @@ func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 	}
 }
 
-// A gateway that was restarted has lost the queries; the client sends the text once more, and the request counts.
+// A restarted gateway has lost the queries; the client sends the text once more, and the request counts.
 func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
@@ -435,7 +437,7 @@ func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 	}
 }
 
-// Compressed bodies are counted as they are on the wire, and what is counted is what was sent.
+// Bodies are counted in their compressed size on the wire, and the counts match the bytes sent.
 func TestBytesAreThoseOnTheWire(t *testing.T) {
 	sizes := map[bool]record.Row{}
 	for _, packed := range []bool{false, true} {
@@ -454,7 +456,7 @@ func TestBytesAreThoseOnTheWire(t *testing.T) {
 	}
 }
 
-// Each request carries the session that its sender holds: visitors none, customers their own, partners the partner's.
+// Each request carries its sender's session: visitors send none, customers their own, partners the partner's.
 func TestSessions(t *testing.T) {
 	cases := []struct {
 		journey journey.Name
@@ -495,7 +497,8 @@ func TestUnsampledTraceContext(t *testing.T) {
 	}
 }
 
-// A partner's checkout names the user, in both protocols; a customer's does not in GraphQL, where the token says it.
+// A partner's checkout names the user, in both protocols; a customer's does not in GraphQL, where the token identifies
+// the user.
 func TestPartnerChecksOutForAnyone(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
 		for _, channel := range []target.Channel{target.Web, target.Partner} {
@@ -517,7 +520,7 @@ func TestPartnerChecksOutForAnyone(t *testing.T) {
 	}
 }
 
-// Without an edge, channels enter at addresses of their own, and each journey goes to its channel's.
+// Without an edge, each channel has its own address, and journeys go to the address of their channel.
 func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 	gateways := map[target.Protocol]*shoptest.Shop{target.GraphQL: shoptest.Start(t), target.REST: shoptest.Start(t)}
 	at := gateways[target.GraphQL].Target(t, target.GraphQL, 1)
@@ -541,7 +544,7 @@ func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 	}
 }
 
-// Answers have what screens need, and clients that ask for no more get no more.
+// Answers have the fields that screens need, and clients that request only those get only those.
 func TestSelectionsAgree(t *testing.T) {
 	screens := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey.Shows() == nil })
 	if len(screens) != 3 {

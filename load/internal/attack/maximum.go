@@ -10,19 +10,19 @@ import (
 	"hopwise/load/internal/exchange"
 )
 
-// Maximum is how fast this program can send to a server that does next to nothing.
+// Maximum is the highest rate at which this program can send to a minimal server.
 type Maximum struct {
-	Requests int     `json:"requests"` // answered as they should
+	Requests int     `json:"requests"` // answered correctly
 	Failed   int     `json:"failed"`
-	Error    string  `json:"error,omitempty"` // of the last one that failed
+	Error    string  `json:"error,omitempty"` // error of the last failed request
 	WallS    float64 `json:"wall_s"`
-	Rate     float64 `json:"rate"` // requests answered, per second
+	Rate     float64 `json:"rate"` // answered requests per second
 	P50Us    float64 `json:"p50_us"`
 	P99Us    float64 `json:"p99_us"`
 }
 
-// Flood sends as fast as a closed loop of so many virtual users can, the same way as journeys are sent: through an
-// exchange each, with a limit of time each. It ends after so many requests if they are above 0.
+// Flood sends requests as fast as the closed loop's virtual users can. Like a journey, each request has an exchange and
+// a time limit. If requests is above 0, Flood ends after this number.
 func Flood(ctx context.Context, at *exchange.Entrance, c Closed, requests uint64, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
 	var (
 		maximum   Maximum

@@ -18,19 +18,19 @@ import (
 	"hopwise/load/internal/timer"
 )
 
-// lead is the time from the start of a replay to arrival 0, so that the first journey is not late.
+// lead is the time from the start of a replay to the tape's time 0, so that the first journey is not late.
 const lead = 100 * time.Millisecond
 
 // Options are the switches of a replay.
 type Options struct {
-	Sampled []bool                   // whether the journey is traced, by seq
-	Drain   time.Duration            // longest wait after the last arrival, until journeys under way are given up
+	Sampled []bool                   // whether each journey is traced, by seq
+	Drain   time.Duration            // maximum wait after the last arrival before journeys under way are cancelled
 	Closed  *Closed                  // nil for an open loop
-	StartAt time.Time                // of the tape's time 0 in an open loop; zero to start at once
+	StartAt time.Time                // time 0 of the tape in an open loop; zero to start at once
 	Watch   func(sent, failed int64) // called after each journey, by several goroutines at a time; may be nil
 }
 
-// Mode returns which loop it is, and the time from its first to its last possible start.
+// Mode returns the kind of loop, and the time from its first to its last possible start.
 func (o Options) Mode(t *tape.Tape) (record.Mode, time.Duration) {
 	if o.Closed != nil {
 		return record.Closed, o.Closed.Duration
@@ -38,17 +38,18 @@ func (o Options) Mode(t *tape.Tape) (record.Mode, time.Duration) {
 	return record.Open, time.Duration(t.Entries[len(t.Entries)-1].AtNs)
 }
 
-// Result is what a replay left.
+// Result has the results of a replay.
 type Result struct {
-	Rows        []record.Row // of the journeys sent, by seq
+	Rows        []record.Row // rows of the sent journeys, by seq
 	Interrupted bool
 	Usage       record.Usage
 }
 
 // Replay sends every journey of the tape at its time, however slow the answers are, and waits for the last answer.
 //
-// When the context ends, it sends nothing more and gives up the journeys under way. With a start instant it waits for that
-// first, so that generators on several machines begin together. In a closed loop, virtual users send the journeys.
+// When the context ends, it sends no further journeys and cancels the journeys under way. With a start instant it waits
+// for it first, so that generators on several machines start together. In a closed loop, virtual users send the
+// journeys.
 func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Result, error) {
 	zero, err := monotonic(o.StartAt)
 	if err != nil {
@@ -59,7 +60,7 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	mode, length := o.Mode(t)
 	r := &replay{Options: o, ctx: journeys, runner: runner, mode: mode, entries: t.Entries, rows: make([]record.Row, len(t.Entries))}
 
-	debug.FreeOSMemory() // what reading the tape left is collected now, not during the load
+	debug.FreeOSMemory() // collects the garbage of reading the tape now, not during the load
 	if !zero.IsZero() {
 		sleep(ctx, time.Until(zero)-lead)
 	}
@@ -101,7 +102,7 @@ type replay struct {
 	failed  atomic.Int64
 }
 
-// pacer is the arrival times of a tape.
+// pacer has the arrival times of a tape.
 type pacer []journey.Entry
 
 var _ vegeta.Pacer = pacer(nil)
@@ -114,10 +115,10 @@ func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, sto
 	return time.Duration(p[hits].AtNs) - elapsed, false
 }
 
-// Rate is for vegeta's display of an attack, which a replay does not show.
+// Rate is for vegeta's display of an attack, which a replay does not use.
 func (pacer) Rate(time.Duration) float64 { return 0 }
 
-// sendOnTime has an idle worker send each journey at its time, or a new worker if all are busy.
+// sendOnTime lets an idle worker send each journey at its time, or a new worker if all are busy.
 func (r *replay) sendOnTime(ctx context.Context, zero time.Time) error {
 	precise, err := timer.New()
 	if err != nil {

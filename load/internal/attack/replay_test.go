@@ -20,7 +20,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// patience is for machines that are busy with other work; no test takes as long.
+// patience is a time limit for busy machines; no test normally takes this long.
 const patience = 30 * time.Second
 
 func makeTape(t testing.TB, rate float64, duration time.Duration) *tape.Tape {
@@ -72,8 +72,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A shop that answers nothing at all until every journey was sent does not slow arrivals down: a closed loop would wait for
-// it for ever. Latency counts from the intended arrival.
+// A shop that does not answer until every journey is sent does not delay arrivals; a closed loop would wait forever.
+// Latency counts from the intended arrival.
 func TestSlowShopDoesNotSlowArrivals(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 200, time.Second)
@@ -103,7 +103,7 @@ func TestSlowShopDoesNotSlowArrivals(t *testing.T) {
 	}
 }
 
-// Journeys without an answer are given up when the drain is over, as timeouts.
+// Journeys without an answer are cancelled as timeouts when the drain is over.
 func TestDrainIsLimited(t *testing.T) {
 	shop := shoptest.Start(t)
 	stuck := make(chan struct{})
@@ -127,8 +127,8 @@ func TestDrainIsLimited(t *testing.T) {
 	}
 }
 
-// An interrupted replay ends at once, keeps what was sent, and says that it is not whole. This includes a gap in the tape, and
-// users of a closed loop who think.
+// An interrupted replay ends at once, keeps the sent journeys, and is marked as incomplete. This holds in a gap of the
+// tape too, and while users of a closed loop think.
 func TestInterrupt(t *testing.T) {
 	shop := shoptest.Start(t)
 	for name, o := range map[string]Options{
@@ -159,7 +159,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Vegeta reads its encoding back: one hit per journey, latency from the intended arrival, failures as errors.
+// Vegeta can read the results: one hit per journey, latency from the intended arrival, failures as errors.
 func TestVegetaReadsTheResults(t *testing.T) {
 	shop := shoptest.Start(t)
 	var calls atomic.Int64

@@ -20,11 +20,11 @@ import (
 	"hopwise/proto/stubs/typev1"
 )
 
-// rpcAnswer is an RPC's answer of the tests' own making, so that any part of it can be left out.
+// rpcAnswer is a hand-made answer of an RPC, so that any part of it can be left out.
 type rpcAnswer struct {
 	contentType string
 	messages    [][]byte
-	cut         int    // bytes of the last message that do not come
+	cut         int    // bytes missing at the end of the last message
 	status      string // grpc-status in the trailer; empty: no trailer at all
 	message     string
 	then        func() // before the end
@@ -61,8 +61,8 @@ func packed(t testing.TB, message proto.Message) []byte {
 	return text
 }
 
-// Whatever a faulty gRPC service does is classed right and never counted as success, least of all an answer whose message is
-// right but whose status never came.
+// Every fault of a gRPC service gets the right class and never counts as success, even if the message is right and only
+// the status is missing.
 func TestFaultyRPC(t *testing.T) {
 	whole := shoptest.Product(find(t, journey.Product).Params.ProductID)
 	right := packed(t, whole)
@@ -128,7 +128,7 @@ func TestFaultyRPC(t *testing.T) {
 	}
 }
 
-// A message that is well formed but not the right one is caught.
+// A well-formed wrong message is detected.
 func TestWrongMessages(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -172,7 +172,7 @@ func TestWrongMessages(t *testing.T) {
 	}
 }
 
-// A service that is restarted loses its connections; the next RPC after a moment goes through again.
+// A restarted service loses its connections; after a moment, RPCs succeed again.
 func TestRPCConnectsAgain(t *testing.T) {
 	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
@@ -190,7 +190,7 @@ func TestRPCConnectsAgain(t *testing.T) {
 	}
 }
 
-// RPCs carry what HTTP requests carry: the sender's token, and a trace context whose flag says not sampled.
+// RPCs carry the same metadata as HTTP requests: the sender's token, and a trace context whose flag says not sampled.
 func TestRPCMetadata(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := one(t)

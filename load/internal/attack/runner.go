@@ -26,14 +26,14 @@ type Runner struct {
 	Customers *exchange.Customers // nil if all customers share the client's connections
 	Sessions  *session.Sessions
 	Tracing   *telemetry.Tracing                 // nil if nothing is traced
-	Cache     map[target.Channel]*exchange.Cache // of each channel's customers; empty if they keep no answers
-	Steps     *steps.Plan                        // of a target that is not the shop; nil for the shop
+	Cache     map[target.Channel]*exchange.Cache // cache of each channel's customers; empty if they keep no answers
+	Steps     *steps.Plan                        // steps of a target other than the shop; nil for the shop
 	Scale     shopdata.Scale
-	Timeout   time.Duration // of one journey, from its start
-	Compares  bool          // whether rows say what answers have beyond what screens need
+	Timeout   time.Duration // time limit of one journey, from its start
+	Compares  bool          // whether rows count the fields of answers that screens do not need
 
-	urgent  bool         // whether requests of what is under way go before new ones
-	apart   journey.Name // kind that has components to itself; empty for none
+	urgent  bool         // whether requests of journeys under way declare a higher urgency
+	apart   journey.Name // kind with exclusive components; empty for none
 	drivers map[target.Channel]driver
 }
 
@@ -73,7 +73,7 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 	return r, nil
 }
 
-// stepsOf reads the steps of a target that is not the shop; nil for the shop.
+// stepsOf reads the steps of a target other than the shop; nil for the shop.
 func stepsOf(t target.Target) (*steps.Plan, error) {
 	if t.Steps == "" {
 		return nil, nil
@@ -85,7 +85,7 @@ func stepsOf(t target.Target) (*steps.Plan, error) {
 	return plan, plan.Toward(t.Endpoints)
 }
 
-// Prepare opens the connections and lets each driver prepare for the journeys that it will run.
+// Prepare opens the connections and prepares each driver for its journeys.
 func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	if err := r.Client.Connect(ctx); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	return nil
 }
 
-// Longest is how long a journey may take, pauses included.
+// Longest is the time limit of a journey, pauses included.
 func (r *Runner) Longest() time.Duration {
 	if r.Steps == nil {
 		return r.Timeout
@@ -125,11 +125,12 @@ func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool 
 
 // Run runs one journey and returns its row and the canonical JSON of its answer, nil if it failed.
 //
-// Times are taken from one reading of the clock at the start and the monotonic clock from there, so that the row and its
-// spans agree. The end is when the answer is read and decoded; checking it is the instrument's work and not in it.
+// All times derive from one reading of the clock at the start, and the monotonic clock from there, so that the row and
+// its spans agree. The journey ends when its answer is read and decoded; the time does not include the instrument's
+// check of the answer.
 func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, sampled bool) (record.Row, []byte) {
 	started := time.Now()
-	intended = started.Add(-started.Sub(intended)) // the wall clock may have been set since the replay began
+	intended = started.Add(-started.Sub(intended)) // the wall clock may have been adjusted since the replay began
 	trace := r.Tracing.Start(telemetry.Subject{Journey: string(e.Journey), Channel: string(e.Channel), Seq: e.Seq}, intended, started, sampled)
 	driver := r.drivers[e.Channel]
 	limited, cancel := context.WithTimeout(ctx, r.Timeout+driver.Pauses(e))
@@ -191,7 +192,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	return row, canonical
 }
 
-// enter returns the client of a journey, and what to do with it afterwards: that of all customers, or one that no other journey has.
+// enter returns the client of a journey, shared or exclusive, and the function that releases it afterwards.
 func (r *Runner) enter(
 	ctx context.Context, channel target.Channel, trace *telemetry.Journey,
 ) (client *exchange.Client, leave func(ok bool), err error) {
@@ -209,7 +210,7 @@ func (r *Runner) enter(
 	return client, func(ok bool) { r.Customers.Return(client, channel, ok) }, nil
 }
 
-// within says in which step of a target that is not the shop a journey was when it was stopped.
+// within adds the step in which a journey was stopped, for a target other than the shop.
 func within(err, stopped error) error {
 	if failed := (*steps.Failure)(nil); errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", failed.Where(), stopped)
@@ -217,7 +218,7 @@ func within(err, stopped error) error {
 	return stopped
 }
 
-// stopped says whether the journey's time was over or the whole replay was stopped.
+// stopped returns the error of a stopped journey: its time was over, or the whole replay was stopped.
 func stopped(ctx context.Context, timeout time.Duration) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, outcome.ErrInterrupted) {
@@ -232,7 +233,7 @@ func (r *Runner) check(e journey.Entry, got journey.Answer, failed error) (canon
 	if failed != nil {
 		return nil, 0, failed
 	}
-	orderID = journey.OrderID(got) // kept for a wrong answer too: the order may exist
+	orderID = journey.OrderID(got) // set for a wrong answer too: the order may exist
 	if err := journey.Check(journey.Question{Params: e.Params, Scale: r.Scale}, got); err != nil {
 		return nil, orderID, err
 	}

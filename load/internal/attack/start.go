@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// MaxWait is how far ahead a start instant may be: one beyond that is a mistake, for which nobody should wait.
+// MaxWait is how far ahead a start instant may be; a later instant is a mistake.
 const MaxWait = time.Hour
 
-// monotonic returns a start instant as a time of the monotonic clock, which nobody sets; the zero time stays as it is.
+// monotonic returns a start instant as a time of the monotonic clock, which is never adjusted; the zero time stays
+// zero.
 func monotonic(start time.Time) (time.Time, error) {
 	if start.IsZero() {
 		return start, nil
@@ -25,7 +26,7 @@ func monotonic(start time.Time) (time.Time, error) {
 	return now.Add(ahead), nil
 }
 
-// sleep waits, or until the context ends.
+// sleep waits until the time has passed or the context ends.
 func sleep(ctx context.Context, wait time.Duration) {
 	if wait <= 0 {
 		return

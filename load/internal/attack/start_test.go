@@ -11,7 +11,8 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// Journeys of a shard go at their times after the start instant, and the wait for it is no part of the replay's own time.
+// Journeys of a shard start at their times after the start instant; the wait for it does not count as the replay's
+// time.
 func TestStartInstant(t *testing.T) {
 	shop := shoptest.Start(t)
 	whole := makeTape(t, 40, time.Second)
@@ -45,7 +46,7 @@ func TestStartInstant(t *testing.T) {
 	}
 }
 
-// An instant that has passed is refused before anything is sent, and so is one for which nobody would wait.
+// An instant in the past or too far in the future is refused before anything is sent.
 func TestStartInstantOutOfReach(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, time.Second)

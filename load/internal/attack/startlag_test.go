@@ -12,8 +12,8 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// The start lag and the generator's CPU time at 50 journeys a second, the shop being in the same process, with and without an
-// emulated network:
+// The start lag and the generator's CPU time at 50 journeys a second, with the shop in the same process, with and
+// without an emulated network:
 //
 //	go test -run '^$' -bench StartLag -benchtime 1x ./internal/attack
 func BenchmarkStartLag(b *testing.B) {

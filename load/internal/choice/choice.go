@@ -1,4 +1,4 @@
-// Package choice checks values of which there is a closed list.
+// Package choice checks values that must be in a closed list.
 package choice
 
 import (

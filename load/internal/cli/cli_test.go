@@ -28,7 +28,7 @@ func run(t testing.TB, args ...string) (int, string, string) {
 	}
 	defer stderr.Close()
 	if len(args) > 0 && slices.Contains([]string{"replay", "node"}, args[0]) && !slices.Contains(args, "--priority") {
-		args = append(slices.Clone(args), "--priority", "normal") // the test's process would be raised and stay so
+		args = append(slices.Clone(args), "--priority", "normal") // otherwise the test process stays raised
 	}
 	var stdout bytes.Buffer
 	code := Execute(args, &stdout, stderr)
@@ -70,7 +70,7 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 	return path, summary
 }
 
-// What a check sends of each kind has a key that the load will not send again.
+// A check's journeys have idempotency keys that the load does not use.
 func TestTheFirstOfEachKindHasAnotherKey(t *testing.T) {
 	entries := []journey.Entry{
 		{Journey: "look", Params: journey.Params{IdempotencyKey: "one"}},
@@ -90,7 +90,7 @@ func TestTheFirstOfEachKindHasAnotherKey(t *testing.T) {
 	}
 }
 
-// The whole way: tape, sample, warm-up, replay; the figures agree with each other and with the files.
+// End to end: tape, sample, warm-up, replay; the figures agree with each other and with the files.
 func TestTapeSampleReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -144,7 +144,7 @@ func TestTapeSampleReplay(t *testing.T) {
 	}
 }
 
-// What a sample prints as JSON says how many answers it has, over HTTP/1.1 too.
+// The JSON summary of a sample has the number of answers, over HTTP/1.1 too.
 func TestSampleSummary(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--pool", "parity")
@@ -159,7 +159,7 @@ func TestSampleSummary(t *testing.T) {
 	}
 }
 
-// Bad input ends with exit code 2 and one line that names it and, where there is a choice, the valid ones.
+// Bad input ends with exit code 2 and one line that names the input and, if there is a closed list, the valid values.
 func TestBadInput(t *testing.T) {
 	shop := shoptest.Start(t)
 	good := shop.Target(t, target.GraphQL, 2)
@@ -284,7 +284,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// An address that does not answer is no bad input, but an error that names it, within a limit.
+// An address that does not answer is not bad input, but an error that names the address, within a time limit.
 func TestNoAnswer(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -315,7 +315,7 @@ func read(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Every connection that is held has carried a request, whatever the tape has beside products; a shop that answers wrongly ends it.
+// Every held connection has carried a request, for any journeys on the tape; a wrong answer ends the command.
 func TestHoldUsesEachConnection(t *testing.T) {
 	tapePath, _ := makeTape(t)
 	for _, protocol := range []target.Protocol{target.GRPC, target.GraphQL} {

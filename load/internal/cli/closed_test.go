@@ -19,8 +19,8 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// A closed loop never has more journeys under way than virtual users, takes them in the tape's order whatever their times,
-// counts latency from the start, and says what it was in figures and rows.
+// A closed loop never has more journeys under way than virtual users, and takes them in the tape's order. It counts
+// latency from the start, and records its settings in figures and rows.
 func TestClosedLoop(t *testing.T) {
 	shop := shoptest.Start(t)
 	var under, most atomic.Int64
@@ -59,7 +59,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 }
 
-// The time is kept although the tape has more, and thinking users send less.
+// The loop ends after its duration even if the tape has more journeys, and users who think send fewer journeys.
 func TestClosedLoopEnds(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "10s")
@@ -82,7 +82,7 @@ func TestClosedLoopEnds(t *testing.T) {
 	}
 }
 
-// Users who think come in spread over the first time to think, not at once.
+// Users who think start spread over the first time to think, not at once.
 func TestUsersComeInSpread(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "2s")
@@ -92,14 +92,15 @@ func TestUsersComeInSpread(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	// 20 users in 1 s are one every 50 ms: the loop ends before the last two, and before anybody is through with thinking.
+	// 20 users in 1 s start one every 50 ms: the loop ends before the last two, and before any user has finished
+	// thinking.
 	sent := strings.Count(read(t, filepath.Join(out, "journeys.jsonl")), "\n")
 	if sent == 0 || sent > 18 {
 		t.Errorf("%d journeys", sent)
 	}
 }
 
-// With steps, no more users are there than the share that the step has.
+// With steps, the number of users is limited to each step's share.
 func TestUsersStayAway(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "2000", "--duration", "2s")
@@ -132,7 +133,7 @@ func TestUsersStayAway(t *testing.T) {
 	}
 }
 
-// The maximum is measured on every protocol, and a server that is not there or answers wrongly is an error.
+// The maximum is measured in every protocol; a missing server or a wrong answer is an error.
 func TestMaximum(t *testing.T) {
 	server, err := echo.Start(echo.Addresses{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0"})
 	if err != nil {
@@ -163,8 +164,8 @@ func TestMaximum(t *testing.T) {
 	}
 }
 
-// A journey's bytes on the wire are more than its bodies, the same journey again costs about the same, and what a replay
-// counts is what all its journeys took.
+// A journey has more bytes on the wire than in its bodies, the same journey again has about the same number, and a
+// replay counts the sum of its journeys.
 func TestBytesOnTheWire(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
 		for _, version := range []string{"1", "2"} {
@@ -191,7 +192,7 @@ func TestBytesOnTheWire(t *testing.T) {
 					t.Fatal(stderr)
 				}
 				figures := figuresOf(t, dir)
-				// Tokens, trace contexts and the table of headers differ a little from run to run.
+				// Tokens, trace contexts and the table of headers vary slightly from run to run.
 				if near := func(a, b int64) bool { return a-b < a/20 && b-a < a/20 }; !near(in, figures.WireBytesIn) || !near(out, figures.WireBytesOut) {
 					t.Errorf("%s over HTTP/%s: %d in, %d out one by one; %d in, %d out in the replay",
 						protocol, version, in, out, figures.WireBytesIn, figures.WireBytesOut)

@@ -12,7 +12,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// held is what a hold prints once its connections are there and have been used.
+// held is the output of a hold once its connections are open and used.
 type held struct {
 	Dialed int64 `json:"connections_dialed"`
 	Sent   int   `json:"journeys"`

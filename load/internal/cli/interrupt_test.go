@@ -12,14 +12,14 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// Ctrl-C stops a replay at once; what was measured is written and marked incomplete, and the exit code is 130.
+// Ctrl-C stops a replay at once; the results so far are written and marked incomplete, and the exit code is 130.
 func TestSignalStopsAReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--duration", "60s")
 	out := t.TempDir()
 	var journeys atomic.Int64
 	shop.Fault = func(_ http.ResponseWriter, r shoptest.Seen) bool {
-		// Registering sends the texts of queries; the load itself sends hashes only.
+		// The registration sends the texts of queries; the load itself sends hashes only.
 		if !strings.Contains(string(r.Body), `"query"`) && journeys.Add(1) == 20 {
 			_ = syscall.Kill(syscall.Getpid(), syscall.SIGINT)
 		}

@@ -13,7 +13,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// The figures say what was emulated, and those of shards are added only if all of them had the same network.
+// The figures have the emulated network; figures of shards are added only if all shards had the same network.
 func TestNetworkOfAReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	near, away := shop.Target(t, target.GraphQL, 2), shop.Target(t, target.GraphQL, 2)
@@ -57,7 +57,8 @@ func alike(l record.Link) map[target.Channel]record.Link {
 	return map[target.Channel]record.Link{target.Web: l, target.Mobile: l, target.Partner: l}
 }
 
-// Each channel has the network that the target says, also one that takes nothing; customers behind different ones are different.
+// Each channel has the network of the target file, even one without delay; channels with different networks do not
+// share customers.
 func TestNetworkOfEachChannel(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -85,7 +86,7 @@ func TestNetworkOfEachChannel(t *testing.T) {
 	}
 }
 
-// A round-trip time of 0 that is asked for gives each journey a customer of its own all the same.
+// An explicit round-trip time of 0 also gives each journey a separate customer.
 func TestNetworkWithoutDistance(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)

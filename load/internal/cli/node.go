@@ -16,7 +16,7 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// The files of a node's folder by which it and its driver tell each other how far they are.
+// The files in a node's folder by which the node and its driver synchronise.
 const (
 	readyFile = "ready.json" // by the node
 	startFile = "start"      // by its driver
@@ -34,7 +34,7 @@ type nodeFlags struct {
 	wait time.Duration
 }
 
-// readiness is what a node says once it could begin.
+// readiness is a node's message when it is ready to start.
 type readiness struct {
 	Shard      tape.Shard `json:"shard"`
 	TapeSHA256 string     `json:"tape_sha256"`
@@ -42,7 +42,7 @@ type readiness struct {
 	AtNs       int64      `json:"at_ns"`    // Unix time by the node's clock
 }
 
-// ending is what a node says in the end.
+// ending is a node's last message.
 type ending struct {
 	ExitCode int    `json:"exit_code"`
 	Error    string `json:"error"` // empty after success
@@ -124,10 +124,10 @@ func (f *nodeFlags) replayWhenTold(cmd *cobra.Command, stderr *os.File) error {
 
 func present(string) bool { return true }
 
-// wholeLine says whether a file that may be under way is whole.
+// wholeLine tells whether a file that is still being written is complete.
 func wholeLine(text string) bool { return strings.HasSuffix(text, "\n") }
 
-// await returns the text of a file once it is there and complete.
+// await returns the text of a file once it is complete.
 func (f *nodeFlags) await(ctx context.Context, path string, complete func(string) bool) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()

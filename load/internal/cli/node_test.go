@@ -14,13 +14,13 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// nodeEnd is how a node's command ended.
+// nodeEnd is the result of a node's command.
 type nodeEnd struct {
 	code   int
 	stderr string
 }
 
-// startNode runs a node beside the test.
+// startNode runs a node concurrently with the test.
 func startNode(t *testing.T, args ...string) <-chan nodeEnd {
 	t.Helper()
 	ended := make(chan nodeEnd, 1)
@@ -31,7 +31,7 @@ func startNode(t *testing.T, args ...string) <-chan nodeEnd {
 	return ended
 }
 
-// eventually returns the text of a file that another writes.
+// eventually waits for a file and returns its text.
 func eventually(t *testing.T, path string) string {
 	t.Helper()
 	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
@@ -56,7 +56,7 @@ func endOf(t *testing.T, ended <-chan nodeEnd) nodeEnd {
 
 func startLine(in time.Duration) string { return fmt.Sprintln(time.Now().Add(in).UnixNano()) }
 
-// A node waits for its tape, says when it is ready, begins when it is told to, and stays until its files are taken.
+// A node waits for its tape, reports when it is ready, starts on command, and stays until its files are collected.
 func TestNode(t *testing.T) {
 	shop := shoptest.Start(t)
 	targetPath := writeTarget(t, shop.Target(t, target.REST, 2))
@@ -79,7 +79,7 @@ func TestNode(t *testing.T) {
 		t.Error("journeys were sent before the start")
 	}
 	line := startLine(2 * time.Second)
-	writeText(t, filepath.Join(out, startFile), line[:8]) // as a slow writer has it for a moment
+	writeText(t, filepath.Join(out, startFile), line[:8]) // as during a slow write
 	time.Sleep(2 * pollInterval)
 	writeText(t, filepath.Join(out, startFile), line)
 	var end ending
@@ -100,7 +100,7 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// What goes wrong is in done.json too, where it can be read as long as the node waits to be taken from.
+// Errors are in done.json too, which can be read for as long as the node waits for the collection of its files.
 func TestNodeFails(t *testing.T) {
 	shop := shoptest.Start(t)
 	good := writeTarget(t, shop.Target(t, target.REST, 2))
@@ -138,7 +138,7 @@ func TestNodeFails(t *testing.T) {
 	}
 }
 
-// Results that nobody takes are a failure.
+// Results that are not collected are a failure.
 func TestNodeIsForgotten(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)

@@ -122,7 +122,7 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	return required(cmd, "out")
 }
 
-// checkClosed checks the flags of a closed loop, which goes by whether --vus is given.
+// checkClosed checks the flags of a closed loop, which --vus selects.
 func (f *replayFlags) checkClosed(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("vus") {
 		if err := f.closed.Check(); err != nil {
@@ -143,7 +143,7 @@ func (f *replayFlags) checkClosed(cmd *cobra.Command) error {
 	return nil
 }
 
-// loop returns the closed loop that was asked for, nil for an open one.
+// loop returns the requested closed loop; nil for an open loop.
 func (f *replayFlags) loop() *attack.Closed {
 	if f.closed.VUs == 0 {
 		return nil
@@ -151,7 +151,7 @@ func (f *replayFlags) loop() *attack.Closed {
 	return &f.closed
 }
 
-// opened is all that a replay needs before its first journey.
+// opened has everything that a replay needs before its first journey.
 type opened struct {
 	setup
 	priority priority.Wish
@@ -159,7 +159,7 @@ type opened struct {
 	lost     *atomic.Pointer[error] // the last error of the exporter
 }
 
-// open reads the replay's files and opens its connections, its sessions and its way to the receiver of traces.
+// open reads the replay's files and opens its connections, its sessions and the connection to the receiver of traces.
 func (f *replayFlags) open(cmd *cobra.Command) (*opened, error) {
 	s, err := f.read(cmd)
 	if err != nil {
@@ -201,7 +201,7 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	return nil
 }
 
-// emulate gives customers the network that the target asks for.
+// emulate gives customers the target's network.
 func (f *replayFlags) emulate(o *opened) (err error) {
 	networks, err := o.target.Emulated()
 	if err != nil {
@@ -212,7 +212,7 @@ func (f *replayFlags) emulate(o *opened) (err error) {
 			return fmt.Errorf("the networks in %s lack the channel %s, which is on the tape", f.targetPath, entry.Channel)
 		}
 	}
-	// No journey takes longer than its time limit, so no more of them are under way at a time.
+	// No journey takes longer than its time limit, so this is the maximum number under way.
 	ready := func(of []target.Channel) int { return o.tape.MostWithin(o.runner.Longest(), of) }
 	if c := f.loop(); c != nil {
 		ready = func([]target.Channel) int { return c.VUs }
@@ -226,7 +226,7 @@ func (o *opened) close() {
 	o.runner.Client.Close()
 }
 
-// send replays the tape, writes what it leaves, and closes what was opened.
+// send replays the tape, writes the results, and closes the opened connections.
 func (f *replayFlags) send(cmd *cobra.Command, stderr *os.File, o *opened) error {
 	defer o.close()
 	result, failure := f.replay(cmd.Context(), stderr, o.setup)
@@ -315,8 +315,8 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 	return g
 }
 
-// flush sends the spans, and returns what they have cost, nil if nothing was traced; the time for it does not depend on how the
-// replay ended.
+// flush sends the spans, and returns their cost; nil without tracing. Its time limit does not depend on how the replay
+// ended.
 func flush(o *opened) (*record.TracingCost, error) {
 	if o.runner.Tracing == nil {
 		return nil, nil
@@ -330,7 +330,7 @@ func flush(o *opened) (*record.TracingCost, error) {
 	return &cost, err
 }
 
-// watchExport keeps the last error of the exporter, which would otherwise go to the standard log in the midst of a run.
+// watchExport keeps the last error of the exporter, which would otherwise go to the standard log during a run.
 func watchExport() *atomic.Pointer[error] {
 	last := &atomic.Pointer[error]{}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { last.Store(&err) }))

@@ -32,10 +32,10 @@ const about = `shopload sends the journeys of simulated customers to a shop, wha
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. Journeys that fail are results, not errors.`
 
-// gcPercent spends memory, of which little is needed, to collect garbage less often: journeys wait while it is collected.
+// gcPercent trades memory for fewer garbage collections, because journeys wait during a collection.
 const gcPercent = 400
 
-// badInput marks errors that other input from the user would fix.
+// badInput marks errors that the user can fix by other input.
 type badInput struct{ error }
 
 func (b badInput) Unwrap() error { return b.error }
@@ -109,7 +109,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// required returns bad input that names the first of the flags that is empty.
+// required returns bad input that names the first empty flag.
 func required(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if cmd.Flag(name).Value.String() == "" {
@@ -130,7 +130,7 @@ func printJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// oneLine is the error as a terminal can show it: files may have put anything into it.
+// oneLine returns the error in a form that is safe for a terminal: it may quote arbitrary text from files.
 func oneLine(err error) string {
 	var line strings.Builder
 	for _, r := range strings.Join(strings.Fields(err.Error()), " ") {

@@ -17,7 +17,8 @@ import (
 	"hopwise/load/internal/record"
 )
 
-// sampleLine is one line of the answers' file: the row of a journey, and what only a journey alone can tell.
+// sampleLine is one line of the answers' file: the row of a journey, and figures that can only be measured for a single
+// journey.
 type sampleLine struct {
 	record.Row
 	Params  journey.Params  `json:"params"`
@@ -27,8 +28,8 @@ type sampleLine struct {
 	*need.Beyond
 }
 
-// What follows an answer on its connection (window updates, pings and their acknowledgements) comes within a round trip,
-// and belongs to the journey.
+// Window updates, pings and their acknowledgements follow an answer on its connection within a round trip, and belong
+// to the journey.
 const (
 	settleQuiet = 3 * time.Millisecond
 	settleQUIC  = 30 * time.Millisecond // an acknowledgement may be delayed by 25 ms (RFC 9000, 18.2)
@@ -77,8 +78,8 @@ journey has the connections to itself, every byte that crosses them until they a
 	return cmd
 }
 
-// firstOfEach returns the first journey of each kind with another key than the tape's. The same target gets the whole tape afterwards,
-// and may refuse a key that it has seen.
+// firstOfEach returns the first journey of each kind, with a key that differs from the tape's. The same target gets the
+// whole tape afterwards, and may refuse a key that it has seen.
 func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
 	for _, entry := range entries {
 		if !slices.ContainsFunc(first, func(e journey.Entry) bool { return e.Journey == entry.Journey && e.Channel == entry.Channel }) {
@@ -100,7 +101,7 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 	if s.target.HTTP == 3 {
 		quiet = settleQUIC
 	}
-	before := meter.Settle(quiet, settleLimit) // opening the connections is nobody's
+	before := meter.Settle(quiet, settleLimit) // opening the connections belongs to no journey
 	err := atomicfile.WriteRows(out, func(add func(any) error) error {
 		for i, entry := range s.tape.Entries {
 			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)

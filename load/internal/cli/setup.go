@@ -40,7 +40,7 @@ func (c *common) register(cmd *cobra.Command) {
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start, unless the target has its own")
 }
 
-// setup is what sending journeys needs, read and checked.
+// setup has the inputs of a command that sends journeys, read and checked.
 type setup struct {
 	tape   *tape.Tape
 	target target.Target
@@ -94,7 +94,8 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	return s, nil
 }
 
-// sessions opens those that the shop's customers hold; nil for another target, whose steps the tape must be of.
+// sessions opens the sessions of the shop's customers. For another target it returns nil, and checks that the tape was
+// made from the target's steps.
 func sessions(s setup) (*session.Sessions, error) {
 	if steps := s.runner.Steps; steps != nil {
 		if s.tape.Header.Steps != steps.SHA256 {
@@ -109,7 +110,7 @@ func sessions(s setup) (*session.Sessions, error) {
 	return session.Open(key, s.tape.Entries, time.Now())
 }
 
-// prepare readies the target for the first journey, within a limit.
+// prepare prepares the target for the first journey, within a time limit.
 func (s setup) prepare(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()

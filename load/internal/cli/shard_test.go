@@ -23,7 +23,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// receiver takes spans and forgets them.
+// receiver discards spans.
 type receiver struct {
 	collector.UnimplementedTraceServiceServer
 }
@@ -71,7 +71,7 @@ func sentOf(t *testing.T, folder string) []record.Row {
 	return linesOf[record.Row](t, filepath.Join(folder, "journeys.jsonl"))
 }
 
-// rowsOf returns the rows of a replay without what differs from run to run.
+// rowsOf returns the rows of a replay without fields that vary from run to run.
 func rowsOf(t *testing.T, folder string) []record.Row {
 	t.Helper()
 	rows := sentOf(t, folder)
@@ -82,7 +82,7 @@ func rowsOf(t *testing.T, folder string) []record.Row {
 	return rows
 }
 
-// hitsOf returns vegeta's results without what differs from run to run.
+// hitsOf returns vegeta's results without fields that vary from run to run.
 func hitsOf(t *testing.T, folder string) (hits []string) {
 	t.Helper()
 	for decode := vegeta.NewDecoder(bytes.NewReader([]byte(read(t, filepath.Join(folder, "vegeta.gob"))))); ; {
@@ -96,7 +96,8 @@ func hitsOf(t *testing.T, folder string) (hits []string) {
 	}
 }
 
-// However many generators share a tape, together they leave what one generator leaves, and open as many connections.
+// Several generators that share a tape together leave the same results as one generator, and open the same number of
+// connections.
 func TestShardsAreOneReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -162,7 +163,7 @@ func TestShardsAreOneReplay(t *testing.T) {
 	}
 }
 
-// Which journeys are traced is drawn anew in each trial, so that trials are independent draws.
+// Each trial draws its traced journeys again, so that trials are independent.
 func TestEachTrialTracesJourneysOfItsOwn(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -187,7 +188,7 @@ func TestEachTrialTracesJourneysOfItsOwn(t *testing.T) {
 	}
 }
 
-// Shards that are not all of one replay are not merged; the message names the shard and what is wrong.
+// Shards of different replays are not merged; the message names the shard and the difference.
 func TestShardsThatDoNotFit(t *testing.T) {
 	shop := shoptest.Start(t)
 	targetPath := writeTarget(t, shop.Target(t, target.REST, 2))
@@ -198,7 +199,7 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		"first": {tapePath, "0/3"}, "second": {tapePath, "1/3"}, "third": {tapePath, "2/3"},
 		"other": {otherTape, "2/3"}, "two": {tapePath, "1/2"},
 	}
-	// Each is a second of waiting.
+	// Each takes a second of waiting.
 	t.Run("replays", func(t *testing.T) {
 		for name, of := range shards {
 			t.Run(name, func(t *testing.T) {

@@ -92,7 +92,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	return cmd
 }
 
-// journeysOf reads a workload, or that of the steps of a target that is not the shop.
+// journeysOf reads a workload, or the workload of the steps of a target other than the shop.
 func journeysOf(workloadPath, stepsPath string) (w workload.Workload, plan *steps.Plan, err error) {
 	if stepsPath == "" {
 		w, err = workload.Load(workloadPath)

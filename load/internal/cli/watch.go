@@ -28,7 +28,7 @@ type watchFlags struct {
 	options                            watch.Options
 }
 
-// allOpen is what a watch prints once every customer waits for news, so that whoever started it can begin the load.
+// allOpen is the output of a watch once every customer waits for updates, so that its caller can start the load.
 type allOpen struct {
 	Event    string  `json:"event"`
 	Watchers int     `json:"watchers"`
@@ -75,7 +75,7 @@ Each watcher has a connection of its own unless --connections says how many all 
 	return cmd
 }
 
-// open decides who watches, and opens the way to the receiver of traces if the target has one.
+// open selects the watchers, and connects to the receiver of traces if the target has one.
 func (f *watchFlags) open(cmd *cobra.Command) (*watch.Crowd, error) {
 	at, err := f.read(cmd)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *watchFlags) open(cmd *cobra.Command) (*watch.Crowd, error) {
 	return crowd, nil
 }
 
-// read reads the tape, the target and the key, and says who watches; every error is bad input.
+// read reads the tape, the target and the key, and selects the watchers; every error is bad input.
 func (f *watchFlags) read(cmd *cobra.Command) (at target.Target, err error) {
 	if err := f.check(cmd); err != nil {
 		return at, err
@@ -184,7 +184,7 @@ func (f *watchFlags) report(cmd *cobra.Command, g watch.Figures) error {
 	return table.Flush()
 }
 
-// byCause lists counts, most of them first.
+// byCause lists counts, the largest first.
 func byCause(counts map[string]int) string {
 	if len(counts) == 0 {
 		return "none"

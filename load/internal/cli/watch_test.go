@@ -14,7 +14,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// tellAll has every stream bring one update.
+// tellAll makes every stream send one update.
 func tellAll(s shoptest.Stream) error {
 	s.Open(0)
 	s.Tell(1)
@@ -22,7 +22,7 @@ func tellAll(s shoptest.Stream) error {
 	return nil
 }
 
-// A watch says that all are open, then its figures, which are those of the files.
+// A watch reports that all streams are open, then its figures, which match the files.
 func TestWatch(t *testing.T) {
 	shop := shoptest.Start(t)
 	shop.Watched = tellAll
@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a watch at once; what came until then is written, and the exit code is 130.
+// Ctrl-C ends a watch at once; the results so far are written, and the exit code is 130.
 func TestSignalEndsAWatch(t *testing.T) {
 	shop := shoptest.Start(t)
 	var asked atomic.Int64
@@ -78,7 +78,7 @@ func TestSignalEndsAWatch(t *testing.T) {
 	}
 }
 
-// Bad input of a watch names the valid values; a shop that does not answer is no bad input.
+// The error for bad input of a watch names the valid values; a shop that does not answer is not bad input.
 func TestBadWatches(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)

@@ -6,7 +6,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Exponential gaps have the mean that was asked for, and e^-1 of them are longer than it.
+// Exponential gaps have the requested mean, and a share of e^-1 is longer than the mean.
 func TestExponential(t *testing.T) {
 	const draws, mean = 200_000, 1_000_000
 	random := NewSource("test", 3)
@@ -26,7 +26,7 @@ func TestExponential(t *testing.T) {
 	}
 }
 
-// Popular products come more often, as 1/rank says, and every id is the popular one of exactly one rank.
+// Popular products come more often, in proportion to 1/rank, and every id has exactly one rank.
 func TestPopularity(t *testing.T) {
 	p := NewPopularity(shopdata.Range{First: 1, Last: 100})
 	random := NewSource("test", 1)

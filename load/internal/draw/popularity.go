@@ -6,10 +6,10 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Popularity draws identifiers as shoppers do: the k-th most popular one comes in proportion to 1/k (Zipf, exponent 1).
+// Popularity draws identifiers as shoppers do: the k-th most popular one in proportion to 1/k (Zipf, exponent 1).
 //
-// Which identifier has which rank is fixed by a multiplicative shuffle, so that popular ones are spread over pages of the
-// database. Only reads use it: sales drawn this way would empty the stock of the most popular product in a long run.
+// A multiplicative shuffle assigns the ranks, so that popular identifiers are spread over pages of the database. Only
+// reads use it: sales drawn this way would empty the stock of the most popular product in a long run.
 type Popularity struct {
 	ids   shopdata.Range
 	upTo  []int64 // cumulative weights by rank

@@ -10,16 +10,16 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Generator names how random numbers are drawn; it changes whenever the bytes of a tape for a seed would change.
+// Generator names the algorithm of the random numbers; it changes whenever the bytes of a tape for a seed change.
 //
-// ChaCha8 as math/rand/v2 specifies it, keyed with SHA-256 of (format, stream, seed), one stream per purpose, and integer
-// arithmetic only, so that a seed gives the same bytes on every processor and with every Go version.
+// It is math/rand/v2's ChaCha8, keyed with SHA-256 of (format, stream, seed), with one stream per purpose. All
+// arithmetic is on integers, so a seed gives the same bytes on every processor and with every Go version.
 const Generator = "chacha8-streams/1"
 
 // Source draws the random numbers of one purpose.
 type Source struct{ words *rand.ChaCha8 }
 
-// NewSource returns the stream of random numbers that the purpose has with the seed.
+// NewSource returns the purpose's stream of random numbers for a seed.
 func NewSource(stream string, seed uint64) Source {
 	key := sha256.New()
 	key.Write([]byte(Generator + "\x00" + stream + "\x00"))
@@ -43,8 +43,9 @@ func (s Source) From(ids shopdata.Range) int64 { return s.Between(ids.First, ids
 
 // Exponential returns an exponentially distributed number with the given mean.
 //
-// Von Neumann's method (1951) compares uniform numbers only, so no logarithm can round differently elsewhere: draw runs
-// u1 > u2 > ... until one ascends; a run of odd length gives the fraction u1, every run of even length adds one whole.
+// Von Neumann's method (1951) compares uniform numbers only, so no logarithm can round differently elsewhere. It draws
+// runs u1 > u2 > ... until a number ascends. A run of odd length gives the fraction u1; every run of even length adds
+// one whole.
 func (s Source) Exponential(mean int64) int64 {
 	for whole := int64(0); ; whole++ {
 		first := s.words.Uint64()

@@ -1,4 +1,4 @@
-// Package echo is a server that does as little as can be, so that a load generator's own maximum shows.
+// Package echo is a minimal server, so that a load generator's own maximum shows.
 package echo
 
 import (

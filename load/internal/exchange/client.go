@@ -1,4 +1,5 @@
-// Package exchange sends the requests of journeys, over HTTP, gRPC and framed Thrift, and counts what they cost.
+// Package exchange sends the requests of journeys, over HTTP, gRPC and framed Thrift, and counts their bytes and round
+// trips.
 package exchange
 
 import (
@@ -25,45 +26,45 @@ import (
 const (
 	unix        = "unix" // the network of Unix sockets
 	dialTimeout = 2 * time.Second
-	// What the peer may send ahead, on one request and on one connection; as net/http has it, so that HTTP/2 is the same for
-	// HTTP and gRPC clients.
+	// Flow control windows of one request and of one connection: net/http's values, so that HTTP/2 is the same for HTTP
+	// and gRPC clients.
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
-	// Connections that are opened side by side before the load: the handshakes of more would take each other's time.
+	// Maximum number of connections opened in parallel before the load: more handshakes would delay each other.
 	openingAtOnce = 16
 )
 
-// Client holds the connections that all simulated customers share: to each address where channels enter, as many for HTTP
-// as for gRPC, and none for what no channel speaks there.
+// Client holds the connections that all simulated customers share. Each entrance of channels has the same number for
+// HTTP as for gRPC, and none for a protocol that no channel speaks there.
 //
-// With HTTP/3 and HTTP/2 (gRPC always) each connection carries many requests, in turn, up to the server's limit of streams.
-// With HTTP/1.1 and framed Thrift, which has as many connections to each service, it carries one. Further requests wait; none
-// opens another connection.
+// With HTTP/3 and HTTP/2 (gRPC always), each connection carries many requests, up to the server's limit of streams;
+// requests use the connections in turn. With HTTP/1.1 and framed Thrift, which has the same number of connections to
+// each service, a connection carries one request. Further requests wait; none opens another connection.
 //
-// If the target says so, each request has a connection of its own instead, which is closed after it.
+// If the target says so, each request opens a new connection instead, which is closed after it.
 type Client struct {
 	meter         *wire.Meter
 	reach         reach
 	tls           *tls.Config // nil for connections without TLS
-	caCertificate string      // file of the certificates that are trusted
+	caCertificate string      // file of trusted certificates
 	own           *own        // nil for the shop
-	http          int         // version of the HTTP that channels without gRPC speak
-	fresh         bool        // whether each request has a connection of its own
+	http          int         // HTTP version of channels without gRPC
+	fresh         bool        // whether each request opens a new connection
 	transports    []transport // each opens its own connections to every address
-	greetings     int         // for each transport and address, side by side, before the load
+	greetings     int         // parallel greetings for each transport and address, before the load
 	entrances     map[string]*Entrance
 	sockets       map[string]string // path of the Unix socket that is dialled for host and port
 	next          atomic.Uint64
 	procedures    sync.Map // client of connect-go by procedure
 
-	acceptEncoding []string // of HTTP's answers
+	acceptEncoding []string // encodings of HTTP's answers
 }
 
 // Entrance is an address at which channels enter.
 type Entrance struct {
 	client   *Client
 	base     *url.URL
-	host     string             // that requests name
+	host     string             // Host header of requests
 	http     bool               // whether a channel speaks plain HTTP here
 	framed   map[string]*framed // connections for framed Thrift, by service; none if no channel speaks it
 	channels []*grpc.ClientConn // none if no channel speaks gRPC here

@@ -69,7 +69,7 @@ func (c *connectChannel) client(method string) *procedureClient {
 	return made.(*procedureClient)
 }
 
-// reads says whether the contract has a unary method change nothing.
+// reads tells whether a unary method is read-only by the contract.
 func reads(method string) bool {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
 	known, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -101,7 +101,7 @@ func (c *connectChannel) Invoke(ctx context.Context, method string, request, ans
 	return call.finish(nil)
 }
 
-// NewStream opens a stream of answers, which the first message asks for.
+// NewStream opens a stream of answers, which the first message requests.
 func (c *connectChannel) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	call, ctx := c.start(ctx, method, true)
 	return &connectStream{ctx: ctx, channel: c, call: call}, nil
@@ -117,7 +117,7 @@ func (c *connectChannel) start(ctx context.Context, method string, body bool) (*
 	return call, context.WithValue(ctx, connectKey{}, call)
 }
 
-// identify adds what every request of a journey carries.
+// identify adds the headers of every request of a journey.
 func (c *connectChannel) identify(header http.Header, call *connectCall) {
 	header.Set(traceparent, call.span.Traceparent())
 	if c.token != "" {
@@ -172,8 +172,8 @@ func (c *connectCall) finish(err error) error {
 	return failure
 }
 
-// failure returns the error of a call as a failure with a class, as progress.failure does for grpc-go. The service's code counts if there is
-// one, else the HTTP status. An answer that is no failure is a wrong_answer.
+// failure returns the error of a call as a failure with a class, as progress.failure does for grpc-go. The service's
+// code decides if there is one, else the HTTP status. An error with a successful answer is a wrong_answer.
 func (c *connectCall) failure(err error) error {
 	if err == nil {
 		return nil
@@ -192,7 +192,7 @@ func (c *connectCall) failure(err error) error {
 	return outcome.Wrong("%s: the answer is not the message asked for: %w", name, err)
 }
 
-// sender carries the requests of connect-go over the connections that journeys share.
+// sender sends the requests of connect-go over the connections that journeys share.
 type sender struct{}
 
 var _ connect.HTTPClient = sender{}
@@ -220,7 +220,7 @@ func (sender) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// countedBody counts an answer's bytes and notes when its last one came.
+// countedBody counts an answer's bytes and records when the last one came.
 type countedBody struct {
 	io.ReadCloser
 	call  *connectCall
@@ -251,7 +251,7 @@ type connectStream struct {
 
 var _ grpc.ClientStream = (*connectStream)(nil)
 
-// SendMsg asks for the stream.
+// SendMsg requests the stream.
 func (s *connectStream) SendMsg(message any) (err error) {
 	asks := connect.NewRequest(&rawproto.Message{Of: message.(proto.Message)})
 	s.channel.identify(asks.Header(), s.call)
@@ -261,7 +261,7 @@ func (s *connectStream) SendMsg(message any) (err error) {
 	return nil
 }
 
-// RecvMsg reads the next message; io.EOF is the end of a stream that was answered whole and with success.
+// RecvMsg reads the next message; io.EOF is the end of a complete, successful stream.
 func (s *connectStream) RecvMsg(message any) error {
 	if s.stream.Receive() {
 		got := s.stream.Msg().Bytes
@@ -280,14 +280,14 @@ func (s *connectStream) RecvMsg(message any) error {
 	return io.EOF
 }
 
-// CloseSend does nothing: the one message that asks has been sent.
+// CloseSend does nothing: the request's only message has been sent.
 func (s *connectStream) CloseSend() error { return nil }
 
-// Context is that of the call.
+// Context returns the call's context.
 func (s *connectStream) Context() context.Context { return s.ctx }
 
 // Header waits for the headers of the answer.
 func (s *connectStream) Header() (metadata.MD, error) { return metadata.MD{}, nil }
 
-// Trailer is empty: what it says is in the error.
+// Trailer is empty: its content is in the error.
 func (s *connectStream) Trailer() metadata.MD { return nil }

@@ -12,35 +12,35 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// crossing follows one request and its answer: until its connection is open, if it has one of its own, and through a customer's link, if
-// a network is emulated. It is nil where neither is so, and then follows nothing.
+// crossing follows one request and its answer: until its connection is open, if the request opens one, and through a
+// customer's link, if a network is emulated. It is nil if neither applies; a nil crossing follows nothing.
 //
-// Libraries say when they have written a request; how that crossed is what the connection sent then. It differs between them
-// what "written" means:
+// Libraries report when they have written a request; the bytes that the connection sent then show how the request
+// crossed. "Written" has a different meaning in each library:
 //
-//   - HTTP/1.1: in a buffer. Nothing else is sent on the connection meanwhile, so the request is all that was sent until it was answered.
-//   - HTTP/2: sent. No other request can be sent between headers and their event; one may be between a body and its.
-//   - HTTP/3: in a buffer, and the next datagram has its end.
-//   - gRPC: queued. Its frames tell (see frames).
+//   - HTTP/1.1: in a buffer. The connection carries nothing else before the answer, so all bytes belong to the request.
+//   - HTTP/2: sent. Other requests cannot come between headers and their event, but may come between a body and its event.
+//   - HTTP/3: in a buffer; the next datagram has the request's end.
+//   - gRPC: queued. Its frames show when it is sent (see frames).
 type crossing struct {
 	client *Client
-	body   bool // of the request
+	body   bool // whether the request has a body
 	began  time.Time
 
 	mu         sync.Mutex
-	connection *connection // on which the request goes; nil so far
-	got        time.Time   // when it got the connection
-	opened     time.Time   // when that was open, if the request waited for it; else zero
-	trips      int         // that opening the connection took, and the answer waited for its window
+	connection *connection // the request's connection; nil so far
+	got        time.Time   // when the request got the connection
+	opened     time.Time   // when the connection was open, if the request waited for it; else zero
+	trips      int         // round trips of opening the connection, and of the answer's wait for its window
 	slowed     int         // round trips that answers before this one had waited for the window
-	behind     *crossing   // of the request that it waited for, which had the connection; nil if it waited for none
+	behind     *crossing   // the request that had the connection while this one waited; nil if there was none
 	request    sentRequest
 	wrote      time.Time
 	rpc        string // traceparent of a request of gRPC
 	down       link.Passage
 }
 
-// follow returns what follows a request that begins now.
+// follow returns the crossing of a request that begins now.
 func (c *Client) follow(body bool) *crossing {
 	if !c.reach.Emulated() && !c.fresh {
 		return nil
@@ -80,7 +80,7 @@ func (w *crossing) gotConnection(info httptrace.GotConnInfo) {
 	}
 }
 
-// near notes when a connection was open that crosses no link; it matters if it is the request's own.
+// near records when a connection without a link was open; it matters if the request opened the connection.
 func (w *crossing) near(opened time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,8 +89,8 @@ func (w *crossing) near(opened time.Time) {
 	}
 }
 
-// open notes until when the request waited for its connection to be opened; zero if it did not. Behind another request, the round
-// trips are that one's.
+// open records until when the request waited for the opening of its connection; zero if it did not. Behind another
+// request, the round trips belong to that request.
 func (w *crossing) open(until time.Time) {
 	w.request, w.wrote = sentRequest{}, time.Time{}
 	w.opened, w.trips, w.slowed = until, 0, w.connection.SlowStart()
@@ -117,7 +117,7 @@ func (w *crossing) wroteRequest(httptrace.WroteRequestInfo) {
 	}
 }
 
-// answered notes that an answer over HTTP has begun.
+// answered records that an answer over HTTP has begun.
 func (w *crossing) answered() {
 	if w == nil {
 		return
@@ -133,7 +133,7 @@ func (w *crossing) answered() {
 	}
 }
 
-// read notes that the answer has been read to its end.
+// read records that the answer has been read to its end.
 func (w *crossing) read() {
 	if w == nil {
 		return
@@ -146,7 +146,7 @@ func (w *crossing) read() {
 	}
 }
 
-// connected notes that there is a connection at last for a request over gRPC, which had none that was open.
+// connected records that a request over gRPC, which found no open connection, has a connection now.
 func (w *crossing) connected() {
 	if w == nil {
 		return
@@ -160,7 +160,7 @@ func (w *crossing) connected() {
 	w.got = now
 }
 
-// queued notes that gRPC has queued the request for a connection, with this traceparent.
+// queued records that gRPC has queued the request for a connection, with this traceparent.
 func (w *crossing) queued(local net.Addr, traceparent string) {
 	if w == nil {
 		return
@@ -180,17 +180,16 @@ type stretch struct{ from, to time.Time }
 
 func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 
-// crossed is how a request that has ended crossed the link. Its stretches follow each other, and those that there were not are
-// zero.
+// crossed is how an ended request crossed the link. Its stretches follow each other; missing stretches are zero.
 type crossed struct {
 	whole     stretch
-	handshake stretch // waiting for a connection that was not open
-	waiting   stretch // then for one that another request had
+	handshake stretch // wait for the opening of a connection
+	waiting   stretch // then wait for a connection that another request had
 	up        stretch // from the request's first byte to its last at the far end
 	down      stretch // the answer's last byte, from the far end
-	trips     int     // round trips of the handshake, and that the answer waited for the connection's window
+	trips     int     // round trips of the handshake, and of the answer's wait for the connection's window
 
-	way, behind *crossing // its own, and of the request that it waited for
+	way, behind *crossing // its crossing, and that of the request that it waited for
 }
 
 // end ends the following.
@@ -202,8 +201,8 @@ func (w *crossing) end() (c crossed) {
 	defer w.mu.Unlock()
 	ended := w.began.Add(time.Since(w.began))
 	c.whole, c.trips, c.way, c.behind = stretch{w.began, ended}, w.trips, w, w.behind
-	w.behind = nil // which knows one before it, and so on
-	// Times are relative to the beginning, by the monotonic clock, as those of spans are.
+	w.behind = nil // frees the chain of earlier requests
+	// Like the times of spans, these are relative to the beginning, by the monotonic clock.
 	next := w.began
 	follow := func(from, to time.Time) (s stretch) {
 		if from.IsZero() || to.IsZero() {
@@ -224,7 +223,7 @@ func (w *crossing) end() (c crossed) {
 	}
 	out := request.last.Passage().Out
 	if !w.down.In.IsZero() && w.down.In.Before(out) {
-		out = w.down.In // answered before it had come whole
+		out = w.down.In // answered before it had arrived completely
 	}
 	c.up = follow(request.first.Passage().In, out)
 	c.down = follow(w.down.In, w.down.Out)
@@ -237,7 +236,7 @@ type part struct {
 	stretch
 }
 
-// parts are the stretches that took any time: Jaeger makes a nanosecond of a span that took none.
+// parts returns the stretches that took time: Jaeger shows a nanosecond for a span without duration.
 func (c crossed) parts() []part {
 	all := []part{{telemetry.Handshake, c.handshake}, {telemetry.Waiting, c.waiting}, {telemetry.LinkUp, c.up}, {telemetry.LinkDown, c.down}}
 	return slices.DeleteFunc(all, func(p part) bool { return p.length() == 0 })
@@ -251,5 +250,5 @@ func (c crossed) report(call telemetry.Call) telemetry.Call {
 	return call.EndedAt(c.whole.to)
 }
 
-// network is what the link took, without opening connections.
+// network returns the time on the link, without opening connections.
 func (c crossed) network() time.Duration { return c.up.length() + c.down.length() }

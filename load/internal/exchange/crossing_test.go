@@ -42,7 +42,7 @@ func distant(t *testing.T, protocol target.Protocol, version int, n target.Netwo
 	return shop, client
 }
 
-// What happened to a request follows in order, and takes what the network takes at least: nothing of it is elsewhere.
+// The stretches of a request follow each other, and take at least the network's time.
 func (c crossed) check(t *testing.T, rtt time.Duration) {
 	t.Helper()
 	moment := c.whole.from
@@ -63,8 +63,8 @@ func (c crossed) check(t *testing.T, rtt time.Duration) {
 	}
 }
 
-// On a first visit the first request waits for its connection: a round trip for TCP and one for TLS, one for QUIC. The library for
-// gRPC also waits for the server's settings.
+// On a first visit the first request waits for its connection: one round trip for TCP and one for TLS, or one for QUIC.
+// The library for gRPC also waits for the server's settings.
 func TestRequestsOverANetwork(t *testing.T) {
 	opening := map[string]int{"HTTP/1.1": 2, "HTTP/2": 2, "HTTP/3": 1, "gRPC": 3}
 	const rtt, requests = 20 * time.Millisecond, 3
@@ -102,8 +102,8 @@ func TestRequestsOverANetwork(t *testing.T) {
 	}
 }
 
-// Of requests side by side, each one's way up ends when it has come whole, not with another's: not before its own bytes can be
-// through the line, and not after the server has read it.
+// The way up of each parallel request ends when that request has arrived completely. This is not before its own bytes
+// can be through the line, and not after the server has read it.
 func TestRequestsSideBySide(t *testing.T) {
 	const rtt, kbit, padding = 20 * time.Millisecond, 200, 100
 	for _, name := range []string{"HTTP/1.1", "HTTP/2", "gRPC"} {
@@ -146,8 +146,8 @@ func TestRequestsSideBySide(t *testing.T) {
 	}
 }
 
-// Over HTTP/1.1, requests beyond a browser's connections wait until those before them are answered: a round trip more for the journey,
-// and no handshake, even if all of them were opened meanwhile.
+// Over HTTP/1.1, requests beyond a browser's connections wait for the answers of earlier requests. This adds a round
+// trip to the journey but no handshake, even if all connections were opened meanwhile.
 func TestRequestsBehindOthers(t *testing.T) {
 	const rtt, beyond = 20 * time.Millisecond, 2
 	for _, visit := range link.Visits() {
@@ -159,7 +159,7 @@ func TestRequestsBehindOthers(t *testing.T) {
 				for x.Shape().Requests < browserConnections+beyond {
 					time.Sleep(time.Millisecond)
 				}
-				time.Sleep(5 * rtt) // until the last ones ask for a connection too, also on a busy machine
+				time.Sleep(5 * rtt) // until the last ones have requested a connection too, even on a busy machine
 				return false
 			}
 			sideBySide(t, x, browserConnections+beyond)
@@ -181,7 +181,7 @@ func TestRequestsBehindOthers(t *testing.T) {
 			if visit == link.First {
 				trips = 2
 			}
-			waves := time.Duration(1) // where the machine kept one of the first from reading its answer for longer than the others took
+			waves := time.Duration(1) // on a busy machine, one of the first may read its answer later than all others
 			if last := slices.MaxFunc(x.crossed, func(a, b crossed) int { return a.whole.to.Compare(b.whole.to) }); last.behind != nil {
 				waves = 2
 			}
@@ -193,8 +193,8 @@ func TestRequestsBehindOthers(t *testing.T) {
 	}
 }
 
-// On a first visit a request that opens a connection takes another's that is free sooner. The new one then lies idle, and whoever takes
-// it waits for nothing.
+// On a first visit, a request that opens a connection takes another connection if that is free earlier. The new
+// connection then stays idle, and the next request that takes it does not wait.
 func TestAConnectionThatIsFreeBeforeAnotherIsOpen(t *testing.T) {
 	t.Parallel()
 	const rtt = 40 * time.Millisecond
@@ -202,7 +202,7 @@ func TestAConnectionThatIsFreeBeforeAnotherIsOpen(t *testing.T) {
 	x := Untraced(client.At(shop.URL))
 	sideBySide(t, x, 1)
 	sideBySide(t, x, 2)
-	time.Sleep(rtt) // the connection is opened
+	time.Sleep(rtt) // for the opening of the connection
 	sideBySide(t, x, 2)
 	var waited []string
 	for _, request := range x.crossed {
@@ -219,8 +219,8 @@ func TestAConnectionThatIsFreeBeforeAnotherIsOpen(t *testing.T) {
 	}
 }
 
-// On a new connection the first large answer takes further round trips, one for each time that the window doubles; the next one does not,
-// nor does any on a connection from an earlier visit.
+// On a new connection the first large answer takes further round trips, one for each doubling of the window. Later
+// answers do not, nor do answers on a connection from an earlier visit.
 func TestLargeAnswersOnANewConnection(t *testing.T) {
 	const rtt, size = 20 * time.Millisecond, 60_000 // behind 14,600 and 29,200 bytes
 	for visit, want := range map[link.Visit][]int{link.First: {2 + 2, 0}, link.Warm: {0, 0}} {
@@ -242,7 +242,7 @@ func TestLargeAnswersOnANewConnection(t *testing.T) {
 	}
 }
 
-// sideBySide sends so many requests at once, and returns when all are answered.
+// sideBySide sends requests in parallel, and returns when all are answered.
 func sideBySide(t *testing.T, x *Exchange, count int) {
 	t.Helper()
 	var requests sync.WaitGroup
@@ -259,7 +259,7 @@ func sideBySide(t *testing.T, x *Exchange, count int) {
 // messageHead is the size of what precedes a message of gRPC.
 const messageHead = 5
 
-// send sends a request with a query or a message of about so many bytes, and returns how many they were.
+// send sends a request with a query or a message of about padding bytes, and returns its exact size.
 func send(t *testing.T, x *Exchange, p target.Protocol, padding int) int {
 	if p == target.GRPC {
 		_, err := productv1.NewProductServiceClient(x.Channel("")).BatchGetProducts(
@@ -283,7 +283,8 @@ func withBody(t *testing.T, x *Exchange) {
 	}
 }
 
-// Requests that ended before the next began were waited for; of those side by side the one that ended last.
+// A journey waited for requests that ended before the next one began; of parallel requests, it waited for the last to
+// end.
 func TestCritical(t *testing.T) {
 	at := func(from, to int) crossed {
 		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }
@@ -296,7 +297,8 @@ func TestCritical(t *testing.T) {
 	}
 }
 
-// Behind another request's connection, the journey waited for that request, whenever it began.
+// If a request waited for another request's connection, the journey waited for that other request, regardless of its
+// start.
 func TestCriticalBehindAnother(t *testing.T) {
 	at := func(from, to int, behind *crossing) crossed {
 		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }
@@ -310,7 +312,7 @@ func TestCriticalBehindAnother(t *testing.T) {
 	}
 }
 
-// A link that takes nothing leaves no span, which would get a nanosecond of its own.
+// A link without delay leaves no span, which would otherwise show as a nanosecond.
 func TestWhatTookNoTimeIsNoPartOfATrace(t *testing.T) {
 	sent := time.Now()
 	c := crossed{up: stretch{sent, sent}, down: stretch{sent, sent.Add(5)}}

@@ -18,10 +18,10 @@ import (
 // browserConnections is how many HTTP/1.1 connections browsers open to an origin.
 const browserConnections = 6
 
-// Customers are clients of which each journey has one to itself, with connections of its own that share a link of its own.
+// Customers are clients for one journey each: a customer has separate connections, which share a separate link.
 //
-// On a warm visit the connections are there before the journey begins; a journey that finds no idle customer opens them
-// itself and is counted as late. On a first visit every journey opens its own.
+// On a warm visit the connections are open before the journey begins; a journey that finds no idle customer opens them
+// itself and counts as late. On a first visit every journey opens its own.
 type Customers struct {
 	target target.Target
 	pools  map[target.Channel]*pool // channels with the same network share one
@@ -41,8 +41,8 @@ type pool struct {
 	idle    []*Client
 }
 
-// NewCustomers returns the customers of the target's networks, whose traffic the meter counts too; nil if none is emulated.
-// ready says how many customers the channels need at a time.
+// NewCustomers returns the customers of the target's networks; nil if no network is emulated. The meter counts their
+// traffic too. ready returns how many customers the channels need at a time.
 func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *wire.Meter) (*Customers, error) {
 	networks, err := t.Emulated()
 	if err != nil || len(networks) == 0 {
@@ -66,7 +66,7 @@ func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *w
 	return s, nil
 }
 
-// connections is how many connections a customer has.
+// connections returns the number of a customer's connections.
 func (s *Customers) connections() counts {
 	if s.target.HTTP == 1 {
 		return counts{http: browserConnections, grpc: 1}
@@ -74,7 +74,7 @@ func (s *Customers) connections() counts {
 	return counts{http: 1, grpc: 1}
 }
 
-// Connect opens the connections of customers who have been here before, side by side.
+// Connect opens the connections of warm customers, in parallel.
 func (s *Customers) Connect(ctx context.Context) error {
 	if s == nil || s.visit == link.First {
 		return nil
@@ -116,7 +116,7 @@ func (s *Customers) open(p *pool) (*Client, error) {
 	return newClient(s.target, s.connections(), s.meter, &through{link: link.New(s.clock, p.network, s.visit)})
 }
 
-// Borrow returns a customer of the channel that nobody else has until it is returned, and whether its connections had to be opened
+// Borrow returns a customer of the channel for exclusive use until Return, and whether its connections had to be opened
 // first.
 func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Client, late bool, err error) {
 	p := s.pools[channel]
@@ -141,7 +141,8 @@ func (s *Customers) Borrow(ctx context.Context, channel target.Channel) (c *Clie
 	return c, late, nil
 }
 
-// Return takes a customer back. One whose journey failed may have traffic under way, and one on a first visit never comes again.
+// Return takes a customer back. It is not reused after a failed journey, which may have traffic under way, or after a
+// first visit.
 func (s *Customers) Return(c *Client, channel target.Channel, reusable bool) {
 	s.giveBack(s.pools[channel], c, reusable)
 }
@@ -156,7 +157,7 @@ func (s *Customers) giveBack(p *pool, c *Client, reusable bool) {
 	p.idle = append(p.idle, c)
 }
 
-// Networks returns what is emulated for each channel's customers.
+// Networks returns the emulated network of each channel's customers.
 func (s *Customers) Networks() map[target.Channel]link.Network {
 	networks := map[target.Channel]link.Network{}
 	for channel, p := range s.pools {
@@ -165,7 +166,8 @@ func (s *Customers) Networks() map[target.Channel]link.Network {
 	return networks
 }
 
-// Opened is how many customers there were, and how many of them on a warm visit were not ready when their journey began.
+// Opened returns the number of customers, and how many of them were not ready at the start of their journey on a warm
+// visit.
 func (s *Customers) Opened() (all, late int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// Exchange is the traffic of one journey. Its methods may be called side by side.
+// Exchange is the traffic of one journey. Its methods may be called concurrently.
 type Exchange struct {
 	at     *Entrance
 	trace  *telemetry.Journey
-	apart  string // kind of journey that its requests name to the edge; empty for none
-	urgent bool   // whether requests say how urgent they are, by Urgent
-	buys   bool   // whether those before the first answer begin a checkout
+	apart  string // kind of journey that its requests send to the edge; empty for none
+	urgent bool   // whether requests declare their urgency, by Urgent
+	buys   bool   // whether requests before the first answer begin a checkout
 	cache  *Cache // nil if no answers are kept
 	needs  need.Fields
 
@@ -30,7 +30,7 @@ type Exchange struct {
 	parallel int64
 	waves    int64
 	thought  time.Duration
-	crossed  []crossed // requests that have ended; none where no network is emulated
+	crossed  []crossed // ended requests; empty without an emulated network
 
 	beyond need.Beyond
 	sizes  sizeCounter
@@ -39,29 +39,31 @@ type Exchange struct {
 
 const (
 	priorityHeader = "priority"
-	underWay       = "u=0" // the urgency of what is new is 3
+	underWay       = "u=0" // new requests have urgency 3
 	checkout       = "u=1"
 )
 
-// Sizes are those of bodies, without headers and framing: HTTP bodies, gRPC messages.
+// Sizes are sizes of bodies, without headers and framing: HTTP bodies, gRPC messages.
 type Sizes struct {
-	In    int64 // received, as they were on the wire (compressed if they were)
+	In    int64 // received, as on the wire (compressed bodies in their compressed size)
 	InRaw int64 // received, decompressed
-	Out   int64 // sent; none of them is compressed
+	Out   int64 // sent; never compressed
 }
 
 type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 
-// New returns the traffic of a journey that has not sent anything yet.
+// New returns the traffic of a journey that has sent no requests yet.
 func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at: at, trace: trace} }
 
-// Apart has all requests name the kind of journey to the edge, which then leads them to components that it has for it alone.
+// Apart makes all requests send the kind of journey to the edge, which then routes them to components for this kind
+// only.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
 
-// Urgent has requests say how urgent they are (RFC 9218): those after the first answer are under way, and the ones before it may begin a checkout.
+// Urgent makes requests declare their urgency (RFC 9218): requests after the first answer belong to a journey under
+// way; earlier ones may begin a checkout.
 func (x *Exchange) Urgent(buys bool) { x.buys, x.urgent = buys, true }
 
-// priority is what a request that begins now says about its urgency; empty for nothing.
+// priority returns the urgency header of a request that begins now; empty for none.
 func (x *Exchange) priority() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -75,7 +77,7 @@ func (x *Exchange) priority() string {
 	}
 }
 
-// Toward has the requests that follow go to another entrance of the client; nothing may be under way.
+// Toward sends later requests to another entrance of the client; no request may be under way.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 
 // At names the entrance that requests go to.
@@ -84,7 +86,7 @@ func (x *Exchange) At() string { return x.at.String() }
 // Base returns the URL of the entrance that requests go to.
 func (x *Exchange) Base() *url.URL { return x.at.base }
 
-// Think waits as a customer does between requests, at most until the context ends.
+// Think waits like a customer between requests, at most until the context ends.
 func (x *Exchange) Think(ctx context.Context, pause time.Duration) {
 	if pause <= 0 {
 		return
@@ -103,20 +105,22 @@ func (x *Exchange) Think(ctx context.Context, pause time.Duration) {
 	x.thought += thought
 }
 
-// Thought is how long the journey has waited in Think.
+// Thought returns how long the journey has waited in Think.
 func (x *Exchange) Thought() time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.thought
 }
 
-// Keep has answers kept, and asks for those that are whether they have changed; nil for neither.
+// Keep turns on the cache: answers are kept and revalidated. nil turns it off.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }
 
-// Need has answers compared with the fields that the journey's screen shows; without fields, nothing is.
+// Need turns on the comparison of answers with the fields that the journey's screen shows; without fields, answers are
+// not compared.
 func (x *Exchange) Need(fields []string) { x.needs = fields }
 
-// Beyond returns what the answers so far have beyond the need; nil without a need, and if no answer could be compared.
+// Beyond returns the content of the answers so far beyond the need; nil without a need, and if no answer could be
+// compared.
 func (x *Exchange) Beyond() *need.Beyond {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,7 +130,7 @@ func (x *Exchange) Beyond() *need.Beyond {
 	return &x.beyond
 }
 
-// packed says whether answers came compressed.
+// packed tells whether answers came compressed.
 func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
 
 func (x *Exchange) compareMessage(answer any) {
@@ -149,17 +153,17 @@ func (x *Exchange) Sizes() Sizes {
 	return Sizes{In: x.sizes.in.Load(), InRaw: x.sizes.inRaw.Load(), Out: x.sizes.out.Load()}
 }
 
-// Status is the latest HTTP status, 0 if there was none; that of a gRPC answer is 200, as on the wire.
+// Status returns the latest HTTP status, 0 if there was none; a gRPC answer has status 200, as on the wire.
 func (x *Exchange) Status() int { return int(x.status.Load()) }
 
-// Shape says how a journey's requests followed each other.
+// Shape describes the sequence of a journey's requests.
 type Shape struct {
 	Requests int64 // sent
-	Waves    int64 // times that the journey began to wait for a request: none was under way, or another one had the connection for the next
+	Waves    int64 // how often the journey began to wait for a request: none was under way, or the next one had to wait for another's connection
 	Parallel int64 // most requests under way at a time
 
-	Network           time.Duration // that the link took of the journey
-	OpeningRoundTrips int64         // that requests waited for connections to be opened, and answers for the windows of new ones
+	Network           time.Duration // the journey's time on the link
+	OpeningRoundTrips int64         // round trips in which requests waited for the opening of connections, and answers for the windows of new ones
 }
 
 // Shape returns the shape of the journey so far.
@@ -177,8 +181,9 @@ func (x *Exchange) Shape() Shape {
 	return shape
 }
 
-// critical returns the requests that the journey waited for: the one that ended last, before it the one that ended last before that
-// began, and so on. Before a request that waited for another's connection it is that other one.
+// critical returns the requests that the journey waited for. The last of them ended last of all; each earlier one is
+// the last that ended before its successor began. The predecessor of a request that waited for another's connection is
+// that other request.
 func critical(requests []crossed) (path []crossed) {
 	latest := slices.SortedFunc(slices.Values(requests), func(a, b crossed) int { return b.whole.to.Compare(a.whole.to) })
 	for _, request := range latest {
@@ -189,7 +194,7 @@ func critical(requests []crossed) (path []crossed) {
 	return path
 }
 
-// follows says whether a request could not be sent before an earlier one was answered.
+// follows tells whether a request could not be sent before an earlier one was answered.
 func (c crossed) follows(earlier crossed) bool {
 	if c.behind != nil {
 		return c.behind == earlier.way
@@ -208,7 +213,7 @@ func (x *Exchange) begin() {
 	x.parallel = max(x.parallel, x.inFlight)
 }
 
-// end notes the end of a request and returns its call, of which nothing but its outcome is missing.
+// end records the end of a request and returns its call, complete except for its outcome.
 func (x *Exchange) end(way *crossing, call telemetry.Call) telemetry.Call {
 	crossed := way.end()
 	x.mu.Lock()

@@ -13,24 +13,25 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// A service closes a connection that is idle for 75 s; none is used that may be about to be closed.
+// A service closes a connection that is idle for 75 s; older connections are not used, because they may be about to
+// close.
 const framedIdle = 60 * time.Second
 
 // framed holds the connections to one service over framed Thrift, each of which carries one call at a time.
 type framed struct {
 	client  *Client
 	service string
-	free    chan *framedConn // one for each connection there may be, open or not
+	free    chan *framedConn // one slot for each connection, open or not
 }
 
-// framedConn is one connection, or the place of one that is not open.
+// framedConn is a connection, or the free slot of one.
 type framedConn struct {
 	net.Conn
 	address string
 	used    time.Time
 }
 
-// openFramed makes room for so many connections to each service, whose replicas get them in turn.
+// openFramed makes slots for the connections to each service; its replicas get them in turn.
 func (at *Entrance) openFramed(services map[string][]string, connections int) {
 	if at.framed != nil {
 		return
@@ -57,7 +58,7 @@ func (f *framed) connect(ctx context.Context) error {
 	return nil
 }
 
-// take waits for a connection that no other call has, and opens it if it is not open. Whoever takes one gives it back.
+// take waits for a free connection, and opens it if necessary. The caller must give it back.
 func (f *framed) take(ctx context.Context) (*framedConn, error) {
 	var c *framedConn
 	select {
@@ -101,8 +102,8 @@ type FramedCall struct {
 
 // Frame sends one call and reads its answer.
 //
-// A failure has its class: client if there was no connection to send on, server if no answer came back, wrong_answer if the
-// answer broke off, timeout if the context's deadline passed, else as Read says.
+// A failure has a class: client if there was no connection to send on, server if no answer came back, wrong_answer if
+// the answer broke off, timeout if the context's deadline passed. Otherwise Read decides the class.
 func (x *Exchange) Frame(ctx context.Context, c FramedCall) error {
 	x.begin()
 	call := x.trace.Thrift(c.Service, c.Method)
@@ -131,7 +132,7 @@ func (x *Exchange) frame(ctx context.Context, c FramedCall, traceparent string) 
 	x.sizes.inRaw.Add(int64(len(answer)))
 	switch {
 	case err == nil:
-		x.status.Store(http.StatusOK) // what every answer over HTTP has
+		x.status.Store(http.StatusOK) // the status of every answer over HTTP
 		return c.Read(answer)
 	case ctx.Err() != nil:
 		return outcome.Failed(outcome.Timeout, "%s: %w", c.Method, ctx.Err())
@@ -143,7 +144,7 @@ func (x *Exchange) frame(ctx context.Context, c FramedCall, traceparent string) 
 
 var errBreaksOff = errors.New("the answer breaks off")
 
-// exchange sends a message and reads its answer, each behind its length.
+// exchange sends a message and reads its answer, each with its length in front.
 func (c *framedConn) exchange(ctx context.Context, message []byte) ([]byte, error) {
 	_ = c.SetDeadline(time.Time{})
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()

@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// TestFailuresOfFramedCallsHaveTheirClass has a service that reads one frame and answers in some way, or does not listen.
+// The service reads one frame and answers in various ways, or does not listen.
 func TestFailuresOfFramedCallsHaveTheirClass(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer []byte // nil for a service that hangs

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// watched are credentials whose connections note how the requests crossed the link that gRPC sends on them.
+// watched are credentials whose connections record how gRPC's requests crossed the link.
 //
-// gRPC queues a request and says so; another goroutine sends what is queued. What it writes are frames, which are encrypted behind
-// this point only.
+// gRPC queues a request and reports it; another goroutine sends the queue. It writes frames, which are still
+// unencrypted at this point.
 type watched struct {
 	credentials.TransportCredentials
 	reach reach
@@ -35,7 +35,7 @@ func (w watched) Clone() credentials.TransportCredentials {
 	return watched{w.TransportCredentials.Clone(), w.reach}
 }
 
-// Of HTTP/2 (RFC 9113, sections 3.4, 4.1, 6 and 6.5.2).
+// Constants of HTTP/2 (RFC 9113, sections 3.4, 4.1, 6 and 6.5.2).
 const (
 	preface           = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 	dataFrame         = 0
@@ -46,7 +46,7 @@ const (
 	headerTable       = 4096
 )
 
-// frames reads the HTTP/2 frames that are written: their heads, and the header that tells which request a stream is of.
+// frames parses written HTTP/2 frames: their heads, and the header that identifies the request of a stream.
 //
 // gRPC pads no headers and gives no priorities.
 type frames struct {
@@ -54,10 +54,10 @@ type frames struct {
 	connection *connection
 	head       [9]byte
 	have       int    // bytes of the next head
-	skip       int    // bytes that are left before it
-	kind       byte   // of the frame that these belong to
-	flags      byte   // of the same
-	stream     uint32 // of the same; 0 for the connection's own
+	skip       int    // bytes left before the next head
+	kind       byte   // kind of the current frame
+	flags      byte   // flags of the current frame
+	stream     uint32 // stream of the current frame; 0 for the connection's own
 	headers    *hpack.Decoder
 }
 
@@ -91,13 +91,13 @@ func (f *frames) Write(p []byte) (int, error) {
 	}
 }
 
-// begin takes note of the frame that a head begins.
+// begin records the frame of a head.
 func (f *frames) begin() {
 	f.have, f.skip = 0, int(binary.BigEndian.Uint32(f.head[:4])>>8)
 	f.kind, f.flags, f.stream = f.head[3], f.head[4], binary.BigEndian.Uint32(f.head[5:])
 }
 
-// read reads a part of a frame. Headers that cannot be read leave their request without a name.
+// read reads a part of a frame. If headers cannot be read, their request stays unidentified.
 func (f *frames) read(part []byte) {
 	if f.stream != 0 && f.hasHeaders() {
 		_, _ = f.headers.Write(part)
@@ -106,7 +106,7 @@ func (f *frames) read(part []byte) {
 
 func (f *frames) hasHeaders() bool { return f.kind == headerFrame || f.kind == continuationFrame }
 
-// end takes note of a frame that is written whole.
+// end records a completely written frame.
 func (f *frames) end() {
 	if f.stream == 0 {
 		return

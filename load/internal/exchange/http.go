@@ -26,7 +26,7 @@ type Request struct {
 	Route  string // path without identifiers, names the span: "/v1/orders/{id}"
 	Path   string
 	Query  url.Values
-	URI    string // path and query, escaped, in place of both; empty if these are given
+	URI    string // escaped path and query, instead of Path and Query; empty if those are given
 	Token  string // session token; empty if there is no session
 	Header map[string]string
 	Body   []byte // JSON; empty if there is no body
@@ -39,13 +39,13 @@ type Response struct {
 	Header http.Header
 	Body   []byte
 
-	unchanged bool // the shop said so, and the rest is from the cache
+	unchanged bool // whether the shop answered 304, and the rest is from the cache
 }
 
 // Do sends one request and reads its answer; any HTTP status is an answer.
 //
-// A failure has its class: client if there was no connection to send on, server if no answer came back, wrong_answer if the
-// answer broke off or cannot be decompressed, timeout if the context's deadline passed.
+// A failure has a class: client without a connection to send on, server without an answer, timeout if the context's
+// deadline passed. An answer that breaks off or cannot be decompressed is a wrong_answer.
 func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	x.begin()
 	call := x.trace.Call(r.Method, r.Route, cmp.Or(r.Path, r.Route))
@@ -79,7 +79,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	x.sizes.out.Add(int64(len(r.Body)))
 	transport, leave := x.at.client.transport()
 	defer leave()
-	if x.at.client.own != nil && x.at.client.http == 1 { // of the shop, the edge's log shows what is sent twice
+	if x.at.client.own != nil && x.at.client.http == 1 { // for the shop, the edge's log shows repeated requests
 		sendOnce(request)
 	}
 	answer, err := transport.RoundTrip(request)
@@ -125,9 +125,10 @@ func classUnanswered(err error) outcome.Class {
 	return outcome.Server
 }
 
-// sendOnce keeps net/http from sending a request again, unseen, whose connection is dropped before it brings an answer. It does that with
-// what it takes for repeatable, which is GET and the like and whatever has an idempotency key, but only if it can read the body again. An
-// empty body of no known length is one that it cannot; called identity, it changes nothing of what is sent.
+// sendOnce keeps net/http from silently retrying a request whose connection is dropped before the answer. net/http
+// retries requests that it considers idempotent, such as GET or requests with an idempotency key, but only if it can
+// read the body again. An empty body of unknown length cannot be read again; with the transfer coding identity, it does
+// not change the bytes sent.
 func sendOnce(request *http.Request) {
 	request.GetBody = nil
 	if request.Body == nil && request.Method != http.MethodPost && request.Method != http.MethodPut && request.Method != http.MethodPatch {
@@ -137,7 +138,7 @@ func sendOnce(request *http.Request) {
 
 const gzipEncoding = "gzip"
 
-// Values that all requests share; a header of a request is never changed once it is sent.
+// Values that all requests share; a request's header is not changed once the request is sent.
 var (
 	acceptJSON     = []string{"application/json"}
 	acceptGzip     = []string{gzipEncoding}
@@ -150,7 +151,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 	request := &http.Request{
 		Method:     r.Method,
 		URL:        &url.URL{Scheme: x.at.base.Scheme, Host: x.at.base.Host, Path: r.Path, RawQuery: r.Query.Encode()},
-		Proto:      "HTTP/1.1", // what a client says has no meaning; the transport knows its own
+		Proto:      "HTTP/1.1", // a client's value has no effect; the transport sets its own
 		ProtoMajor: 1,
 		ProtoMinor: 1,
 		Host:       x.at.host,
@@ -178,7 +179,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 	}
 	for name, value := range r.Header {
 		if strings.EqualFold(name, "Host") {
-			request.Host = value // which is written in place of a header of that name
+			request.Host = value // net/http writes this field instead of a header of that name
 			continue
 		}
 		request.Header.Set(name, value)
@@ -186,7 +187,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 	return request.WithContext(ctx)
 }
 
-// JSON says whether the answer calls itself JSON; one that does not is none, whatever its bytes look like.
+// JSON tells whether the answer's media type is JSON; the bytes do not matter.
 func (r Response) JSON() bool {
 	return r.Type == "application/json" || strings.HasPrefix(r.Type, "application/") && strings.HasSuffix(r.Type, "+json")
 }
@@ -197,7 +198,7 @@ func mediaType(header string) string {
 }
 
 func decompress(body []byte, encoding string) ([]byte, error) {
-	if len(body) == 0 { // as after HEAD and with 204, which may have the header of what they stand for
+	if len(body) == 0 { // as after HEAD and with 204, which may have headers of a body that is not sent
 		return body, nil
 	}
 	switch strings.ToLower(encoding) {
@@ -217,11 +218,12 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 	return nil, errors.New("unknown encoding " + encoding)
 }
 
-// mostKept is how many bytes of bodies a cache keeps; answers that come once it is full are not kept.
+// mostKept is the maximum number of bytes of bodies in a cache; a full cache keeps no further answers.
 const mostKept = 64 << 20
 
-// Cache keeps answers with an entity tag, and has the next request for the same ask whether they have changed (If-None-Match). Public
-// ones serve all who share the cache, the others their own reader. It never answers without asking, so that no answer is old.
+// Cache keeps answers with an entity tag, and revalidates them with the next request (If-None-Match). Public answers
+// are shared by all customers of the cache, private ones belong to their reader. It never answers without revalidation,
+// so no answer is stale.
 type Cache struct {
 	mu          sync.Mutex
 	kept        map[resource]kept
@@ -229,7 +231,7 @@ type Cache struct {
 	notModified atomic.Int64
 }
 
-// resource is what a reader, or everybody if there is no token, gets at a URL.
+// resource is the content of a URL for a reader, or for all customers if there is no token.
 type resource struct{ token, url string }
 
 type kept struct {
@@ -240,10 +242,10 @@ type kept struct {
 // NewCache returns an empty cache.
 func NewCache() *Cache { return &Cache{kept: map[resource]kept{}} }
 
-// NotModified is how many answers came from the cache, as the shop said that they had not changed.
+// NotModified returns the number of answers from the cache after the shop's answer 304.
 func (c *Cache) NotModified() int64 { return c.notModified.Load() }
 
-// find returns what is kept of an answer to a request; without a cache nothing is.
+// find returns the kept answer to a request; nothing without a cache.
 func (c *Cache) find(r *http.Request) (k kept, found bool) {
 	if c == nil || r.Method != http.MethodGet {
 		return k, false
@@ -256,7 +258,7 @@ func (c *Cache) find(r *http.Request) (k kept, found bool) {
 	return k, found
 }
 
-// keep keeps an answer that may be kept, in the place of an older one.
+// keep stores an answer if that is allowed, over an older one.
 func (c *Cache) keep(r *http.Request, answer Response) {
 	policy, tag := answer.Header.Get("Cache-Control"), answer.Header.Get("ETag")
 	if c == nil || r.Method != http.MethodGet || answer.Status != http.StatusOK || tag == "" || strings.Contains(policy, "no-store") {

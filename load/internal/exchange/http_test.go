@@ -25,8 +25,8 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// A request that has a connection of its own waits for its TLS first, which is its handshake; the connection is closed after it. That is so
-// also where it crosses a network, on a first visit.
+// A request on a new connection waits for TLS first, which is its handshake, and the connection is closed after it.
+// This holds over a network too, on a first visit.
 func TestAConnectionForEachRequest(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	for name, c := range connected {
@@ -83,12 +83,12 @@ func TestAConnectionForEachRequest(t *testing.T) {
 	}
 }
 
-// A machine that has no free port left can open no connection: the request is not sent, which is the client's failure.
+// A machine without a free port cannot open a connection: the request is not sent, which is a failure of the client.
 func TestNoPortIsLeft(t *testing.T) {
 	shop := shoptest.Start(t)
 	for name, c := range connected {
 		if c.http == 3 {
-			continue // which needs a port of UDP, and TLS
+			continue // it needs a UDP port, and TLS
 		}
 		at := shop.Target(t, c.protocol, c.http)
 		at.Fresh = true
@@ -108,8 +108,8 @@ func (crowded) DialContext(_ context.Context, network, _ string) (net.Conn, erro
 	return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.EADDRNOTAVAIL)}
 }
 
-// An answer that has not changed comes from the cache, and its bytes do not cross the wire; one that has changed comes whole. What is
-// public serves everybody, what is not its own reader alone.
+// An unchanged answer comes from the cache, and its bytes do not cross the wire; a changed answer is sent completely.
+// Public answers are shared, private ones belong to their reader.
 func TestUnchangedAnswersComeFromTheCache(t *testing.T) {
 	shop := shoptest.Start(t)
 	shop.Tags = true
@@ -160,7 +160,7 @@ func TestUnchangedAnswersComeFromTheCache(t *testing.T) {
 	}
 }
 
-// A connection that is dropped without an answer is a failure of the server, also where net/http would send the request once more.
+// A connection dropped without an answer is a failure of the server, even if net/http would retry the request.
 func TestADroppedConnectionIsNoAnswer(t *testing.T) {
 	for _, r := range []Request{
 		{Method: http.MethodGet},
@@ -197,7 +197,7 @@ func TestADroppedConnectionIsNoAnswer(t *testing.T) {
 	}
 }
 
-// answerEmpty answers an RPC with a message without fields, and any other request with nothing.
+// answerEmpty answers an RPC with a message without fields, and any other request without a body.
 func answerEmpty(w http.ResponseWriter, r *http.Request) {
 	if isRPC := r.Method == http.MethodPost; isRPC {
 		w.Header().Set("Content-Type", "application/grpc")
@@ -206,8 +206,8 @@ func answerEmpty(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The count of connections holds over HTTP/2 and gRPC, however many requests are under way. Requests above the server's limit of streams
-// wait, and so do requests that come while a connection is being opened.
+// The number of connections is fixed over HTTP/2 and gRPC, for any number of requests under way. Requests above the
+// server's limit of streams wait, and so do requests that come while a connection is being opened.
 func TestTheCountOfConnectionsHolds(t *testing.T) {
 	const connections, requests = 2, 12
 	for name, c := range connected {
@@ -274,7 +274,7 @@ func TestTheCountOfConnectionsHolds(t *testing.T) {
 	}
 }
 
-// An answer that could not be compared is no answer without over-fetching.
+// An answer that could not be compared does not count as an answer without over-fetching.
 func TestWhatIsBeyondANeedIsUnknownUntilAnAnswerWasCompared(t *testing.T) {
 	x := Untraced(nil)
 	x.Need([]string{"id"})

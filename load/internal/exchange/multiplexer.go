@@ -13,8 +13,9 @@ import (
 // multiplexer sends HTTP/2 requests on one connection to each address, which the first of them opens. Requests above the server's
 // limit of streams wait.
 //
-// net/http would open another connection for them. With StrictMaxConcurrentRequests it would not, but they may then wait for ever
-// (golang.org/issue/70809): its pool reserves the streams that they wait for. This pool reserves no streams.
+// net/http would open another connection for them. With StrictMaxConcurrentRequests it would not, but they might then
+// wait forever (golang.org/issue/70809): its pool reserves the streams that they wait for. This pool reserves no
+// streams.
 type multiplexer struct {
 	http2.Transport
 	client *Client
@@ -73,7 +74,7 @@ func (m *multiplexed) isUsable() bool {
 	}
 }
 
-// isOpen says whether the attempt has ended well; while it lasts, nothing but its end may be read.
+// isOpen tells whether the attempt has succeeded; before its end, no other field may be read.
 func (m *multiplexed) isOpen() bool {
 	select {
 	case <-m.done:
@@ -83,7 +84,7 @@ func (m *multiplexed) isOpen() bool {
 	}
 }
 
-// open opens a connection for whichever requests come until then, so no request's own deadline ends it.
+// open opens a connection for all requests that come until then, so no single request's deadline ends it.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
 	defer cancel()
@@ -94,7 +95,7 @@ func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	return m.NewClientConn(connection)
 }
 
-// MarkDead forgets a connection that was lost before its first request.
+// MarkDead removes a connection that was lost before its first request.
 func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,10 +121,10 @@ func (m *multiplexer) CloseIdleConnections() {
 	}
 }
 
-// idleTimeout is how long a connection without a request is kept; 0 for ever.
+// idleTimeout returns how long a connection without a request is kept; 0 for no limit.
 func (c *Client) idleTimeout() time.Duration {
 	if c.fresh {
-		return dialTimeout // for one whose request was given up before it was open
+		return dialTimeout // for a connection whose request was cancelled before it was open
 	}
 	return 0
 }

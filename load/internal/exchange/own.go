@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// own is what holds for a client of a target that is not the shop: only this machine is loaded, unless a host's owner says so.
+// own restricts clients of a target other than the shop: they load only this machine, unless the user owns the host.
 type own struct{ mine []string }
 
 func ownOf(t target.Target) *own {
@@ -18,7 +18,7 @@ func ownOf(t target.Target) *own {
 	return &own{t.Mine}
 }
 
-// check refuses a connection to another machine, whatever name it was reached by.
+// check refuses a connection to another machine, regardless of the name in the URL.
 func (o *own) check(address string, to net.Addr) error {
 	if o == nil {
 		return nil

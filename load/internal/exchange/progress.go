@@ -12,11 +12,11 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// progress is how far an RPC came, which its status alone does not tell: a status may be the server's own word, or what
-// the library makes of an answer that has none.
+// progress is how far an RPC came. Its status alone does not tell: the status may come from the server, or from the
+// library if the answer has no status.
 type progress struct {
 	sizes   *sizeCounter
-	way     *crossing   // nil where no network is emulated
+	way     *crossing   // nil without an emulated network
 	sent    atomic.Bool // the request's headers went to a connection
 	began   atomic.Bool // the answer's headers came, and were gRPC's
 	trailer atomic.Bool // the answer's end came, with a status
@@ -24,7 +24,7 @@ type progress struct {
 
 func (p *progress) answered() bool { return p.began.Load() || p.trailer.Load() }
 
-// failure returns the error of an RPC as a failure with a class, as an HTTP request's would be:
+// failure returns the error of an RPC as a failure with a class, like the error of an HTTP request:
 //
 //   - client if nothing could be sent;
 //   - by the status if the server gave one (outcome.OfGRPC);
@@ -52,18 +52,17 @@ func (p *progress) failure(method string, err error) error {
 	return outcome.Failed(outcome.OfGRPC(s.Code()), "%s: %s: %s", name, s.Code(), s.Message())
 }
 
-// notGRPC begins grpc-go's message for an answer of another content type whose HTTP status is no failure.
+// notGRPC is the prefix of grpc-go's message for a successful answer of another content type.
 const notGRPC = "unexpected HTTP status code received from server: 200 "
 
-// unreadable says whether the library's message is about an answer whose status was success, but whose content was not
-// what the method returns.
+// unreadable tells whether the library's message is about an answer with a successful status but invalid content.
 func unreadable(message string) bool {
 	return strings.Contains(message, "failed to unmarshal the received message") || strings.Contains(message, "cardinality violation")
 }
 
 type progressKey struct{}
 
-// progressHandler notes the library's events with the RPC that they belong to.
+// progressHandler records the library's events with the RPC that they belong to.
 type progressHandler struct{}
 
 var _ stats.Handler = progressHandler{}

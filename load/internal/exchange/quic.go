@@ -12,7 +12,7 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// transport sends HTTP requests on connections of its own.
+// transport sends HTTP requests on its own connections.
 type transport interface {
 	http.RoundTripper
 	CloseIdleConnections()
@@ -26,10 +26,10 @@ var (
 // quicTransport sends HTTP/3 requests on one connection to each address.
 type quicTransport struct{ http3.Transport }
 
-// CloseIdleConnections closes all connections: a QUIC connection that is only forgotten would last until its idle timeout.
+// CloseIdleConnections closes all connections: otherwise a QUIC connection would last until its idle timeout.
 func (t *quicTransport) CloseIdleConnections() { _ = t.Close() }
 
-// connectionIdle is how long a connection without a request is kept; edges keep theirs as long.
+// connectionIdle is how long a connection without a request is kept; edges have the same limit.
 const connectionIdle = 5 * time.Minute
 
 func (c *Client) newQUICTransport() *quicTransport {
@@ -48,7 +48,7 @@ func (c *Client) newQUICTransport() *quicTransport {
 	}}
 }
 
-// dialQUIC opens a connection on a UDP socket of its own, which is closed with it.
+// dialQUIC opens a connection on a new UDP socket, which is closed with it.
 func (c *Client) dialQUIC(ctx context.Context, address string, settings *tls.Config, config *quic.Config) (*quic.Conn, error) {
 	to, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Client) dialQUIC(ctx context.Context, address string, settings *tls.Con
 	return connection, nil
 }
 
-// listen opens a UDP socket, which QUIC comes on top of.
+// listen opens a UDP socket for QUIC.
 func (c *Client) listen() (net.PacketConn, error) {
 	socket, err := net.ListenUDP("udp", nil)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Client) listen() (net.PacketConn, error) {
 	return c.reach.Packets(c.meter.Packets(socket)), nil
 }
 
-// isUnanswered says whether no packet of an opening QUIC connection was answered.
+// isUnanswered tells whether no packet of an opening QUIC connection was answered.
 func isUnanswered(err error) bool {
 	late, idle := (*quic.HandshakeTimeoutError)(nil), (*quic.IdleTimeoutError)(nil)
 	return errors.As(err, &late) || errors.As(err, &idle)

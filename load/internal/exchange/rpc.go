@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/encoding/gzip" // channels accept it; services compress where a setting says so
+	_ "google.golang.org/grpc/encoding/gzip" // channels accept it; services compress if a setting says so
 	"google.golang.org/grpc/metadata"
 
 	"hopwise/load/internal/telemetry"
@@ -25,10 +25,10 @@ import (
 // A lost connection is opened again after this time at first, and never later than a second after the last attempt.
 const firstRetry = 20 * time.Millisecond
 
-// traceparent is the metadata that carries the trace context (W3C Trace Context), another in each request.
+// traceparent is the metadata with the trace context (W3C Trace Context), which differs in each request.
 const traceparent = "traceparent"
 
-// journeyHeader names the kind of journey to the edge.
+// journeyHeader sends the kind of journey to the edge.
 const journeyHeader = "x-journey"
 
 // NewChannel returns a gRPC channel of one connection, which is not opened yet; options come after the usual ones.
@@ -74,7 +74,8 @@ func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
 	return ctx.Err()
 }
 
-// opened opens the channel's connection, and returns what came of it: ready, a failure, or neither when the time was over.
+// opened opens the channel's connection, and returns the resulting state: ready, a failure, or neither after the time
+// limit.
 func opened(ctx context.Context, channel *grpc.ClientConn) connectivity.State {
 	channel.Connect()
 	for {
@@ -88,7 +89,7 @@ func opened(ctx context.Context, channel *grpc.ClientConn) connectivity.State {
 // Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, on the
 // client's connections in turn.
 //
-// Errors are failures with a class; progress.failure says how they are told apart.
+// Errors are failures with a class; progress.failure has the rules.
 func (x *Exchange) Channel(token string) grpc.ClientConnInterface {
 	return &rpcChannel{x: x, token: token}
 }
@@ -150,18 +151,18 @@ type rpc struct {
 	call     telemetry.Call
 	method   string
 	progress *progress
-	own      *grpc.ClientConn // nil if it shares one
+	own      *grpc.ClientConn // nil if it shares a channel
 	once     sync.Once
 }
 
-// channel returns what carries the RPC: the channels in turn, or a separate one, whose connection is open.
+// channel returns the channel of the RPC: the channels in turn, or a new one with an open connection.
 func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
 	at := r.x.at
 	if !at.client.fresh {
 		return at.channels[at.client.next.Add(1)%uint64(len(at.channels))], nil
 	}
 	if r.own, err = at.client.NewChannel(at.base.Host); err == nil {
-		opened(ctx, r.own) // where it failed, the RPC says why
+		opened(ctx, r.own) // after a failure, the RPC returns the cause
 		r.progress.way.connected()
 	}
 	return r.own, err
@@ -172,11 +173,11 @@ func (r *rpc) finish(err error) error {
 	failure := r.progress.failure(r.method, err)
 	r.once.Do(func() {
 		if r.progress.answered() {
-			r.x.status.Store(http.StatusOK) // what every gRPC answer has
+			r.x.status.Store(http.StatusOK) // the status of every gRPC answer
 		}
 		r.x.end(r.progress.way, r.call).EndRPC(err, failure)
 		if r.own != nil {
-			go r.own.Close() // which says goodbye first
+			go r.own.Close() // Close sends GOAWAY first
 		}
 	})
 	return failure
@@ -187,7 +188,7 @@ type readStream struct {
 	rpc *rpc
 }
 
-// RecvMsg reads the next message; io.EOF is the end of a stream that was answered whole and with success.
+// RecvMsg reads the next message; io.EOF is the end of a complete, successful stream.
 func (s *readStream) RecvMsg(message any) error {
 	err := s.ClientStream.RecvMsg(message)
 	switch {
@@ -200,7 +201,7 @@ func (s *readStream) RecvMsg(message any) error {
 	return s.rpc.finish(err)
 }
 
-// SendMsg sends the request; after a failure the cause is what RecvMsg says.
+// SendMsg sends the request; after a failure RecvMsg returns the cause.
 func (s *readStream) SendMsg(message any) error {
 	err := s.ClientStream.SendMsg(message)
 	if err == nil || errors.Is(err, io.EOF) {

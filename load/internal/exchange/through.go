@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// through reaches the edge over a link, and knows the connections that it opened.
+// through reaches the edge over a link, and keeps the connections that it opened.
 type through struct {
 	link *link.Link
 	open sync.Map // connection by localAddress
@@ -44,7 +44,7 @@ func (t *through) At(local net.Addr) *connection {
 
 func (t *through) Emulated() bool { return true }
 
-// localAddress is what tells a customer's connections apart.
+// localAddress returns the key of a customer's connection.
 func localAddress(a net.Addr) (key struct {
 	network string
 	port    uint16
@@ -54,7 +54,7 @@ func localAddress(a net.Addr) (key struct {
 	return key
 }
 
-// traffic is what a connection through a link tells of what crosses it.
+// traffic has the records of a connection through a link.
 type traffic interface {
 	Sent() link.Crossing
 	SentSince(time.Time) link.Crossing
@@ -68,23 +68,23 @@ var (
 	_ traffic = (*link.PacketConn)(nil)
 )
 
-// connection is one through a link.
+// connection is a connection through a link.
 type connection struct {
 	traffic
 	mu      sync.Mutex
-	opened  time.Time              // as the first request tells that got it; zero where none says that it waited for that
-	latest  *crossing              // of the request that got it last, over HTTP/1.1
-	streams map[string]uint32      // of gRPC, by traceparent
-	sent    map[uint32]sentRequest // of gRPC, by stream
+	opened  time.Time              // by its first request; zero if no request waited for the opening
+	latest  *crossing              // its latest request, over HTTP/1.1
+	streams map[string]uint32      // gRPC's streams by traceparent
+	sent    map[uint32]sentRequest // gRPC's requests by stream
 }
 
-// given notes that a request got the connection. It returns when that was open, and of HTTP/1.1 what follows the request that had it
-// until now; nil if it lay idle.
+// given records that a request got the connection. It returns when the connection was open and, for HTTP/1.1, the
+// crossing of the request that had it before; nil if it was idle.
 func (c *connection) given(to *crossing, now time.Time, info httptrace.GotConnInfo) (opened time.Time, before *crossing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	oneByOne := to.client.http == 1
-	// A connection of HTTP/1.1 that was opened for one request and lay idle, or went to another, is called reused.
+	// net/http calls an HTTP/1.1 connection reused if it was opened for one request and stayed idle or went to another.
 	if c.opened.IsZero() && (oneByOne || !info.Reused) {
 		c.opened = now.Add(-info.IdleTime)
 	}
@@ -100,7 +100,7 @@ func (c *connection) given(to *crossing, now time.Time, info httptrace.GotConnIn
 // sentRequest is how a request went to the link.
 type sentRequest struct{ first, last link.Crossing }
 
-// wrote notes that a part of a request of gRPC was sent just now.
+// wrote records that a part of a gRPC request was sent just now.
 func (c *connection) wrote(stream uint32, ends bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *connection) wrote(stream uint32, ends bool) {
 	c.sent[stream] = request
 }
 
-// named notes which request a stream of gRPC is of.
+// named records the request of a gRPC stream.
 func (c *connection) named(traceparent string, stream uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *connection) named(traceparent string, stream uint32) {
 	c.streams[traceparent] = stream
 }
 
-// requestOf returns how a request of gRPC was sent, and forgets it.
+// requestOf returns how a gRPC request was sent, and removes its record.
 func (c *connection) requestOf(traceparent string) sentRequest {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// newTLS returns how connections to the target's entries are encrypted, and what certificates are trusted; nil for a target
-// without TLS.
+// newTLS returns the TLS settings of connections to the target's entries, with the trusted certificates; nil for a
+// target without TLS.
 func newTLS(t target.Target) (*tls.Config, error) {
 	if t.CACertificate == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func newTLS(t target.Target) (*tls.Config, error) {
 
 var versions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
-// explain adds to an error of an opening connection what the connection needs.
+// explain adds the requirements of a connection to the error of its opening.
 func (c *Client) explain(err error) error {
 	if isUnanswered(err) {
 		return fmt.Errorf("%w; HTTP/3 needs UDP at this port, which a firewall may block: let it pass, or choose HTTP/2", err)
@@ -61,7 +61,7 @@ func isCertificate(err error) bool {
 	return errors.As(err, &refused)
 }
 
-// cause returns why no gRPC connection can be opened to an address, which a channel does not say.
+// cause returns why no gRPC connection can be opened to an address, which a channel does not report.
 func (c *Client) cause(ctx context.Context, address string) error {
 	connection, err := c.dialHTTP2(ctx, address)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) cause(ctx context.Context, address string) error {
 	return errNoHTTP2
 }
 
-// dialHTTP2 opens a connection on which HTTP/2 can be spoken.
+// dialHTTP2 opens a connection for HTTP/2.
 func (c *Client) dialHTTP2(ctx context.Context, address string) (net.Conn, error) {
 	connection, err := c.dial(ctx, "tcp", address)
 	if err != nil || c.tls == nil {

@@ -23,7 +23,7 @@ import (
 
 const host = "127.0.0.1"
 
-// connected is what clients speak over TLS, as the target's protocol and HTTP version.
+// connected has the combinations of protocol and HTTP version over TLS.
 var connected = map[string]struct {
 	protocol target.Protocol
 	http     int
@@ -73,7 +73,7 @@ func TestTLS(t *testing.T) {
 			if seen := shop.Seen(); len(seen) != 1 || seen[0].Proto != c.proto {
 				t.Errorf("%+v instead of one request over %s", seen, c.proto)
 			}
-			// One connection, whose handshake alone is more than the request and its answer.
+			// One connection; its handshake alone has more bytes than the request and its answer.
 			if meter := client.Meter(); meter.Dialed() != 1 || meter.Count().In < 500 {
 				t.Errorf("%d connections, %+v", meter.Dialed(), meter.Count())
 			}
@@ -81,7 +81,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// However many connections there are to be, every one is opened before the load, over HTTP/1.1 too, where one that is free would do.
+// Every connection is opened before the load, for any number of connections, even over HTTP/1.1, where a free
+// connection would be reused.
 func TestEveryConnectionIsOpened(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	for name, c := range connected {
@@ -104,7 +105,8 @@ func TestEveryConnectionIsOpened(t *testing.T) {
 	}
 }
 
-// A server that asks for a client's certificate gets it, in the version of TLS that both speak. Without one it refuses.
+// A server that requests a client's certificate gets it, in the version of TLS that both speak. It refuses clients
+// without a certificate.
 func TestClientCertificatesAndVersions(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	trusted := authority.Write(t)
@@ -175,7 +177,7 @@ func TestClientCertificatesAndVersions(t *testing.T) {
 	}
 }
 
-// net/http completes the TLS settings that it is given, while others read them: it gets a copy.
+// net/http changes its TLS settings while others read them, so it gets a copy.
 func TestTransportsShareNoTLSSettings(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	shop := start(t, 1, authority.Issue(t, host, time.Now().Add(time.Hour)))
@@ -232,7 +234,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 						t.Errorf("%v; expected %q", err, want)
 					}
 				}
-				// In a load, such a connection is none: nothing was sent.
+				// In a load, nothing was sent on such a connection.
 				err = ask(t.Context(), Untraced(client.At(shop.URL)), one.protocol)
 				if outcome.Of(err) != outcome.Client {
 					t.Errorf("%v instead of a failure of the client", err)
@@ -245,7 +247,7 @@ func TestCertificatesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A port that no UDP packet gets through to.
+// A port whose UDP packets are dropped.
 func TestBlockedUDP(t *testing.T) {
 	silent, err := net.ListenPacket("udp", host+":0")
 	if err != nil {
@@ -271,7 +273,7 @@ func TestBlockedUDP(t *testing.T) {
 	}
 }
 
-// A QUIC connection that the shop closed is opened anew by a later request, and closed connections keep no socket.
+// A later request reopens a QUIC connection that the shop closed, and closed connections keep no socket.
 func TestLostQUICConnection(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	shop := shoptest.StartQUIC(t, authority.Issue(t, host, time.Now().Add(time.Hour)))

@@ -20,16 +20,17 @@ var files embed.FS
 type document struct {
 	text string
 	hash string // SHA-256 of the text, hexadecimal
-	path string // of the endpoint that it goes to: the gateway's, or a service's
+	path string // path of its endpoint: the gateway's, or a service's
 }
 
 // federation is the folder of the documents that go to a router, at the gateway's endpoint.
 const federation = "federation"
 
-// reads says whether the document is a query.
+// reads tells whether the document is a query.
 func (d document) reads() bool { return strings.HasPrefix(d.text, "query ") }
 
-// documents holds the documents by their names; those of a service are in a folder that is called like it: "product/get_product".
+// documents holds the documents by their names; a service's documents are in a folder with its name:
+// "product/get_product".
 var documents = func() map[string]document {
 	all := map[string]document{}
 	err := fs.WalkDir(files, folder, func(file string, entry fs.DirEntry, err error) error {

@@ -11,8 +11,8 @@ import (
 
 // Services is the shop over its services' own GraphQL APIs.
 //
-// Documents ask for what the journeys show and no more. Aliases give the fields of answers the names that REST has for them, so
-// that they decode as they come and bodies do not differ by spelling.
+// Documents select only the fields that the journeys show. Aliases give the fields REST's names, so that answers decode
+// without conversion, and bodies do not differ in spelling.
 type Services struct{ Client }
 
 var _ shop.Services = Services{}
@@ -64,7 +64,7 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 	return call[shop.Product](ctx, s, "product/get_product", Variables{"id": id})
 }
 
-// BatchGetProducts returns the products' titles, which is what journeys show of them.
+// BatchGetProducts returns the products' titles, the only field that journeys show.
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	return call[[]shop.Product](ctx, s, "product/batch_get_products", Variables{"ids": shop.Distinct(ids)})
 }
@@ -101,7 +101,7 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 	return page.Items, err
 }
 
-// GetOrder returns how far the order has come and what it costs, which is what journeys show of one order.
+// GetOrder returns the order's status and total, the only fields that journeys show.
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	return call[shop.Order](ctx, s, "order/get_order", Variables{"id": id})
 }
@@ -130,7 +130,8 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return lines, err
 }
 
-// ListNotifications: no topology runs the notification service behind GraphQL clients; tapes are refused before it comes to this.
+// ListNotifications is not supported: no topology runs the notification service behind GraphQL clients, and such tapes
+// are refused earlier.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
 	return nil, outcome.Failed(outcome.Client, "no service answers with notifications over its own GraphQL")
 }

@@ -2,7 +2,7 @@ package graphql
 
 import "hopwise/load/internal/shop"
 
-// The types of the schema, as far as the documents ask for them, and how each looks in canonical form.
+// The types of the schema with the fields that the documents select, and their canonical forms.
 
 // Connection is a page of a list.
 type Connection[T any] struct {
@@ -11,7 +11,7 @@ type Connection[T any] struct {
 	} `json:"edges"`
 }
 
-// Nodes returns what is on the page, in canonical form.
+// Nodes returns the items of the page, in canonical form.
 func Nodes[T interface{ Canonical() C }, C any](c Connection[T]) []C {
 	nodes := make([]C, len(c.Edges))
 	for i, edge := range c.Edges {
@@ -104,7 +104,7 @@ type Order struct {
 	} `json:"lines"`
 }
 
-// lineItem is a product as lines name it.
+// lineItem is a product within a line.
 type lineItem struct {
 	ID    ID     `json:"id"`
 	Title string `json:"title"`

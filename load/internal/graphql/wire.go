@@ -1,4 +1,5 @@
-// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL, which know its documents by their hashes.
+// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL; it sends persisted documents by
+// their hashes.
 package graphql
 
 import (
@@ -53,11 +54,11 @@ type Client struct {
 	sends    Sends
 }
 
-// Sends is which documents a client sends, and how.
+// Sends has the kinds of documents that a client sends, and how it sends them.
 type Sends struct {
-	Texts bool // whether documents go as texts, none persisted
+	Texts bool // whether documents go as texts, without persisting
 	Gets  bool // whether persisted queries go by GET, for shared caches
-	Whole bool // whether documents ask for whole resources where there are such documents, NAME_whole
+	Whole bool // whether documents select whole resources if such documents, NAME_whole, exist
 }
 
 // document returns the document of a name.
@@ -75,11 +76,11 @@ func NewClient(x *exchange.Exchange, token string, s Sends) Client { return Clie
 // In returns a client of the same journey in the session of the token.
 func (c Client) In(token string) Client { return Client{c.exchange, token, c.sends} }
 
-// Prepare registers documents, so that only hashes travel during the load; where documents go as texts, it has the gateway parse
-// them, which keeps what it has parsed either way.
+// Prepare registers documents, so that the load sends only hashes. If documents go as texts, it makes the gateway parse
+// them; the gateway caches parsed documents in both cases.
 //
-// A document is registered with its text and without variables or a token: those that need either are refused before
-// anything runs, so registering changes nothing.
+// A document is registered with its text and without variables or a token. A document that needs either is refused
+// before execution, so the registration changes no data.
 func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange.Exchange) error {
 	for _, name := range names {
 		document, known := s.document(name)
@@ -99,8 +100,8 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 
 // Ask sends the document of that name, by its hash or as a text, and returns the data of the answer.
 //
-// If the gateway does not know the hash (another process of it, or one that was restarted), the text is sent once more, as
-// the protocol of persisted queries has it; the extra request counts.
+// If the gateway does not know the hash (another replica, or a restarted process), the text is sent once more, as in
+// the protocol of persisted queries; the extra request counts.
 func Ask[T any](ctx context.Context, c Client, name string, variables Variables) (T, error) {
 	document, _ := c.sends.document(name)
 	data, code, err := ask[T](ctx, c, document, variables, c.sends.Texts)
@@ -118,7 +119,7 @@ func ask[T any](ctx context.Context, c Client, d document, variables Variables, 
 	return decode[T](d.path, response)
 }
 
-// send sends a request that names the document by its hash, if any is persisted; with text it carries the document too.
+// send sends a request with the document's hash, if documents are persisted; withText adds the document's text.
 func (c Client) send(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
 	p := payload{Variables: variables}
 	if !c.sends.Texts {
@@ -150,7 +151,7 @@ func (c Client) get(ctx context.Context, path string, p payload) (exchange.Respo
 	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodGet, Route: path, Path: path, Query: query, Token: c.token})
 }
 
-// decode reads an answer: errors come by their code also with status 200, and what cannot be read is a wrong answer.
+// decode reads an answer: errors have codes even with status 200, and an unreadable answer is a wrong answer.
 func decode[T any](path string, response exchange.Response) (data T, code string, err error) {
 	var e envelope[T]
 	unreadable := json.Unmarshal(response.Body, &e)

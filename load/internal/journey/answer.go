@@ -14,21 +14,21 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Answer is the canonical answer of one journey, in which all protocols must agree.
+// Answer is the canonical answer of one journey, the same in all protocols.
 //
 // Fields are declared by ascending JSON name, so that encoding the struct gives sorted keys.
 type Answer interface {
-	// check says what is wrong with the answer to the journey asked for; its fields are known to be complete.
+	// check returns an error if the answer, whose fields are complete, is wrong for the question.
 	check(q Question) error
 }
 
-// Question is what was asked: a journey's parameters, and the scale of the data that it was asked of.
+// Question has a journey's parameters and the scale of the data.
 type Question struct {
 	Params Params
 	Scale  shopdata.Scale
 }
 
-// Check returns a wrong_answer that says what is wrong with the answer to the question, or nil.
+// Check returns a wrong_answer that describes the mistake in the answer, or nil.
 func Check(q Question, a Answer) error {
 	if _, checked := a.(stepsAnswer); checked {
 		return nil
@@ -80,9 +80,9 @@ func checkStatuses(order, payment string) error {
 
 // complete returns a wrong_answer that names the first field without a value.
 //
-// Nothing in an answer to the seeded data is ever zero, empty or null (stock of products that are read stays above 0), so
-// a zero value always means that a field is missing, null or empty on the wire. Only a truth value may be false, and what the
-// canonical form leaves out may be absent.
+// Answers about the seeded data never have zero, empty or null fields (the stock of products that are read stays above
+// 0). So a zero value always means that a field is missing, null or empty on the wire. Only booleans may be false, and
+// fields without a canonical form may be absent.
 func complete(a Answer) error {
 	if path := firstGap(reflect.ValueOf(a)); path != "" {
 		return outcome.Wrong("the answer has no %s", strings.TrimPrefix(path, "."))

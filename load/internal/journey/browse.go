@@ -9,7 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Browse looks at the first page of a category, with the reviews of its products.
+// Browse reads the first page of a category, with the reviews of its products.
 const Browse Name = "browse"
 
 var browse = definition{
@@ -39,7 +39,7 @@ func asksPage[A Answer](answer func([]shop.Product) A) graphQLPlan {
 	)
 }
 
-// checkPage checks that products are the whole first page of the category, by ascending id.
+// checkPage checks that products are the complete first page of the category, by ascending id.
 func checkPage[P any](q Question, called string, products []P, id func(P) int64) error {
 	if len(products) != shopdata.BrowsePage {
 		return outcome.Wrong("the %s has %d products instead of %d", called, len(products), shopdata.BrowsePage)
@@ -55,7 +55,7 @@ func checkPage[P any](q Question, called string, products []P, id func(P) int64)
 	return nil
 }
 
-// browseAnswer has products by ascending id, their reviews too.
+// browseAnswer has products and their reviews, both by ascending id.
 type browseAnswer struct {
 	Products []browsedProduct `json:"products"`
 }

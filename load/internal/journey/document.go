@@ -9,7 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Document reads one technical document, whole; the tape says of which size.
+// Document reads one complete technical document; the tape sets its size.
 const Document Name = "document"
 
 var document = definition{

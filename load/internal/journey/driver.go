@@ -24,13 +24,13 @@ import (
 type Driver struct {
 	Protocol target.Protocol
 	Plan     target.Plan
-	Steps    *steps.Plan // of a target that is not the shop
-	Texts    bool        // whether GraphQL documents go as texts, none persisted
+	Steps    *steps.Plan // steps of a target other than the shop
+	Texts    bool        // whether GraphQL documents go as texts, without persisting
 	Gets     bool        // whether persisted queries of GraphQL go by GET
 	Selects  target.Selection
 }
 
-// Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
+// Check returns an error that lists the protocol's journeys if the protocol lacks the journey of this name.
 func (d Driver) Check(c target.Channel, name Name) error {
 	if d.serves(name) {
 		return nil
@@ -57,7 +57,8 @@ func (d Driver) serves(name Name) bool {
 	return true
 }
 
-// Prepare does what is needed once before the first of the journeys; GraphQL registers its documents, steps find the methods of gRPC.
+// Prepare does the preparation before the first journey: GraphQL registers its documents, steps find the methods of
+// gRPC.
 func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
 	switch d.Protocol {
 	case target.Steps:
@@ -90,7 +91,7 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 	return nil
 }
 
-// Run runs one journey and returns its answer in canonical form, not checked yet.
+// Run runs one journey and returns its answer in canonical form, unchecked.
 func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exchange) (Answer, error) {
 	if d.Protocol == target.Steps {
 		answer, err := d.Steps.Run(ctx, string(e.Journey), e.values(), x)
@@ -118,7 +119,7 @@ func (d Driver) sends() graphql.Sends {
 	return graphql.Sends{Texts: d.Texts, Gets: d.Gets, Whole: d.Selects == target.SelectsNothing}
 }
 
-// services returns the shop in the session of the token, whose reads ask for the fields; for all if there are none.
+// services returns the shop in the session of the token; its reads select the fields, or all fields if none are given.
 func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s shop.Services) {
 	switch d.Protocol {
 	case target.REST:
@@ -137,7 +138,7 @@ func (d Driver) services(x *exchange.Exchange, token string, fields []string) (s
 	default:
 		s = rest.NewServices(x, token, fields...)
 	}
-	if d.Plan == target.Naive { // it is up to the client here how an answer is composed
+	if d.Plan == target.Naive { // the client composes the answer itself
 		return naive{s}
 	}
 	return s

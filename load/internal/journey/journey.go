@@ -1,5 +1,5 @@
-// Package journey holds what customers do, each journey in a file of its own: its name, who sends it, its parameters, how it
-// is sent over each protocol, its canonical answer, and how that is checked.
+// Package journey holds the customers' journeys, each in a separate file: its name, senders, parameters, plans for each
+// protocol, canonical answer, and the answer's check.
 package journey
 
 import (
@@ -13,7 +13,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Name is one thing that a customer does: the unit of load and of comparison.
+// Name is the name of a journey, the unit of load and of comparison.
 type Name string
 
 // Entry is one journey on a tape.
@@ -37,18 +37,18 @@ type definition struct {
 	draw    func(dice) Params
 
 	graphQL    graphQLPlan
-	federation graphQLPlan  // over a router; nil if the subgraphs do not have it
-	documents  []string     // names of what the GraphQL plan sends; nil for the one document with the journey's name
-	composed   servicesPlan // in batches, and side by side what does not depend on each other
-	joined     servicesPlan // over the REST gateway, which joins what services have; nil for the composed one
+	federation graphQLPlan  // plan over a router; nil if the subgraphs do not support it
+	documents  []string     // documents of the GraphQL plan; nil for the single document with the journey's name
+	composed   servicesPlan // plan with batches, and independent calls in parallel
+	joined     servicesPlan // plan over the REST gateway, which joins the services' data; nil for the composed plan
 	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
-	told       bool         // whether it needs a shop that tells customers of changes of their orders
+	told       bool         // whether it needs a shop with updates of orders
 }
 
 // A graphQLPlan runs a journey over the GraphQL gateway.
 type graphQLPlan func(context.Context, graphql.Client, Entry) (Answer, error)
 
-// A servicesPlan runs a journey over APIs with the services' methods, in whichever protocol they are called.
+// A servicesPlan runs a journey over APIs with the services' methods, in any protocol.
 type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
 
 // asks returns the plan of one document, which has the journey's name.
@@ -67,7 +67,7 @@ func asksIn[T any](folder string, variables func(Entry) graphql.Variables, read 
 	}
 }
 
-// Who may send what: customers act for themselves only, partners read any order and check out for anyone.
+// Senders of journeys: customers act for themselves only, partners read any order and check out for any customer.
 var (
 	everyone  = target.Channels()
 	customers = []target.Channel{target.Web, target.Mobile}
@@ -91,11 +91,11 @@ func Names() []Name {
 	return names
 }
 
-// Known says whether the journey exists.
+// Known tells whether the journey exists.
 func (n Name) Known() bool { return byName[n] != nil }
 
-// Shows returns the fields of its resource that the journey's screen shows, by their names in REST; nil for all, and for journeys
-// that are not the shop's.
+// Shows returns the fields of its resource that the journey's screen shows, by their names in REST; nil for all fields,
+// and for journeys of other targets.
 func (n Name) Shows() []string {
 	if !n.Known() {
 		return nil

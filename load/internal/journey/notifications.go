@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// Notifications looks at what the customer was told of their orders, in shops that tell.
+// Notifications reads the notifications about the customer's orders, in shops with updates.
 const Notifications Name = "notifications"
 
 var notifications = definition{
@@ -35,12 +35,12 @@ var notifications = definition{
 	},
 }
 
-// notificationsAnswer has what the customer was told, newest first.
+// notificationsAnswer has the customer's notifications, newest first.
 type notificationsAnswer struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// check: every order of a regular was told once, and nothing was since.
+// check expects one notification for each order of a regular customer, and no later ones.
 func (a *notificationsAnswer) check(q Question) error {
 	expected := q.Scale.OrdersOfRegular(q.Params.UserID)
 	if len(a.Notifications) != len(expected) {

@@ -9,7 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// OrderHistory looks at the latest orders with the titles of their products and how they are paid.
+// OrderHistory reads the latest orders with the titles of their products and their payments.
 const OrderHistory Name = "order_history"
 
 var orderHistory = definition{
@@ -33,7 +33,7 @@ var orderHistory = definition{
 		orders, err := listOrders(ctx, s.(shop.Joining).ListJoinedOrders, p.UserID)
 		return newOrderHistoryAnswer(orders), err
 	},
-	// The orders, then the products of all their lines and all their payments side by side.
+	// The orders, then in parallel the products of all their lines and all their payments.
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		orders, err := listOrders(ctx, s.ListOrders, p.UserID)
 		if err != nil {
@@ -64,7 +64,7 @@ var orderHistory = definition{
 	},
 }
 
-// listOrders returns the user's orders; they are known to be the user's and to have lines.
+// listOrders returns the user's orders; it checks that they belong to the user and have lines.
 func listOrders(
 	ctx context.Context, list func(context.Context, int64) ([]shop.Order, error), user int64,
 ) ([]shop.Order, error) {
@@ -119,7 +119,7 @@ type historyLine struct {
 	UnitPrice shop.Money `json:"unit_price"`
 }
 
-// newOrderHistoryAnswer returns the answer that has these orders, which are joined with their products and payments.
+// newOrderHistoryAnswer returns the answer with these orders, which are joined with their products and payments.
 func newOrderHistoryAnswer(orders []shop.Order) *orderHistoryAnswer {
 	a := &orderHistoryAnswer{Orders: make([]historyOrder, 0, len(orders))}
 	for _, o := range orders {

@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// OrderStatus asks how far an order has come and whether it is paid.
+// OrderStatus reads the status of an order and its payment.
 const OrderStatus Name = "order_status"
 
 var orderStatus = definition{
@@ -32,7 +32,7 @@ var orderStatus = definition{
 		return newOrderStatusAnswer(order), err
 	},
 	transcoded: true,
-	// The order and its payment side by side.
+	// The order and its payment in parallel.
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		var (
 			order    shop.Order
@@ -61,13 +61,13 @@ type orderStatusAnswer struct {
 	Total   shop.Money    `json:"total"`
 }
 
-// statusPayment is how the order is paid.
+// statusPayment is the payment of the order.
 type statusPayment struct {
 	Amount shop.Money `json:"amount"`
 	Status string     `json:"status"`
 }
 
-// newOrderStatusAnswer returns the answer that is this order, which is joined with its payment.
+// newOrderStatusAnswer returns the answer with this order, which is joined with its payment.
 func newOrderStatusAnswer(o shop.Order) *orderStatusAnswer {
 	return &orderStatusAnswer{ID: o.ID, Payment: statusPayment{o.Payment.Amount, o.Payment.Status}, Status: o.Status, Total: o.Total}
 }

@@ -12,18 +12,18 @@ import (
 	"hopwise/load/internal/steps"
 )
 
-// Params are the parameters of one journey; which of them are set depends on the journey.
+// Params are the parameters of one journey; the journey determines which of them are set.
 type Params struct {
 	Category       string        `json:"category,omitempty"`
 	ProductID      int64         `json:"product_id,omitempty"`
 	DocumentID     int64         `json:"document_id,omitempty"`
 	UserID         int64         `json:"user_id,omitempty"`
 	OrderID        int64         `json:"order_id,omitempty"`
-	AfterLineID    *int64        `json:"after_line_id,omitempty"` // a pointer because 0 is a position too
+	AfterLineID    *int64        `json:"after_line_id,omitempty"` // a pointer, because 0 is valid
 	Lines          []shop.Item   `json:"lines,omitempty"`
 	IdempotencyKey string        `json:"idempotency_key,omitempty"`
 	Address        *shop.Address `json:"address,omitempty"`
-	Values         steps.Values  `json:"values,omitempty"` // variables of a target that is not the shop
+	Values         steps.Values  `json:"values,omitempty"` // variables of a target other than the shop
 }
 
 // fieldOf is the place of each parameter in Params, by its name on the tape.
@@ -37,7 +37,7 @@ var fieldOf = func() map[string]int {
 	return places
 }()
 
-// Check returns an error that names the first parameter which the journey needs and does not have.
+// Check returns an error that names the first missing parameter of the journey.
 func (p Params) Check(n Name) error {
 	for _, name := range byName[n].needs {
 		if value := reflect.ValueOf(p).Field(fieldOf[name]); !given(value) {
@@ -47,7 +47,7 @@ func (p Params) Check(n Name) error {
 	return nil
 }
 
-// given says whether a parameter is there; identifiers count from 1.
+// given tells whether a parameter is set; identifiers count from 1.
 func given(value reflect.Value) bool {
 	switch value.Kind() {
 	case reflect.Int64:
@@ -58,7 +58,7 @@ func given(value reflect.Value) bool {
 	return !value.IsZero()
 }
 
-// Drawer draws the parameters of journeys, those of each journey from a stream of its own.
+// Drawer draws the parameters of journeys, with a separate stream of random numbers for each journey.
 type Drawer struct {
 	scale      shopdata.Scale
 	pool       shopdata.Pool
@@ -69,7 +69,8 @@ type Drawer struct {
 	documents  shopdata.Range
 }
 
-// NewDrawer returns the drawer of a tape, whose documents are of the payload; identity names all that the tape is made of.
+// NewDrawer returns the drawer of a tape whose documents have the payload's size; identity names all inputs of the
+// tape.
 func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload shopdata.Payload, identity string) *Drawer {
 	d := &Drawer{
 		scale:      scale,
@@ -86,19 +87,19 @@ func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload sh
 	return d
 }
 
-// Draw returns the parameters of the journey at a place on the tape. The journey is known to exist.
+// Draw returns the parameters of the journey at a place on the tape. The journey must exist.
 func (d *Drawer) Draw(name Name, seq int64) Params {
 	return byName[name].draw(dice{Source: d.streams[name], Drawer: d, seq: seq})
 }
 
-// dice is what a journey draws its parameters with.
+// dice draws the parameters of a journey.
 type dice struct {
 	draw.Source
 	*Drawer
 	seq int64
 }
 
-// idempotencyKey derives a key from all that the tape is made of, so that a warm-up's keys never meet a trial's.
+// idempotencyKey derives a key from all inputs of the tape, so that a warm-up's keys never equal a trial's.
 func (d dice) idempotencyKey() string {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s#%d", d.identity, d.seq))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", digest[0:4], digest[4:6], digest[6:8], digest[8:10], digest[10:16])

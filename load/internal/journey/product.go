@@ -9,7 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Product looks at one product.
+// Product reads one product.
 const Product Name = "product"
 
 var product = definition{

@@ -23,7 +23,7 @@ var productCard = definition{
 	},
 }
 
-// productCardAnswer is what the card shows.
+// productCardAnswer is the content of the card.
 type productCardAnswer struct {
 	ID    int64      `json:"id"`
 	Price shop.Money `json:"price"`

@@ -28,7 +28,7 @@ type productFeedAnswer struct {
 	Products []fedProduct `json:"products"`
 }
 
-// fedProduct is what the feed has of a product.
+// fedProduct is a product in the feed.
 type fedProduct struct {
 	ID    int64      `json:"id"`
 	Price shop.Money `json:"price"`

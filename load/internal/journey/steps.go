@@ -10,12 +10,12 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// stepsAnswer is the answer of a target that is not the shop; its steps have checked it.
+// stepsAnswer is the answer of a target other than the shop; its steps have checked it.
 type stepsAnswer struct{ steps.Answer }
 
 func (stepsAnswer) check(Question) error { return nil }
 
-// values are the variables that the steps of a journey begin with.
+// values returns the initial variables of a journey's steps.
 func (e Entry) values() steps.Values {
 	values := steps.Values{steps.Seq: strconv.AppendInt(nil, e.Seq, 10)}
 	maps.Copy(values, e.Params.Values)
@@ -23,12 +23,12 @@ func (e Entry) values() steps.Values {
 	return values
 }
 
-// DrawRow returns the parameters of a journey of a target that is not the shop.
+// DrawRow returns the parameters of a journey of a target other than the shop.
 func DrawRow(identity string, seq int64, row steps.Values) Params {
 	return Params{IdempotencyKey: dice{Drawer: &Drawer{identity: identity}, seq: seq}.idempotencyKey(), Values: row}
 }
 
-// Pauses is how long the journey thinks between its steps.
+// Pauses returns the total time to think between the journey's steps.
 func (d Driver) Pauses(e Entry) time.Duration {
 	if d.Protocol != target.Steps {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/timer"
 )
 
-// Clock wakes all goroutines that wait for something to come out of a link, with one precise timer for all of them.
+// Clock wakes all goroutines that wait for data to come out of a link, with one precise timer for all of them.
 type Clock struct {
 	timer  *timer.Timer
 	ended  chan struct{}
@@ -28,7 +28,7 @@ func NewClock() (*Clock, error) {
 	return c, nil
 }
 
-// Close stops the clock; whatever is still in a link comes out at once.
+// Close stops the clock; data still in a link comes out at once.
 func (c *Clock) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -43,8 +43,8 @@ func (c *Clock) Close() {
 	c.timer.Close()
 }
 
-// lead is how long before an exact alarm the timer expires; the rest is spent looking at the time. A processor that has been
-// idle takes 0.05 to 0.2 ms to wake up, and what comes out of a link would be that late.
+// lead is how long before an exact alarm the timer expires; the rest is a busy wait. An idle processor takes 0.05 to
+// 0.2 ms to wake up, which would delay data from a link.
 const lead = 100 * time.Microsecond
 
 func (c *Clock) run() {
@@ -57,7 +57,7 @@ func (c *Clock) run() {
 	}
 }
 
-// ring rings the alarms that are due, and returns whether the next one is so near that the timer is not set to it, and when it is.
+// ring rings the due alarms, and returns the time of the next alarm, and whether it is too near for the timer.
 func (c *Clock) ring() (at time.Time, near bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,8 @@ func (c *Clock) arm() {
 	}
 }
 
-// until waits for the instant, exactly if that is worth some processor time, and returns false if one of the channels is closed before; nil channels never are.
+// until waits for the instant, exactly if that is worth some processor time. It returns false if one of the channels is
+// closed before; nil channels are ignored.
 func (c *Clock) until(at time.Time, exact bool, closed, expired <-chan struct{}) bool {
 	a := &alarm{at: at, wake: at, rung: make(chan struct{})}
 	if exact {
@@ -113,10 +114,10 @@ type alarm struct {
 	at    time.Time
 	wake  time.Time // when the timer expires for it
 	rung  chan struct{}
-	place int // in the heap; negative once it has rung or was given up
+	place int // place in the heap; negative once it has rung or was cancelled
 }
 
-// alarms is a heap whose first is the one to wake up for first.
+// alarms is a heap of alarms by their times.
 type alarms []*alarm
 
 var _ heap.Interface = (*alarms)(nil)

@@ -18,7 +18,7 @@ type Link struct {
 	up, down line
 }
 
-// New returns a link that nothing has crossed.
+// New returns an unused link.
 func New(c *Clock, n Network, v Visit) *Link {
 	return &Link{
 		clock: c, network: n, visit: v,
@@ -27,10 +27,10 @@ func New(c *Clock, n Network, v Visit) *Link {
 	}
 }
 
-// Carried is what has crossed a link so far, in bytes, headers included.
+// Carried is the traffic of a link so far, in bytes, headers included.
 type Carried struct{ Up, Down int64 }
 
-// Carried returns what was handed in so far.
+// Carried returns the traffic that has entered the link so far.
 func (l *Link) Carried() Carried { return Carried{l.up.sum(), l.down.sum()} }
 
 func (l *line) sum() int64 {
@@ -59,12 +59,12 @@ func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Co
 
 // Conn is a stream connection through a link.
 //
-// Write never waits: what a sender would hold in its buffers is on its way. Close lets what was written go its way first.
+// Write never waits: data that a sender would hold in its buffers is on its way. Close delivers all written data first.
 type Conn struct {
 	net.Conn
 	record
 	up, down *stream
-	limit    deadline // of Write
+	limit    deadline // deadline of Write
 	failed   atomic.Pointer[error]
 	once     sync.Once
 }
@@ -73,7 +73,7 @@ var _ net.Conn = (*Conn)(nil)
 
 const (
 	readSize = 64 << 10
-	// How long the far end may take for what was written before Close, once it is due there.
+	// linger is how long the far end may take to accept data written before Close, once the data is due there.
 	linger = time.Second
 )
 
@@ -85,10 +85,10 @@ func (l *Link) wrap(far net.Conn) *Conn {
 	return c
 }
 
-// SlowStart returns how many round trips what came down so far has waited for the window of a new connection.
+// SlowStart returns how many round trips the received data has waited for the window of a new connection.
 func (c *Conn) SlowStart() int { return c.down.slowStart() }
 
-// sendUp hands what comes out of the link to the real connection, and closes that at the stream's end.
+// sendUp writes data from the link to the real connection, and closes that connection at the stream's end.
 func (c *Conn) sendUp() {
 	if err := c.up.drain(func(p *parcel) error {
 		_, err := c.Conn.Write(p.data)
@@ -99,7 +99,7 @@ func (c *Conn) sendUp() {
 	_ = c.Conn.Close()
 }
 
-// receive hands what arrives at the real connection to the link.
+// receive sends data from the real connection into the link.
 func (c *Conn) receive() {
 	buffer := make([]byte, readSize)
 	for {
@@ -112,14 +112,14 @@ func (c *Conn) receive() {
 	}
 }
 
-// Read reads what has come out of the link.
+// Read reads data that has come out of the link.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.down.read(p)
 	c.answered()
 	return n, err
 }
 
-// Write hands the data to the link.
+// Write sends the data into the link.
 func (c *Conn) Write(p []byte) (int, error) {
 	if err := writable(c.down.queue, &c.limit); err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writable returns why nothing may be written to a connection.
+// writable returns an error if a connection may not be written to.
 func writable(open *queue, limit *deadline) error {
 	switch {
 	case isClosed(open.closed):
@@ -143,7 +143,7 @@ func writable(open *queue, limit *deadline) error {
 	return nil
 }
 
-// Close ends the connection for its user at once; at the far end it ends once all that was written has come out.
+// Close ends the connection for its user at once; at the far end it ends once all written data has come out.
 func (c *Conn) Close() error {
 	c.once.Do(func() {
 		c.down.close()
@@ -160,7 +160,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// SetReadDeadline sets the deadline of Read, also of one that waits.
+// SetReadDeadline sets the deadline of Read, including a waiting Read.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil

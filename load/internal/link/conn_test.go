@@ -19,7 +19,7 @@ const patience = 20 * time.Second
 
 var slow = Network{RTT: 40 * ms, Down: 8_000_000, Up: 4_000_000}
 
-// echo is a server that sends back what it gets, and what it got.
+// echo is a server that sends its input back, and records it.
 type echo struct {
 	address string
 	mu      sync.Mutex
@@ -81,7 +81,7 @@ func dial(t *testing.T, l *Link, address string) *Conn {
 	return c
 }
 
-// Everything comes back whole and in order, whatever the sizes of writes, on a visit of either kind.
+// Everything comes back complete and in order, for any sizes of writes, on both kinds of visit.
 func TestOrder(t *testing.T) {
 	for _, visit := range Visits() {
 		for _, network := range []Network{{RTT: 5 * ms}, {Down: 80_000_000, Up: 80_000_000}, {RTT: 5 * ms, Down: 80_000_000, Up: 80_000_000}} {
@@ -98,7 +98,7 @@ func TestOrder(t *testing.T) {
 						n := min(1+random.IntN(20_000), len(rest))
 						part := bytes.Clone(rest[:n])
 						_, _ = c.Write(part)
-						clear(part) // a writer may use its memory again
+						clear(part) // a writer may reuse its memory
 						rest = rest[n:]
 					}
 				}()
@@ -111,7 +111,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The account is exact: what was carried is what was sent with its headers, and nothing comes out before its time.
+// The accounting is exact: the link carries the sent data with its headers, and nothing comes out before its time.
 func TestAccount(t *testing.T) {
 	l := New(newClock(t), slow, Warm)
 	c := dial(t, l, startEcho(t).address)
@@ -142,7 +142,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// A round trip takes what the network says, and opening a connection one round trip.
+// A round trip takes the network's time, and opening a connection takes one round trip.
 func TestRoundTrip(t *testing.T) {
 	network := Network{RTT: 60 * ms}
 	began := time.Now()
@@ -161,7 +161,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What a customer's connections carry goes one after the other; another customer's link is not touched by it.
+// A customer's connections share one link; another customer's link is not affected.
 func TestLinksAreApart(t *testing.T) {
 	clock, server := newClock(t), startEcho(t)
 	busy, other := New(clock, slow, Warm), New(clock, slow, Warm)
@@ -182,7 +182,7 @@ func TestLinksAreApart(t *testing.T) {
 	}
 }
 
-// Close ends reading at once, lets what was written arrive, and leaves no goroutine.
+// Close ends reading at once, delivers written data, and leaves no goroutine.
 func TestClose(t *testing.T) {
 	clock, server := newClock(t), startEcho(t)
 	before := runtime.NumGoroutine()
@@ -212,7 +212,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// A far end that does not read, or that has gone, holds no closed connection open.
+// A far end that does not read, or has gone, does not keep a closed connection open.
 func TestFarEnd(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -251,7 +251,7 @@ func TestFarEnd(t *testing.T) {
 	}
 }
 
-// Deadlines end a Read that waits, whether something is on its way or not, and may be taken back.
+// Deadlines end a waiting Read, with or without data on its way, and can be reset.
 func TestDeadlines(t *testing.T) {
 	c := dial(t, New(newClock(t), Network{RTT: 400 * ms}, Warm), startEcho(t).address)
 	for range 2 { // the second time the echo is on its way
@@ -283,7 +283,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// A connection that nobody accepts fails, and so does one that is given up on its way.
+// A connection without a listener fails, and so does a dial that is cancelled on its way.
 func TestDialFails(t *testing.T) {
 	l := New(newClock(t), Network{RTT: 200 * ms}, Warm)
 	if _, err := l.Dial(context.Background(), &net.Dialer{}, "tcp", "127.0.0.1:1"); err == nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// deadline is a channel that is closed once the time has passed; that wakes goroutines too that waited before the time was set.
+// deadline is a channel that is closed once the time has passed; it also wakes goroutines that waited before the time
+// was set.
 type deadline struct {
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -47,7 +48,7 @@ func (d *deadline) set(t time.Time) {
 	}
 }
 
-// isClosed says whether a channel to which nobody sends is closed.
+// isClosed tells whether a channel without senders is closed.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -12,13 +12,13 @@ const (
 	udpHeaders = 28   // IPv4 and UDP, of each datagram
 )
 
-// line is one direction of a link: it carries one bit after the other, then each travels for the same time.
+// line is one direction of a link: it serialises bits one after the other, then each bit travels for the same time.
 type line struct {
 	rate  int64 // bits per second; 0 if serialisation takes no time
 	delay time.Duration
 
 	mu      sync.Mutex
-	busy    []span // in order, without those that are over
+	busy    []span // busy times in order, without past ones
 	carried int64  // bytes, headers included
 }
 
@@ -26,7 +26,7 @@ type span struct{ from, to time.Time }
 
 // carry returns when bytes that are sent no earlier than earliest arrive at the far end.
 //
-// They take the first time that is free: bytes that wait for their connection's window leave the line to others meanwhile.
+// They take the first free time: while bytes wait for their connection's window, other connections can use the line.
 func (l *line) carry(now, earliest time.Time, bytes int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,11 +52,11 @@ func (l *line) carry(now, earliest time.Time, bytes int) time.Time {
 	return to.Add(l.delay)
 }
 
-// onWire is the size of a part of a stream with its headers; one without payload has headers too.
+// onWire returns the size of a part of a stream with its headers; an empty part has headers too.
 func onWire(payload int) int { return payload + max((payload+segment-1)/segment, 1)*tcpHeaders }
 
-// size is how much of a stream comes out at a time: what a line carries in a millisecond, in whole segments, so that slow
-// lines deliver one segment after the other and fast ones do not need a timer for each.
+// size is the amount of a stream that comes out at a time: the line's millisecond, in whole segments. So slow lines
+// deliver one segment after the other, and fast ones do not need a timer for each segment.
 func (l *line) size() int {
 	if l.rate == 0 {
 		return maxSize

@@ -1,8 +1,8 @@
 // Package link emulates the network between a customer and the edge, at the client's end of each connection.
 //
-// A link has two directions. What is handed in waits until the line is free, is serialised bit by bit at the direction's
-// bandwidth, and comes out half a round trip later: going up, it is only then written to the real socket; coming down, it
-// is only then readable. Nothing is lost, nothing overtakes, and nothing is random.
+// A link has two directions. Data waits until the line is free, is serialised bit by bit at the direction's bandwidth,
+// and comes out half a round trip later. On the way up, it is only then written to the real socket; on the way down, it
+// is only then readable. There is no loss, no reordering and no randomness.
 package link
 
 import (
@@ -12,19 +12,19 @@ import (
 	"hopwise/load/internal/choice"
 )
 
-// Network is what lies between a customer and the edge.
+// Network is the network between a customer and the edge.
 type Network struct {
 	RTT  time.Duration // round-trip time without serialisation
 	Down int64         // bits per second towards the customer, headers included; 0 for no limit
 	Up   int64         // bits per second towards the edge, headers included; 0 for no limit
 }
 
-// Visit is whether a customer was here before.
+// Visit tells whether a customer was here before.
 type Visit string
 
 // The visits.
 const (
-	Warm  Visit = "warm"  // connections are open from before, and their windows have grown
+	Warm  Visit = "warm"  // connections are open already, and their windows have grown
 	First Visit = "first" // connections are opened by the journey, with TCP's initial window
 )
 
@@ -34,14 +34,14 @@ func Visits() []Visit { return []Visit{Warm, First} }
 // Check returns an error that lists the visits if it is none of them.
 func (v Visit) Check() error { return choice.Check(v, Visits(), "visit", "visits") }
 
-// What can be emulated and somebody may mean.
+// Limits of plausible networks.
 const (
 	MaxRTT       = 2 * time.Second
 	MinBandwidth = 10_000         // bits per second
 	MaxBandwidth = 10_000_000_000 // bits per second
 )
 
-// Check returns an error that says what cannot be emulated, and what can.
+// Check returns an error that names an invalid value and the valid range.
 func (n Network) Check() error {
 	if n.RTT < 0 || n.RTT > MaxRTT {
 		return fmt.Errorf("a round-trip time of %v is not between 0s and %v", n.RTT, MaxRTT)

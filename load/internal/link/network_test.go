@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Each refusal names the input and what is valid.
+// Each refusal names the input and the valid range.
 func TestRefusals(t *testing.T) {
 	for _, good := range []Network{{}, {RTT: 2 * time.Second}, {Down: 10_000, Up: 10_000_000_000}} {
 		if err := good.Check(); err != nil {

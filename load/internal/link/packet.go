@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// PacketConn carries datagrams through a link. It loses none, and QUIC does its own congestion control over it. Close lets what was
-// written go its way first: with QUIC, that the connection is closed.
+// PacketConn carries datagrams through a link without loss; QUIC does its own congestion control over it. Close
+// delivers written datagrams first: with QUIC, the close of the connection.
 type PacketConn struct {
 	net.PacketConn
 	record
 	link     *Link
 	up, down *queue
-	limit    deadline   // of WriteTo
-	mu       sync.Mutex // keeps datagrams in the order in which they were handed in
+	limit    deadline   // deadline of WriteTo
+	mu       sync.Mutex // keeps datagrams in the order of their writes
 	once     sync.Once
 }
 
@@ -30,10 +30,10 @@ func (l *Link) Packets(far net.PacketConn) *PacketConn {
 	return c
 }
 
-// SlowStart returns 0: how QUIC's window grows is not the link's to know.
+// SlowStart returns 0: the link does not know QUIC's window.
 func (c *PacketConn) SlowStart() int { return 0 }
 
-// sendUp hands what comes out of the link to the real socket, and closes that at the end.
+// sendUp writes datagrams from the link to the real socket, and closes the socket at the end.
 func (c *PacketConn) sendUp() {
 	_ = c.up.drain(func(p *parcel) error {
 		_, _ = c.PacketConn.WriteTo(p.data, p.address) // a datagram that cannot be sent is lost, as on any network
@@ -55,7 +55,7 @@ func (c *PacketConn) receive() {
 	}
 }
 
-// send hands a copy of a datagram in.
+// send puts a copy of a datagram into the link.
 func send(q *queue, over *line, data []byte, address net.Addr) {
 	now := time.Now()
 	due := over.carry(now, now, len(data)+udpHeaders)
@@ -69,7 +69,7 @@ func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
 	return n, from, err
 }
 
-// WriteTo hands a datagram to the link; it never waits.
+// WriteTo sends a datagram into the link; it never waits.
 func (c *PacketConn) WriteTo(p []byte, address net.Addr) (int, error) {
 	if err := writable(c.down, &c.limit); err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func (c *PacketConn) WriteTo(p []byte, address net.Addr) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the connection for its user at once, and the real socket once all that was written has come out.
+// Close ends the connection for its user at once, and closes the real socket once all written datagrams have come out.
 func (c *PacketConn) Close() error {
 	c.once.Do(func() {
 		c.down.close()
@@ -120,7 +120,7 @@ func (c *PacketConn) SetDeadline(t time.Time) error {
 	return nil
 }
 
-// SetReadDeadline sets the deadline of ReadFrom, also of one that waits.
+// SetReadDeadline sets the deadline of ReadFrom, including a waiting ReadFrom.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	c.down.deadline.set(t)
 	return nil

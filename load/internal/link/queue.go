@@ -10,17 +10,17 @@ import (
 
 // Passage is how a part of a stream, or a datagram, crossed the link.
 type Passage struct {
-	In  time.Time // handed in
-	Out time.Time // came out; when it is due to, if it did not yet
+	In  time.Time // when it entered
+	Out time.Time // when it came out, or is due to
 }
 
-// parcel is what crosses a link in one piece.
+// parcel is a piece of data that crosses a link as a whole.
 type parcel struct {
 	Passage
 	data    []byte
-	more    bool     // what was handed in with it follows, so that nobody can do anything with it alone
-	address net.Addr // of a datagram
-	err     error    // ends the stream; there is no data then
+	more    bool     // whether the rest of the same write follows, without which this piece is useless
+	address net.Addr // address of a datagram
+	err     error    // end of the stream, without data
 }
 
 // Crossing is a part of a stream, or a datagram, on its way through the link.
@@ -29,7 +29,7 @@ type Crossing struct {
 	parcel *parcel
 }
 
-// Passage returns how it crossed; the zero passage if nothing is on its way.
+// Passage returns how it crossed; the zero passage if there is no data.
 func (c Crossing) Passage() Passage {
 	if c.parcel == nil {
 		return Passage{}
@@ -39,23 +39,23 @@ func (c Crossing) Passage() Passage {
 	return c.parcel.Passage
 }
 
-// kept is how many parcels a queue remembers after they were handed in, so that a caller that notices later that a request has been
-// sent still learns how it crossed.
+// kept is the number of latest parcels that a queue remembers. So a caller that learns late that a request was sent
+// still gets its passage.
 const kept = 64
 
-// queue holds what is on its way through a link, in order, and lets it out when it is due.
+// queue holds the parcels on their way through a link, in order, and releases them when they are due.
 type queue struct {
 	clock    *Clock
 	added    chan struct{} // has room for one
 	closed   chan struct{}
 	deadline deadline
 
-	taking  sync.Mutex // held while something is taken from the queue
+	taking  sync.Mutex // held while a parcel is taken from the queue
 	mu      sync.Mutex
 	parcels []*parcel
-	put     [kept]*parcel // the latest, in turn
-	puts    int           // handed in so far
-	out     Passage       // of the latest that came out
+	put     [kept]*parcel // ring of the latest parcels
+	puts    int           // number of parcels so far
+	out     Passage       // passage of the latest released parcel
 	once    sync.Once
 }
 
@@ -110,7 +110,7 @@ func (q *queue) next() (*parcel, error) {
 	}
 }
 
-// came notes when a parcel came out.
+// came records when a parcel came out.
 func (q *queue) came(p *parcel, at time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,19 +124,19 @@ func (q *queue) came(p *parcel, at time.Time) {
 func (q *queue) take() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.parcels[0].data = nil // it may be remembered for longer
+	q.parcels[0].data = nil // the parcel may be kept in put
 	q.parcels[0] = nil
 	q.parcels = q.parcels[1:]
 }
 
-// due says whether a parcel is there that need not be waited for.
+// due tells whether a parcel can be read without waiting.
 func (q *queue) due() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.parcels) > 0 && time.Until(q.parcels[0].Out) <= 0
 }
 
-// read is net.Conn's Read from the queue: all that is due and has room.
+// read is net.Conn's Read from the queue: it returns as much due data as fits.
 func (q *queue) read(p []byte) (n int, err error) {
 	q.taking.Lock()
 	defer q.taking.Unlock()
@@ -163,7 +163,7 @@ func (q *queue) read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// readFrom is net.PacketConn's ReadFrom: one datagram, cut off if there is no room.
+// readFrom is net.PacketConn's ReadFrom: one datagram, truncated if it does not fit.
 func (q *queue) readFrom(p []byte) (int, net.Addr, error) {
 	q.taking.Lock()
 	defer q.taking.Unlock()
@@ -178,7 +178,7 @@ func (q *queue) readFrom(p []byte) (int, net.Addr, error) {
 	return copy(p, first.data), first.address, nil
 }
 
-// last returns the latest parcel that was handed in.
+// last returns the latest parcel that entered.
 func (q *queue) last() Crossing {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -188,7 +188,7 @@ func (q *queue) last() Crossing {
 	return Crossing{q, q.put[(q.puts-1)%kept]}
 }
 
-// since returns the first parcel that was handed in at an instant or later, of those remembered.
+// since returns the first kept parcel that entered at an instant or later.
 func (q *queue) since(at time.Time) Crossing {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -200,14 +200,14 @@ func (q *queue) since(at time.Time) Crossing {
 	return Crossing{}
 }
 
-// latest returns how the latest parcel crossed that came out.
+// latest returns the passage of the latest released parcel.
 func (q *queue) latest() Passage {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.out
 }
 
-// drain lets parcels out in order until the one that ends the stream.
+// drain releases parcels in order until the end of the stream.
 func (q *queue) drain(out func(*parcel) error) error {
 	for {
 		first, err := q.next()

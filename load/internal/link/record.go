@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// record is what a connection tells of its traffic.
+// record is a connection's record of its traffic.
 type record struct {
 	sent, received *queue
 	trips          *trips
@@ -14,24 +14,24 @@ type record struct {
 type trips struct {
 	mu      sync.Mutex
 	count   int
-	pending time.Time // when what was sent since the latest round trip comes out first; zero if nothing was sent
+	pending time.Time // when the first data sent since the latest round trip comes out; zero if nothing was sent
 }
 
-// newRecord returns the record of a connection whose opening took so many round trips.
+// newRecord returns the record of a connection; opening is the number of round trips that its opening took.
 func newRecord(up, down *queue, opening int) record {
 	return record{sent: up, received: down, trips: &trips{count: opening}}
 }
 
-// Sent returns what was sent last.
+// Sent returns the crossing of the last sent data.
 func (r record) Sent() Crossing { return r.sent.last() }
 
-// SentSince returns what was sent first at an instant or later, as long as little was sent after it.
+// SentSince returns the crossing of the first data sent at an instant or later, if only little was sent after it.
 func (r record) SentSince(at time.Time) Crossing { return r.sent.since(at) }
 
-// Received returns how the last byte, or the last datagram, crossed the link that was read so far.
+// Received returns the passage of the last byte, or the last datagram, that was read so far.
 func (r record) Received() Passage { return r.received.latest() }
 
-// RoundTrips returns how often something was sent, and something came back that the other end sent after that had reached it.
+// RoundTrips returns the number of round trips: data was sent, and the other end sent data back after it had arrived.
 func (r record) RoundTrips() int {
 	r.trips.mu.Lock()
 	defer r.trips.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 // dialTimeout is how long the far end may take to accept a connection, without the link's own round trip.
 const dialTimeout = 2 * time.Second
 
-// Relay carries the connections that a listener accepts through a link to an address, until the context is over. Each connection has a
-// link to itself, as customers have, and is opened warm.
+// Relay forwards a listener's connections through a link to an address, until the context ends. Like a customer, each
+// connection has a separate link; it is opened warm.
 func (c *Clock) Relay(ctx context.Context, from net.Listener, n Network, network, address string) error {
 	context.AfterFunc(ctx, func() { _ = from.Close() })
 	for {
@@ -38,7 +38,7 @@ func (c *Clock) carry(ctx context.Context, near net.Conn, n Network, network, ad
 		_, _ = io.Copy(far, near)
 		_ = far.Close()
 	}()
-	// What came down before the far end closed still reaches the near end.
+	// Data received before the far end closed still reaches the near end.
 	_, _ = io.Copy(near, far)
 	_ = near.Close()
 	_ = far.Close()

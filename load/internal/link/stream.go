@@ -9,10 +9,10 @@ import (
 type stream struct {
 	*queue
 	line   *line
-	back   time.Duration // that an acknowledgement travels
+	back   time.Duration // travel time of an acknowledgement
 	mu     sync.Mutex
-	window *window       // nil if it is as large as the line needs
-	slowed time.Duration // that its bytes so far wait for the window
+	window *window       // nil if it is large enough for the line
+	slowed time.Duration // how long its bytes so far wait for the window
 	left   time.Time     // when the last byte so far leaves
 }
 
@@ -24,7 +24,7 @@ func (l *Link) stream(over *line) *stream {
 	return s
 }
 
-// send hands a copy of the data in.
+// send puts a copy of the data into the stream.
 func (s *stream) send(data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *stream) send(data []byte) {
 	}
 }
 
-// slowStart returns how many round trips its bytes so far wait for the window.
+// slowStart returns the number of round trips for which its bytes so far wait for the window.
 func (s *stream) slowStart() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *stream) slowStart() int {
 	return int((s.slowed + roundTrip/2) / roundTrip)
 }
 
-// end hands the stream's end in, behind all that was sent, and returns when it comes out.
+// end puts the stream's end after all sent data, and returns when it comes out.
 func (s *stream) end(err error) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *stream) end(err error) time.Time {
 	return due
 }
 
-// carry returns when the bytes come out: after those before them, and no sooner than the window admits them.
+// carry returns when the bytes come out: after earlier bytes, and not before the window admits them.
 func (s *stream) carry(now time.Time, payload int) time.Time {
 	earliest := now
 	if s.left.After(now) {

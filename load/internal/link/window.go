@@ -4,8 +4,8 @@ import "time"
 
 const initialSegments = 10 // RFC 6928
 
-// window is the congestion window of a sender on a new connection, in slow start: it grows by what is acknowledged, which
-// doubles it in each round trip. There is no loss that would end that.
+// window is the congestion window of a sender on a new connection, in slow start: it grows by the acknowledged bytes,
+// and so doubles in each round trip. Without loss, slow start does not end.
 type window struct {
 	bytes    int
 	inFlight int
@@ -19,7 +19,7 @@ type ack struct {
 
 func newWindow() *window { return &window{bytes: initialSegments * segment} }
 
-// opens returns the earliest time, from an instant on, at which the window admits the bytes.
+// opens returns the earliest time from an instant at which the window admits the bytes.
 func (w *window) opens(from time.Time, bytes int) time.Time {
 	for len(w.acks) > 0 && (!w.acks[0].at.After(from) || w.inFlight+bytes > w.bytes) {
 		acknowledged := w.acks[0]
@@ -33,7 +33,7 @@ func (w *window) opens(from time.Time, bytes int) time.Time {
 	return from
 }
 
-// sent notes bytes whose acknowledgement arrives at an instant.
+// sent records bytes whose acknowledgement arrives at an instant.
 func (w *window) sent(bytes int, acknowledged time.Time) {
 	w.inFlight += bytes
 	w.acks = append(w.acks, ack{acknowledged, bytes})

@@ -1,4 +1,4 @@
-// Package need compares what an answer has with what a screen needs of it: what comes beyond that is over-fetching.
+// Package need compares an answer with the fields that a screen needs; all other content is over-fetching.
 package need
 
 import (
@@ -13,21 +13,21 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// minPacked is from how many bytes on the shop compresses answers.
+// minPacked is the minimum size of answers that the shop compresses, in bytes.
 const minPacked = 1024
 
-// Fields are those of a resource that a screen shows, by their names in REST.
+// Fields are the fields of a resource that a screen shows, by their names in REST.
 type Fields []string
 
-// Beyond is what answers have: in all, and beyond a need.
+// Beyond has the content of answers: in total, and beyond a need.
 type Beyond struct {
 	Fields       int64 `json:"fields"`        // single values in all resources
-	FieldsBeyond int64 `json:"fields_beyond"` // of them, values that the screen does not show
+	FieldsBeyond int64 `json:"fields_beyond"` // values that the screen does not show
 	BytesBeyond  int64 `json:"bytes_beyond"`  // of bodies, in their encoding, decompressed
 	PackedBeyond int64 `json:"packed_beyond"` // of bodies as they came, compressed if they were
 }
 
-// Add adds what another answer of the same journey has.
+// Add adds another answer of the same journey.
 func (b *Beyond) Add(other Beyond) {
 	b.Fields += other.Fields
 	b.FieldsBeyond += other.FieldsBeyond
@@ -62,11 +62,11 @@ func encode(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // what JSON was decoded to can be encoded
+	_ = encoder.Encode(value) // decoded JSON can be encoded
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// prune removes what is beyond the need from all resources.
+// prune removes the fields beyond the need from all resources.
 func (f Fields) prune(value any, b *Beyond) {
 	switch v := value.(type) {
 	case []any:
@@ -177,7 +177,7 @@ func countMessage(m protoreflect.Message) (count int64) {
 	return count
 }
 
-// weigh notes by how many bytes the whole answer is larger than the needed one.
+// weigh records by how many bytes the whole answer is larger than the needed one.
 func (b *Beyond) weigh(whole, needed []byte, packed bool) {
 	b.BytesBeyond = int64(len(whole) - len(needed))
 	b.PackedBeyond = b.BytesBeyond
@@ -186,7 +186,7 @@ func (b *Beyond) weigh(whole, needed []byte, packed bool) {
 	}
 }
 
-// sent is how many bytes of a body the shop sends to a client that accepts gzip.
+// sent returns the size of a body that the shop sends to a client that accepts gzip.
 func sent(body []byte) int64 {
 	if len(body) < minPacked {
 		return int64(len(body))

@@ -1,4 +1,4 @@
-// Package outcome classes how a journey ended; a failed journey is data, not an exception.
+// Package outcome classifies the ends of journeys; a failed journey is data, not an exception.
 package outcome
 
 import (
@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Class is how a journey ended.
+// Class is the class of a journey's outcome.
 type Class string
 
 // The closed list of classes.
@@ -19,13 +19,13 @@ const (
 	Client      Class = "client"       // nothing could be sent, or the request was refused
 	Server      Class = "server"       // the shop failed
 	Timeout     Class = "timeout"      // no whole answer in time
-	WrongAnswer Class = "wrong_answer" // an answer that cannot be read, or is not the one asked for
+	WrongAnswer Class = "wrong_answer" // an unreadable or wrong answer
 )
 
 // Failures returns all classes but OK, in the order of reports.
 func Failures() []Class { return []Class{Client, Server, Timeout, WrongAnswer} }
 
-// Failure is an error that knows its class.
+// Failure is an error with a class.
 type Failure struct {
 	Class Class
 	Cause error
@@ -44,10 +44,10 @@ func Failed(class Class, format string, args ...any) error {
 // Wrong returns a failure of the class wrong_answer.
 func Wrong(format string, args ...any) error { return Failed(WrongAnswer, format, args...) }
 
-// ErrInterrupted is the cause of journeys that were given up because the replay was stopped.
+// ErrInterrupted is the cause of journeys that were cancelled because the replay was stopped.
 var ErrInterrupted = errors.New("interrupted")
 
-// Of returns the class of an error; a passed deadline is a timeout wherever it shows.
+// Of returns the class of an error; a passed deadline is always a timeout.
 func Of(err error) Class {
 	var failure *Failure
 	switch {
@@ -63,7 +63,7 @@ func Of(err error) Class {
 	return Client
 }
 
-// OfStatus returns the class of an HTTP status; a gateway's time-out is the shop's deadline showing.
+// OfStatus returns the class of an HTTP status; a gateway's time-out means that the shop's deadline has passed.
 func OfStatus(status int) Class {
 	switch {
 	case status >= 200 && status < 300:

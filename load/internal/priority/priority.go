@@ -1,7 +1,8 @@
-// Package priority lets the generator run as soon as it is due, although it shares its machine with what it measures.
+// Package priority lets the generator run as soon as it is due, although it shares its machine with the measured
+// system.
 //
-// On a busy machine an ordinary process that wakes up may wait for milliseconds until it gets a processor. The time between
-// an arrival and its start, and between an answer and its reading, would then be the scheduler's, not the shop's.
+// On a busy machine an ordinary process may wait for milliseconds after its wake-up until it gets a processor. The
+// times from an arrival to its start, and from an answer to its reading, would then include the scheduler's delay.
 package priority
 
 import (
@@ -10,20 +11,20 @@ import (
 	"hopwise/load/internal/choice"
 )
 
-// Wish is what the user asks for.
+// Wish is the user's requested priority.
 type Wish string
 
 // The wishes.
 const (
-	Auto     Wish = "auto"     // real-time where the system allows it, else prompt where it can, else normal
+	Auto     Wish = "auto"     // real-time if the system allows it, else prompt if possible, else normal
 	Normal   Wish = "normal"   // like any other process
-	Prompt   Wish = "prompt"   // like any other process, but earlier and for shorter: with a short time slice, or an error
+	Prompt   Wish = "prompt"   // ordinary, but with a short time slice, so that it runs earlier and for less time; or an error
 	Realtime Wish = "realtime" // real-time, or an error
 )
 
 var wishes = []Wish{Auto, Normal, Prompt, Realtime}
 
-// Apply sets the priority of this process and returns the one that it has now: normal, prompt or realtime.
+// Apply sets the priority of this process and returns its new priority: normal, prompt or realtime.
 func Apply(w Wish) (Wish, error) {
 	switch w {
 	case Normal:

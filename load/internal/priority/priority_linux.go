@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// lowestRealtime goes before all ordinary processes and after everything else that is real-time.
+	// lowestRealtime runs before all ordinary processes and after all other real-time processes.
 	lowestRealtime = 1
-	// slice is the shortest time slice that Linux takes. A process that asks for less at a time need not wait until
-	// others have used up theirs, which are about 3 ms long. Every user may ask for it, from Linux 6.12 on.
+	// slice is the shortest time slice that Linux accepts. A process with a short slice need not wait until others have
+	// used up theirs, which are about 3 ms long. Every user may request it, since Linux 6.12.
 	slice = 100 * time.Microsecond
 )
 
@@ -23,7 +23,7 @@ func set(w Wish) error {
 	if w == Prompt {
 		attributes = unix.SchedAttr{Policy: unix.SCHED_NORMAL, Runtime: uint64(slice)}
 	}
-	// Twice, because a thread that was not reached yet may have started another one meanwhile.
+	// Twice, because a thread that had not been changed yet may have started another one meanwhile.
 	for range 2 {
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {
@@ -42,7 +42,7 @@ func set(w Wish) error {
 	return taken(attributes)
 }
 
-// taken returns an error if the system has overlooked what it was asked for, as an older Linux does with time slices.
+// taken returns an error if the system has ignored the request, as an older Linux does with time slices.
 func taken(asked unix.SchedAttr) error {
 	has, err := unix.SchedGetAttr(0, 0)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package progress tells a waiting person how far a run has come.
+// Package progress prints the progress of a run for people.
 package progress
 
 import (
@@ -17,7 +17,7 @@ const (
 	logInterval      = 20 * time.Second
 )
 
-// Line prints a line of progress now and then: in place on a terminal, as lines of a log elsewhere.
+// Line prints a line of progress periodically: in place on a terminal, elsewhere as lines of a log.
 type Line struct {
 	out      io.Writer
 	what     string
@@ -31,12 +31,12 @@ type Line struct {
 	done     sync.WaitGroup
 }
 
-// Start begins to print how many journeys were sent; length is how long the run is expected to take.
+// Start begins to print the number of sent journeys; length is the expected duration of the run.
 func Start(out *os.File, what string, total int, length time.Duration) *Line {
 	return open(out, &Line{what: what, total: total}, length)
 }
 
-// Of begins to print what the state says.
+// Of begins to print the text of state.
 func Of(out *os.File, what string, state func() string, length time.Duration) *Line {
 	return open(out, &Line{what: what, state: state}, length)
 }
@@ -67,7 +67,7 @@ func start(out io.Writer, l *Line, length time.Duration, terminal bool, interval
 	return l
 }
 
-// Set says how many journeys were sent and how many of them failed.
+// Set sets the numbers of sent and failed journeys.
 func (l *Line) Set(sent, failed int64) {
 	l.sent.Store(sent)
 	l.failed.Store(failed)
@@ -79,7 +79,7 @@ func (l *Line) Stop() {
 	l.done.Wait()
 	l.print()
 	if l.terminal {
-		fmt.Fprint(l.out, "\r\x1b[K") // what ran says what came of it
+		fmt.Fprint(l.out, "\r\x1b[K") // the command prints its result itself
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A log gets whole lines; a terminal gets one line that is renewed, and cleared at the end.
+// A log gets whole lines; a terminal gets one line that is rewritten, and cleared at the end.
 func TestLines(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		var out bytes.Buffer
@@ -28,7 +28,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Whoever sends no journeys has words of its own.
+// A command that sends no journeys prints its own state.
 func TestStateOfItsOwn(t *testing.T) {
 	var out bytes.Buffer
 	l := start(&out, &Line{what: "watch", state: func() string { return "17 updates" }}, time.Minute, false, time.Hour)

@@ -1,4 +1,5 @@
-// Package rawproto lets one connect-go client or handler carry messages of every type: they cross it as bytes, and its callers convert them.
+// Package rawproto lets one connect-go client or handler carry messages of every type: they pass it as bytes, and its
+// callers convert them.
 package rawproto
 
 import (
@@ -16,7 +17,7 @@ type Message struct {
 	Bytes []byte
 }
 
-// Codec is connect-go's binary codec for Messages. It has the name of the library's own, and takes its place.
+// Codec is connect-go's binary codec for Messages. It has the name of the library's own codec, and replaces it.
 type Codec struct{}
 
 var _ connect.Codec = Codec{}
@@ -30,12 +31,12 @@ func (Codec) IsBinary() bool { return true }
 // Marshal encodes a message.
 func (c Codec) Marshal(message any) ([]byte, error) { return c.MarshalAppend(nil, message) }
 
-// MarshalStable encodes a message, always to the same bytes, so that a URL with them can be a key of a cache.
+// MarshalStable encodes a message deterministically, so that a URL with its bytes can be a cache key.
 func (Codec) MarshalStable(message any) ([]byte, error) {
 	return encode(proto.MarshalOptions{Deterministic: true}, nil, message)
 }
 
-// MarshalAppend appends a message to what a buffer already holds.
+// MarshalAppend appends a message to a buffer.
 func (Codec) MarshalAppend(to []byte, message any) ([]byte, error) {
 	return encode(proto.MarshalOptions{}, to, message)
 }
@@ -53,7 +54,7 @@ func encode(options proto.MarshalOptions, to []byte, message any) ([]byte, error
 	return nil, fmt.Errorf("a %T is no message", message)
 }
 
-// Unmarshal decodes a message. The bytes are the library's, which uses them again.
+// Unmarshal decodes a message. The library owns the bytes and reuses them.
 func (Codec) Unmarshal(from []byte, message any) error {
 	switch m := message.(type) {
 	case *Message:

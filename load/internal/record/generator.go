@@ -16,8 +16,8 @@ import (
 // Generator holds the generator's own figures of a replay, or of several generators' replays of a tape's shards.
 type Generator struct {
 	Mode            Mode           `json:"mode"`
-	Shard           tape.Shard     `json:"shard"`            // of the tape, I/N
-	Shards          []Generator    `json:"shards,omitempty"` // what each generator said, if there were several
+	Shard           tape.Shard     `json:"shard"`            // shard of the tape, I/N
+	Shards          []Generator    `json:"shards,omitempty"` // figures of each generator, if there were several
 	Closed          *ClosedLoop    `json:"closed,omitempty"`
 	Network         *Network       `json:"network,omitempty"` // emulated between customers and edge
 	Plan            string         `json:"plan"`
@@ -30,20 +30,20 @@ type Generator struct {
 	GCPauseMs       float64        `json:"gc_pause_ms"`
 	MaxRSSMb        float64        `json:"max_rss_mb"`
 	Priority        string         `json:"priority"`           // of the generator: normal or realtime
-	Connections     int            `json:"connections"`        // as asked for, and of a shard its share of them
-	Dialed          int64          `json:"connections_dialed"` // really opened
+	Connections     int            `json:"connections"`        // as requested; of a shard, its share
+	Dialed          int64          `json:"connections_dialed"` // actually opened
 	HTTP            int            `json:"http"`
 	WireBytesIn     int64          `json:"wire_bytes_in"`    // received in the replay, headers and framing included
 	WireBytesOut    int64          `json:"wire_bytes_out"`   // sent in the replay
 	OpeningIn       int64          `json:"opening_bytes_in"` // the same before it: opening connections, registering queries
 	OpeningOut      int64          `json:"opening_bytes_out"`
-	NotModified     *int64         `json:"not_modified,omitempty"` // requests that the customers' caches answered, as nothing had changed; nil without caches
+	NotModified     *int64         `json:"not_modified,omitempty"` // requests answered from the customers' caches after a 304; nil without caches
 	StartLagP50Us   float64        `json:"start_lag_p50_us"`
 	StartLagP99Us   float64        `json:"start_lag_p99_us"`
 	StartLagMaxUs   float64        `json:"start_lag_max_us"`
 	TapeSHA256      string         `json:"tape_sha256"`
 	AnswersSHA256   string         `json:"answers_sha256"`
-	Trace           float64        `json:"trace"` // share of journeys to be traced, as asked for
+	Trace           float64        `json:"trace"` // requested share of traced journeys
 	Sampled         int            `json:"sampled"`
 	SpansExported   int64          `json:"spans_exported"`
 	SpansDropped    int64          `json:"spans_dropped"`
@@ -56,36 +56,36 @@ type Generator struct {
 	LastEndedNs     int64          `json:"last_ended_ns"`     // Unix time
 }
 
-// TracingCost says what the generator's own spans have cost.
+// TracingCost has the cost of the generator's spans.
 type TracingCost struct {
 	ExportCPUS float64            `json:"export_cpu_s"` // CPU time for sending spans after the replay
-	CostNs     map[string]float64 `json:"cost_ns"`      // of a span for the journey that it is of, by kind
+	CostNs     map[string]float64 `json:"cost_ns"`      // cost of a span for its journey, by kind
 }
 
-// ClosedLoop says what a replay in a closed loop was.
+// ClosedLoop describes a replay in a closed loop.
 type ClosedLoop struct {
 	VUs           int     `json:"vus"` // virtual users
 	ThinkS        float64 `json:"think_s"`
-	DurationS     float64 `json:"duration_s"`     // as asked for
+	DurationS     float64 `json:"duration_s"`     // requested duration
 	TapeExhausted bool    `json:"tape_exhausted"` // whether the tape ended before the time was over
 }
 
-// Network says which network was emulated for each channel, and for how many customers.
+// Network describes the emulated network of each channel, and the number of customers.
 type Network struct {
 	Channels  map[target.Channel]Link `json:"channels"`
 	Visit     link.Visit              `json:"visit"`
-	Customers int                     `json:"customers"` // with connections of their own
-	Late      int                     `json:"late"`      // of them, on a warm visit, opened by a journey
+	Customers int                     `json:"customers"` // with separate connections
+	Late      int                     `json:"late"`      // customers opened by a journey on a warm visit
 }
 
-// Link is what each customer of a channel had.
+// Link is the link of each customer of a channel.
 type Link struct {
 	RTTMs float64 `json:"rtt_ms"`
 	Down  int64   `json:"down_bits_s"` // 0 for no limit
 	Up    int64   `json:"up_bits_s"`   // 0 for no limit
 }
 
-// Usage is what the process has used up.
+// Usage is the resource usage of the process.
 type Usage struct {
 	At      time.Time
 	Wall    time.Duration
@@ -95,10 +95,10 @@ type Usage struct {
 	Wire    wire.Count
 }
 
-// ReadUsage reads what the process has used up since its start, and what its connections have carried.
+// ReadUsage reads the process's usage since its start, and the traffic of its connections.
 func ReadUsage(meter *wire.Meter) Usage {
 	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for oneself
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for this process
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return Usage{
@@ -110,7 +110,7 @@ func ReadUsage(meter *wire.Meter) Usage {
 	}
 }
 
-// Since returns what was used up after the earlier reading; the largest memory is that of the whole process.
+// Since returns the usage after the earlier reading; the peak memory is that of the whole process.
 func (u Usage) Since(earlier Usage) Usage {
 	return Usage{
 		At: u.At, Wall: u.At.Sub(earlier.At), CPU: u.CPU - earlier.CPU, GCPause: u.GCPause - earlier.GCPause, MaxRSS: u.MaxRSS,
@@ -118,7 +118,7 @@ func (u Usage) Since(earlier Usage) Usage {
 	}
 }
 
-// Summarise fills in what follows from the rows and the usage.
+// Summarise fills in the figures that follow from the rows and the usage.
 func (g *Generator) Summarise(rows []Row, used Usage) {
 	g.count(rows)
 	g.WallS = used.Wall.Seconds()
@@ -130,7 +130,7 @@ func (g *Generator) Summarise(rows []Row, used Usage) {
 	g.GoMaxProcs = runtime.GOMAXPROCS(0)
 }
 
-// count fills in what follows from the rows.
+// count fills in the figures that follow from the rows.
 func (g *Generator) count(rows []Row) {
 	g.Journeys = len(rows)
 	g.Outcomes = map[string]int{string(outcome.OK): 0}
@@ -157,7 +157,7 @@ func (g *Generator) count(rows []Row) {
 	g.AnswersSHA256 = AnswersDigest(rows)
 }
 
-// quantile returns the smallest value that at least so many percent of the sorted values do not exceed.
+// quantile returns the smallest value that at least the given percentage of the sorted values do not exceed.
 func quantile(sorted []int64, percent int) float64 {
 	return float64(sorted[(len(sorted)*percent+99)/100-1])
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the most memory that this program has had, in bytes.
+// peakMemory returns the peak memory of this program, in bytes.
 //
 // The kernel's ru_maxrss is kept over exec, so it may be that of the process which started this one.
 func peakMemory(used syscall.Rusage) int64 {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the most memory that this process has had, in bytes; macOS counts in bytes, others in KiB.
+// peakMemory returns the peak memory of this process, in bytes; macOS counts in bytes, other systems in KiB.
 func peakMemory(used syscall.Rusage) int64 {
 	if runtime.GOOS == "darwin" {
 		return used.Maxrss

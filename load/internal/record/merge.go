@@ -18,8 +18,8 @@ type shard struct {
 
 func (s shard) String() string { return fmt.Sprintf("shard %s (%s)", s.figures.Shard, s.folder) }
 
-// Merge makes one replay of those of all shards of a tape, and returns its rows by seq and its figures: what a single generator
-// that replayed the whole tape would have written.
+// Merge joins the replays of all shards of a tape, and returns the rows by seq and the figures. They are those of a
+// single generator that replays the whole tape.
 func Merge(folders []string) ([]Row, Generator, error) {
 	shards := make([]shard, len(folders))
 	for i, folder := range folders {
@@ -42,7 +42,7 @@ func Merge(folders []string) ([]Row, Generator, error) {
 	return rows, add(shards, rows), nil
 }
 
-// checkShards returns an error unless the shards are those of one replay, each of them once and whole.
+// checkShards returns an error unless the shards belong to one replay, and each is complete and appears once.
 func checkShards(shards []shard) error {
 	first := shards[0]
 	for _, s := range shards[1:] {
@@ -77,7 +77,7 @@ func checkShards(shards []shard) error {
 	return nil
 }
 
-// setting is what all shards of one replay have in common.
+// setting is a setting that all shards of one replay share.
 type setting struct {
 	name  string
 	value any
@@ -109,7 +109,7 @@ func (s shard) check() error {
 	return nil
 }
 
-// add returns the figures of all shards together; the generators ran side by side.
+// add returns the figures of all shards together; the generators ran in parallel.
 func add(shards []shard, rows []Row) Generator {
 	g := shards[0].figures
 	if g.Network != nil {

@@ -1,4 +1,4 @@
-// Package record writes what a replay leaves: a row per journey, vegeta's results, and the generator's own figures.
+// Package record writes the results of a replay: a row per journey, vegeta's results, and the generator's figures.
 package record
 
 import (
@@ -17,42 +17,42 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Mode is what decides when a journey starts.
+// Mode decides when a journey starts.
 type Mode string
 
 // The modes.
 const (
-	Open   Mode = "open"   // the tape: at its arrival time, however slow the answers are
+	Open   Mode = "open"   // the tape: at its arrival time, regardless of slow answers
 	Closed Mode = "closed" // virtual users: each sends its next journey once it has its answer
 	Alone  Mode = "alone"  // one journey after another
 )
 
-// Row is one journey as it went; times are Unix nanoseconds.
+// Row is the record of one journey; times are Unix nanoseconds.
 type Row struct {
 	Seq               int64          `json:"seq"`
 	Journey           journey.Name   `json:"journey"`
 	Channel           target.Channel `json:"channel"`
 	Mode              Mode           `json:"mode"`
-	IntendedNs        int64          `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
-	StartedNs         int64          `json:"started_ns"`  // when the generator began with it
+	IntendedNs        int64          `json:"intended_ns"` // arrival time on the tape; in a closed loop, its start
+	StartedNs         int64          `json:"started_ns"`  // when the generator started it
 	EndedNs           int64          `json:"ended_ns"`    // when its answer was read and decoded
 	LatencyNs         int64          `json:"latency_ns"`  // ended - intended - pauses
 	Outcome           outcome.Class  `json:"outcome"`
 	Error             string         `json:"error"`
-	BytesIn           int64          `json:"bytes_in"`     // bodies received, as compressed as they came
+	BytesIn           int64          `json:"bytes_in"`     // bodies received, in their compressed size
 	BytesInRaw        int64          `json:"bytes_in_raw"` // the same, decompressed
 	BytesOut          int64          `json:"bytes_out"`    // bodies sent
 	Requests          int64          `json:"requests"`
-	Waves             int64          `json:"waves"`               // round trips one after the other; see exchange.Shape
-	Parallel          int64          `json:"parallel"`            // most requests under way at a time
-	NetworkNs         int64          `json:"network_ns"`          // what the customer's link took of the journey; 0 without an emulated network
-	OpeningRoundTrips int64          `json:"opening_round_trips"` // of the link, while requests waited for connections to be opened, and answers for the windows of new ones
+	Waves             int64          `json:"waves"`               // sequential round trips; see exchange.Shape
+	Parallel          int64          `json:"parallel"`            // maximum number of requests under way at a time
+	NetworkNs         int64          `json:"network_ns"`          // the journey's time on the customer's link; 0 without an emulated network
+	OpeningRoundTrips int64          `json:"opening_round_trips"` // round trips in which requests waited for the opening of connections, and answers for the windows of new ones
 	Sampled           bool           `json:"sampled"`
 	TraceID           string         `json:"trace_id"`
 	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
 	OrderID           int64          `json:"order_id,omitempty"`
 	Status            int            `json:"status"` // latest HTTP status
-	Beyond            *need.Beyond   `json:"-"`      // nil if it is not compared, or the screen shows everything
+	Beyond            *need.Beyond   `json:"-"`      // nil if answers are not compared, or the screen shows everything
 }
 
 // AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.

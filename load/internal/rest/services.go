@@ -16,12 +16,12 @@ import (
 // Services is the shop over its services' own REST APIs.
 type Services struct {
 	Client
-	fields []string // of products and orders to ask for; none for all
+	fields []string // selected fields of products and orders; none for all
 }
 
 var _ shop.Services = Services{}
 
-// page is a page of whichever list was asked for.
+// page is a page of any list.
 type page struct {
 	Products []shop.Product      `json:"products"`
 	Orders   []shop.Order        `json:"orders"`
@@ -31,12 +31,13 @@ type page struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// NewServices returns the shop in the session of the token, whose reads ask for the fields; for all if there are none.
+// NewServices returns the shop in the session of the token; its reads select the fields, or all fields if none are
+// given.
 func NewServices(x *exchange.Exchange, token string, fields ...string) Services {
 	return Services{NewClient(x, token, shopProblem), fields}
 }
 
-// selecting adds the fields to ask for to a query.
+// selecting adds the selected fields to a query.
 func (s Services) selecting(query url.Values) url.Values {
 	if len(s.fields) > 0 {
 		query.Set("fields", strings.Join(s.fields, ","))

@@ -20,10 +20,10 @@ type Client struct {
 	problem  Problem
 }
 
-// Problem reads the body of an error; ok is false if it has none of the API's.
+// Problem reads the body of an error; ok is false if the body is not in the API's format.
 type Problem func(body []byte) (class outcome.Class, text string, ok bool)
 
-// NewClient returns a client in the session of the token, for an API whose errors the problem reads.
+// NewClient returns a client in the session of the token, for an API whose errors p reads.
 func NewClient(x *exchange.Exchange, token string, p Problem) Client { return Client{x, token, p} }
 
 // Get fetches a resource; id stands for "{id}" in the route.
@@ -33,7 +33,7 @@ func Get[T any](ctx context.Context, c Client, route string, id int64, query url
 	}, http.StatusOK)
 }
 
-// Write is a request that changes something.
+// Write is a request that changes data.
 type Write struct {
 	Method   string
 	Route    string
@@ -76,7 +76,7 @@ func fetch[T any](ctx context.Context, c Client, r exchange.Request, expected in
 	return body, nil
 }
 
-// refusal classes an answer with another status: by the API's own code if the body has one, else by the status.
+// refusal classifies an answer with an unexpected status: by the API's code if the body has one, else by the status.
 func (c Client) refusal(r exchange.Request, response exchange.Response, expected int) error {
 	class := outcome.OfStatus(response.Status)
 	if class == outcome.OK {
@@ -103,7 +103,7 @@ func shopProblem(body []byte) (outcome.Class, string, bool) {
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }
 
-// numbers writes identifiers as a parameter that takes several.
+// numbers writes identifiers as a parameter with several values.
 func numbers(ids []int64) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

@@ -15,7 +15,7 @@ import (
 	"hopwise/proto/stubs/userv1"
 )
 
-// The messages of the contract in canonical form. A message that is missing becomes an empty value, which the check of the
+// The canonical forms of the contract's messages. A missing message becomes an empty value, which the check of the
 // answer reports.
 
 func mapped[From, To any](all []From, canonical func(From) To) []To {

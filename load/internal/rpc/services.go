@@ -28,16 +28,16 @@ type Services struct {
 	payments paymentv1.PaymentServiceClient
 	told     notificationv1.NotificationServiceClient
 	streams  bool                   // whether a document comes in chunks
-	mask     *fieldmaskpb.FieldMask // of products and orders to ask for; nil for all
+	mask     *fieldmaskpb.FieldMask // selected fields of products and orders; nil for all
 }
 
 var _ shop.Services = Services{}
 
-// Opener returns what sends calls in the session of a token.
+// Opener returns a connection that sends calls in the session of a token.
 type Opener func(token string) grpc.ClientConnInterface
 
-// NewServices returns the shop in the session of the token, whose reads ask for the fields, by their names in REST; for all if there
-// are none. With streams a document comes in chunks, not as one message.
+// NewServices returns the shop in the session of the token; its reads select the fields, by their names in REST, or all
+// fields if none are given. With streams, a document comes in chunks, not as one message.
 func NewServices(open Opener, token string, streams bool, fields ...string) Services {
 	channel := open(token)
 	var mask *fieldmaskpb.FieldMask
@@ -163,7 +163,7 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return all(stream, (*orderv1.StreamOrderLinesResponse).GetLines, exportedLine)
 }
 
-// all reads a stream to its end and returns what its chunks have.
+// all reads a stream to its end and returns the content of its chunks.
 func all[Chunk, From, To any](stream grpc.ServerStreamingClient[Chunk], has func(*Chunk) []From, canonical func(From) To) ([]To, error) {
 	var read []To
 	for {

@@ -1,4 +1,4 @@
-// Package session gives simulated customers and partners the sessions that they already hold when the load begins.
+// Package session gives simulated customers and partners the sessions that they have at the start of the load.
 //
 // Customers log in once and then send many requests, so every journey except login starts with a valid token. These are
 // signed here with the shop's own test key before the load; the login journey really logs in.
@@ -21,7 +21,7 @@ import (
 const (
 	issuer   = "hopwise"
 	lifetime = 24 * time.Hour
-	// backdated keeps tokens valid for a verifier whose clock is a little behind.
+	// backdated keeps tokens valid for a verifier whose clock is slightly behind.
 	backdated = time.Minute
 )
 
@@ -86,10 +86,10 @@ func sign(key crypto.PrivateKey, subject, role string, now time.Time) (string, e
 	}}).SignedString(key)
 }
 
-// Token returns the token that a journey is sent with; empty for visitors who need none.
+// Token returns the token of a journey; empty for visitors, who need none.
 func (s *Sessions) Token(e journey.Entry) string {
 	switch {
-	case s == nil: // of a target that is not the shop
+	case s == nil: // a target other than the shop
 	case e.Channel == target.Partner:
 		return s.partner
 	case asCustomer(e):

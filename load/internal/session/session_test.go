@@ -16,7 +16,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// Tokens hold the claims that the shop checks, signed by the key of the target.
+// Tokens have the claims that the shop checks, signed by the key of the target.
 func TestTokens(t *testing.T) {
 	key, err := ReadKey(shoptest.WriteKey(t))
 	if err != nil {
@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A key that cannot be used is named.
+// The error for an unusable key names its file.
 func TestUnusableKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pem")
 	if err := os.WriteFile(path, []byte("not a key"), 0o600); err != nil {

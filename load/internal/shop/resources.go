@@ -1,7 +1,7 @@
-// Package shop holds the shop's resources in canonical form, whatever the protocol that they came over, and what a client
-// can ask its services for.
+// Package shop holds the shop's resources in canonical form, independent of the protocol, and the services' methods for
+// clients.
 //
-// The names in JSON are those of the REST APIs.
+// The names in JSON are the REST APIs' names.
 package shop
 
 import (
@@ -40,22 +40,22 @@ type Product struct {
 	Category    string   `json:"category"`
 	Price       Money    `json:"price"`
 	Stock       int64    `json:"stock"`
-	Reviews     []Review `json:"reviews"` // if they were asked for
+	Reviews     []Review `json:"reviews"` // if they were requested
 }
 
-// Document is a technical document; its fields, and those of its parts, are in the order of the canonical form.
+// Document is a technical document; its fields and its parts' fields are in the order of the canonical form.
 type Document struct {
 	ID       int64             `json:"id"`
 	Sections []DocumentSection `json:"sections"`
 }
 
-// DocumentSection is what is below one heading.
+// DocumentSection is the content below one heading.
 type DocumentSection struct {
 	Records []DocumentRecord `json:"records"`
 	Title   string           `json:"title"`
 }
 
-// DocumentRecord is one test; what is not known is left out.
+// DocumentRecord is one test; unknown values are left out.
 type DocumentRecord struct {
 	At    string  `json:"at,omitempty"`
 	Count int64   `json:"count"`
@@ -85,12 +85,12 @@ type OrderLine struct {
 	UnitPrice  Money  `json:"unit_price"`
 }
 
-// SortLines puts the lines of the order in the order of their numbers.
+// SortLines sorts the lines of the order by their numbers.
 func (o *Order) SortLines() {
 	slices.SortFunc(o.Lines, func(a, b OrderLine) int { return cmp.Compare(a.LineNumber, b.LineNumber) })
 }
 
-// Join fills in the titles of the order's lines and the payment, as far as they are given.
+// Join fills in the titles of the order's lines and the payment, if they are given.
 func (o *Order) Join(titles map[int64]string, payments []Payment) {
 	for i, line := range o.Lines {
 		o.Lines[i].Title = titles[line.ProductID]
@@ -102,7 +102,7 @@ func (o *Order) Join(titles map[int64]string, payments []Payment) {
 	}
 }
 
-// Payment is how an order is paid.
+// Payment is the payment of an order.
 type Payment struct {
 	OrderID int64  `json:"order_id"`
 	Status  string `json:"status"`
@@ -117,13 +117,13 @@ type User struct {
 	Address Address `json:"address"`
 }
 
-// Session is what a login opens.
+// Session is the session that a login opens.
 type Session struct {
 	Token string `json:"token"`
 	User  User   `json:"user"`
 }
 
-// Notification is what a customer was told of an order; its fields are in the order of the canonical form.
+// Notification is a customer's notification about an order; its fields are in the order of the canonical form.
 type Notification struct {
 	CreatedAt string `json:"created_at"`
 	OrderID   int64  `json:"order_id"`
@@ -132,7 +132,7 @@ type Notification struct {
 	Status    string `json:"status"`
 }
 
-// ExportedLine is an order line together with what it needs of its order; its fields are in the order of the canonical form.
+// ExportedLine is an order line with fields of its order; its fields are in the order of the canonical form.
 type ExportedLine struct {
 	ID        int64  `json:"id"`
 	OrderID   int64  `json:"order_id"`
@@ -150,7 +150,7 @@ type Item struct {
 	Quantity  int64 `json:"quantity"`
 }
 
-// Purchase is what a checkout asks for.
+// Purchase is the request of a checkout.
 type Purchase struct {
 	UserID         int64
 	Items          []Item

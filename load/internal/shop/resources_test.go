@@ -2,7 +2,7 @@ package shop
 
 import "testing"
 
-// Times are whole seconds in UTC; another zone is the same instant, anything else is no time at all.
+// Times are whole seconds in UTC; other zones are converted, and any other text is not a time.
 func TestInstant(t *testing.T) {
 	for text, want := range map[string]string{
 		"2025-03-04T05:06:07Z":      "2025-03-04T05:06:07Z",

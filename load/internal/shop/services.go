@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Services is the shop as a client sees it that composes its answers itself, in one session.
+// Services is the shop for a client that composes its answers itself, in one session.
 //
-// What an answer lacks stays empty and is no error here: the check of the journey's answer names it.
+// Missing fields of an answer stay empty and are not errors here: the check of the journey's answer names them.
 type Services interface {
 	// ListProducts returns the first page of a category, without reviews.
 	ListProducts(ctx context.Context, category string) ([]Product, error)
@@ -35,13 +35,13 @@ type Services interface {
 	BatchGetPayments(ctx context.Context, orders ...int64) ([]Payment, error)
 	// Checkout places an order and pays it.
 	Checkout(ctx context.Context, p Purchase) (Order, error)
-	// ListNotifications returns what the user was told of their orders, newest first.
+	// ListNotifications returns the user's notifications about their orders, newest first.
 	ListNotifications(ctx context.Context, user int64) ([]Notification, error)
-	// ExportLines returns the page of all users' order lines that comes after a line.
+	// ExportLines returns the page of all users' order lines after a line.
 	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
 }
 
-// Joining is a shop that joins what its services have.
+// Joining is a shop that joins its services' data.
 type Joining interface {
 	Services
 	// ListJoinedOrders returns the latest orders of the user, newest first, with their products and payments.

@@ -1,7 +1,8 @@
 // Package shopdata holds the facts of the seeded data that the tape draws from and that answers are checked against.
 //
-// They mirror the seed of the services: identifiers are contiguous from 1 and every range grows with the scale. Journeys
-// that read and journeys that write draw from ranges apart, so that no read's answer changes during a trial.
+// They mirror the seed of the services: identifiers are contiguous from 1 and every range grows with the scale.
+// Journeys that read and journeys that write draw from separate ranges, so that no read's answer changes during a
+// trial.
 package shopdata
 
 import "fmt"
@@ -15,15 +16,15 @@ const (
 	BulkPage            = 1000
 	MaxScale            = 1000
 
-	// Password is the one password of every seeded user.
+	// Password is the password of every seeded user.
 	Password = "hopwise-demo"
 	// PaymentToken is a card that the simulated bank always accepts.
 	PaymentToken = "tok_ok"
-	// PartnerID is the partner in whose name the partner channel calls.
+	// PartnerID is the id of the partner for whom the partner channel calls.
 	PartnerID = 1
 )
 
-// Scale is the factor on the amounts of seeded data, at least 1.
+// Scale is the factor of the amount of seeded data, at least 1.
 type Scale int64
 
 // Range is a range of identifiers, both ends included.
@@ -35,7 +36,7 @@ func (r Range) Size() int64 { return r.Last - r.First + 1 }
 // Pool names the identifiers that a tape may touch.
 type Pool string
 
-// The pools: a trial's own, and one that only parity runs write to.
+// The pools: one for trials, and one for parity runs only.
 const (
 	PoolTrial  Pool = "trial"
 	PoolParity Pool = "parity"
@@ -47,10 +48,11 @@ func Pools() []Pool { return []Pool{PoolTrial, PoolParity} }
 // Payload is the size of a technical document, as users give it.
 type Payload string
 
-// DefaultPayload is the size where a tape does not say another.
+// DefaultPayload is the size unless a tape sets another.
 const DefaultPayload Payload = "1KB"
 
-// sizes are the documents' sizes in bytes and how many there are of each, in the order of their ids, at every scale.
+// sizes are the documents' sizes in bytes and the number of documents of each size, in the order of their ids, at every
+// scale.
 var sizes = []struct {
 	payload      Payload
 	bytes, count int64

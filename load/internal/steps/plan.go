@@ -1,5 +1,5 @@
-// Package steps runs the journeys of a target that is not the shop: requests over HTTP and gRPC, one after the other, as a file
-// describes them.
+// Package steps runs the journeys of a target other than the shop: requests over HTTP and gRPC in sequence, described
+// by a file.
 package steps
 
 import (
@@ -25,32 +25,32 @@ import (
 // Format names the layout of the file, which `hopwise load` makes from a target file.
 const Format = "hopwise-steps/1"
 
-// Plan is what the journeys of a target do.
+// Plan describes the journeys of a target.
 type Plan struct {
 	Format      string            `json:"format"`
 	Name        string            `json:"name"`
-	File        string            `json:"file"`             // that it was made from, for messages
-	Workload    json.RawMessage   `json:"workload"`         // arrival, order and mix, as a workload file has them
-	Tables      map[string]*Table `json:"tables,omitempty"` // rows that journeys take, by name
-	Descriptors map[string][]byte `json:"descriptors"`      // sets of protobuf files, by the name of their file
+	File        string            `json:"file"`             // the target file that it was made from, for messages
+	Workload    json.RawMessage   `json:"workload"`         // arrival, order and mix, in the form of a workload file
+	Tables      map[string]*Table `json:"tables,omitempty"` // tables of rows for journeys, by name
+	Descriptors map[string][]byte `json:"descriptors"`      // sets of protobuf descriptors, by the name of their file
 	Journeys    []*Journey        `json:"journeys"`
-	SHA256      string            `json:"-"` // of the file
+	SHA256      string            `json:"-"` // SHA-256 of the file
 	Secrets     Secrets           `json:"-"`
 
 	byName map[string]*Journey
 }
 
-// Take is how journeys take the rows of a table.
+// Take is the way in which journeys take the rows of a table.
 type Take string
 
 // The ways to take rows.
 const (
 	Once   Take = "once"   // in turn, each by one journey of a tape
 	Again  Take = "again"  // in turn, from the first again after the last
-	Random Take = "random" // drawn, each as likely as the others
+	Random Take = "random" // drawn with equal probability
 )
 
-// Table is the rows of a file with variables.
+// Table has the rows of a file with variables.
 type Table struct {
 	File    string              `json:"file"`
 	Take    Take                `json:"take"`
@@ -58,51 +58,51 @@ type Table struct {
 	Rows    [][]json.RawMessage `json:"rows"`
 }
 
-// Journey is what one customer does, step after step.
+// Journey is one customer's sequence of steps.
 type Journey struct {
 	Name  string  `json:"name"`
-	Table string  `json:"table,omitempty"` // that it takes a row of; empty for none
+	Table string  `json:"table,omitempty"` // table of its row; empty for none
 	Steps []*Step `json:"steps"`
 }
 
-// Step is one request, what its answer must be, and what later steps take from that.
+// Step is one request, with the expectations of its answer, and the variables that later steps take from it.
 type Step struct {
 	Name    string                     `json:"name"`
-	Line    int                        `json:"line"` // of the file
+	Line    int                        `json:"line"` // line in the file
 	At      string                     `json:"at"`   // name of the endpoint
 	Method  string                     `json:"method,omitempty"`
-	Path    string                     `json:"path,omitempty"` // with its query; a template
-	RPC     string                     `json:"rpc,omitempty"`  // package.Service/Method, in place of method and path
+	Path    string                     `json:"path,omitempty"` // path with its query; a template
+	RPC     string                     `json:"rpc,omitempty"`  // package.Service/Method, instead of method and path
 	Set     string                     `json:"descriptors,omitempty"`
 	Headers map[string]string          `json:"headers,omitempty"` // templates
 	JSON    json.RawMessage            `json:"json,omitempty"`    // body or message; a template
-	Text    string                     `json:"text,omitempty"`    // body, in place of JSON; a template
-	Status  []int                      `json:"status,omitempty"`  // that are expected; all from 200 to 299 if it is empty
-	Code    string                     `json:"code,omitempty"`    // of gRPC that is expected; OK if it is empty
+	Text    string                     `json:"text,omitempty"`    // body, instead of JSON; a template
+	Status  []int                      `json:"status,omitempty"`  // expected statuses; empty for 200 to 299
+	Code    string                     `json:"code,omitempty"`    // expected code of gRPC; empty for OK
 	Equal   map[string]json.RawMessage `json:"equal,omitempty"`   // value at each pointer; a template
 	There   []string                   `json:"there,omitempty"`   // pointers
 	Absent  []string                   `json:"absent,omitempty"`  // pointers
-	Take    map[string]*Source         `json:"take,omitempty"`    // where each variable is
-	Ignore  []string                   `json:"ignore,omitempty"`  // pointers that the digest leaves out; "" for the whole answer
+	Take    map[string]*Source         `json:"take,omitempty"`    // source of each variable
+	Ignore  []string                   `json:"ignore,omitempty"`  // pointers excluded from the digest; "" for the whole answer
 
-	Think []float64 `json:"think,omitempty"` // shortest and longest pause before the step, ms; none if it is empty
+	Think []float64 `json:"think,omitempty"` // shortest and longest pause before the step, ms; empty for no pause
 
 	NoErrors bool `json:"no_errors,omitempty"` // whether the answer is GraphQL's and must have no errors
 
-	number  int // in its journey
+	number  int // number in its journey
 	secrets Secrets
 	file    string
-	url     string // of its endpoint
+	url     string // URL of its endpoint
 	path    template
 	headers map[string]template
 	body    template
 	equal   map[string]template
 	code    codes.Code
-	method  protoreflect.MethodDescriptor // nil until it was found
+	method  protoreflect.MethodDescriptor // nil until it is found
 	types   types
 }
 
-// Read reads a plan; what is wrong with it is an error that names the file that it was made from.
+// Read reads a plan; the error for a mistake names the target file.
 func Read(path string) (*Plan, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Plan) add(j *Journey) error {
 	return nil
 }
 
-// Toward leads the steps to endpoints, by name.
+// Toward sets the steps' endpoints, by name.
 func (p *Plan) Toward(endpoints map[string]target.Entry) error {
 	for _, journey := range p.Journeys {
 		for _, step := range journey.Steps {
@@ -180,7 +180,7 @@ func (p *Plan) Toward(endpoints map[string]target.Entry) error {
 	return nil
 }
 
-// Has says whether there is such a journey.
+// Has tells whether there is such a journey.
 func (p *Plan) Has(name string) bool { return p.byName[name] != nil }
 
 // Names returns the names of all journeys.
@@ -193,7 +193,7 @@ func (p *Plan) Names() (names []string) {
 
 func (s *Step) where() string { return fmt.Sprintf("%s:%d", s.file, s.Line) }
 
-// isForm says whether the body is called a form, whose variables are escaped as in a query.
+// isForm tells whether the body's media type is a form, whose variables are escaped as in a query.
 func (s *Step) isForm() bool {
 	for name, value := range s.Headers {
 		if kind, _, _ := strings.Cut(value, ";"); strings.EqualFold(name, "Content-Type") {
@@ -203,7 +203,7 @@ func (s *Step) isForm() bool {
 	return false
 }
 
-// prepare reads the step's templates, whose variables must be known, and adds those that it takes.
+// prepare reads the step's templates, whose variables must be known, and adds the variables that the step takes.
 func (s *Step) prepare(known map[string]bool) (err error) {
 	s.headers, s.equal = map[string]template{}, map[string]template{}
 	if s.path, err = uriTemplate(s.Path); err != nil {

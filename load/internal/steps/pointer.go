@@ -7,7 +7,7 @@ import (
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// at returns what a JSON Pointer (RFC 6901) points to, and whether it is there.
+// at returns the value at a JSON Pointer (RFC 6901), and whether it exists.
 func at(value any, pointer string) (any, bool) {
 	if pointer == "" {
 		return value, true
@@ -34,7 +34,7 @@ func at(value any, pointer string) (any, bool) {
 	return value, true
 }
 
-// without takes what a pointer points to out of a value; in an array it leaves null, so that the other places stay.
+// without removes the value at a pointer; in an array it leaves null, so that other indices stay valid.
 func without(value any, pointer string) any {
 	if pointer == "" {
 		return nil

@@ -30,19 +30,20 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// types are those of the messages inside of a google.protobuf.Any.
+// types resolves the messages inside a google.protobuf.Any.
 type types interface {
 	protoregistry.MessageTypeResolver
 	protoregistry.ExtensionTypeResolver
 }
 
-// Mistake is what is wrong with a plan as far as the target's description shows.
+// Mistake is a mistake in a plan, by the target's description.
 type Mistake struct{ error }
 
 // Unwrap returns the cause.
 func (m Mistake) Unwrap() error { return m.error }
 
-// Prepare finds the gRPC methods of the journeys, once and before the load: in a set of descriptors, or by asking the server.
+// Prepare finds the gRPC methods of the journeys, once before the load: in a set of descriptors, or by the server's
+// reflection.
 func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exchange.Exchange) error {
 	asked := map[string]*protoregistry.Files{}
 	for _, name := range journeys {
@@ -99,7 +100,7 @@ func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoreg
 	return nil
 }
 
-// withoutVariables is the message with null for each field that has a variable in it; nil without a message.
+// withoutVariables returns the message with null for each field with a variable; nil without a message.
 func (s *Step) withoutVariables() []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(s.JSON, &fields) != nil || fields == nil {
@@ -150,7 +151,7 @@ func filesOf(set []byte) (*protoregistry.Files, error) {
 // Versions of the reflection service, whose messages are the same.
 var reflections = []string{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
 
-// reflected asks a server for the files that describe a service.
+// reflected requests the files that describe a service from a server.
 func reflected(ctx context.Context, channel grpc.ClientConnInterface, service string) (files *protoregistry.Files, err error) {
 	for _, method := range reflections {
 		if files, err = ask(ctx, channel, method, service); err == nil || !strings.Contains(err.Error(), codes.Unimplemented.String()) {
@@ -198,7 +199,7 @@ func ask(ctx context.Context, channel grpc.ClientConnInterface, method, service 
 	return protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: slices.Collect(maps.Values(known))})
 }
 
-// lacking asks for a file that another one needs; nil if all are there.
+// lacking returns the request for a missing dependency; nil if all files are known.
 func lacking(known map[string]*descriptorpb.FileDescriptorProto) *reflection.ServerReflectionRequest {
 	for _, file := range known {
 		for _, needed := range file.Dependency {
@@ -210,7 +211,7 @@ func lacking(known map[string]*descriptorpb.FileDescriptorProto) *reflection.Ser
 	return nil
 }
 
-// call sends the step's RPC, whose messages are known from its description alone.
+// call sends the step's RPC, whose message types come from its description only.
 func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
 	request := dynamicpb.NewMessage(s.method.Input())
 	text := s.body.fill(values)
@@ -232,7 +233,7 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	got, err := s.messages(ctx, x.Channel(""), request, grpc.Header(&first), grpc.Trailer(&last),
 		grpc.OnFinish(func(err error) { end = status.Convert(err) }))
 	switch {
-	case err != nil && end.Code() != s.code: // which is OK without an end, as of a request that was never sent
+	case err != nil && end.Code() != s.code: // the code is OK without an end, as of a request that was not sent
 		return answered{}, err
 	case err == nil && s.code != codes.OK:
 		return answered{}, outcome.Wrong("code OK instead of %s", s.code)
@@ -268,10 +269,10 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	return answer, nil
 }
 
-// mostStreamed is how many bytes the messages of a stream may have together, as a single message may.
+// mostStreamed is the maximum total size of a stream's messages in bytes, as for a single message.
 const mostStreamed = 64 << 20
 
-// messages sends a request and returns the answer: one message, or all of a stream once it has ended.
+// messages sends a request and returns the answer: one message, or all messages of a stream once it has ended.
 func (s *Step) messages(
 	ctx context.Context, channel grpc.ClientConnInterface, request *dynamicpb.Message, options ...grpc.CallOption,
 ) (got []*dynamicpb.Message, err error) {
@@ -288,7 +289,7 @@ func (s *Step) messages(
 	if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	_ = stream.CloseSend() // what failed shows in the answer
+	_ = stream.CloseSend() // the answer shows a failure
 	for size := 0; ; {
 		message := dynamicpb.NewMessage(s.method.Output())
 		err := stream.RecvMsg(message)
@@ -300,17 +301,17 @@ func (s *Step) messages(
 		}
 		if size += proto.Size(message); size > mostStreamed {
 			cancel()
-			_ = stream.RecvMsg(message) // the end of what was given up
+			_ = stream.RecvMsg(message) // waits for the end of the cancelled stream
 			return nil, outcome.Wrong("the stream has more than %d bytes", mostStreamed)
 		}
 		got = append(got, message)
 	}
 }
 
-// isBinary says whether metadata of a name may be any bytes, which are base64 in a file and in a variable.
+// isBinary tells whether metadata of a name may have arbitrary bytes, which are base64 in a file and in a variable.
 func isBinary(name string) bool { return strings.HasSuffix(name, "-bin") }
 
-// sentAs is a value of metadata as gRPC takes it.
+// sentAs returns a value of metadata in gRPC's form.
 func sentAs(name, value string) (string, error) {
 	if isBinary(name) {
 		sent, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
@@ -325,5 +326,6 @@ func sentAs(name, value string) (string, error) {
 	return value, nil
 }
 
-// plain is protobuf's message with the spaces that it makes unbreakable now and then, so that nobody relies on its text.
+// plain returns protobuf's message with ordinary spaces: protobuf sometimes writes no-break spaces, so that no program
+// relies on its text.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }

@@ -23,21 +23,21 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// Answer is what the steps of a journey were answered, not in canonical form yet.
+// Answer has the answers to a journey's steps, not yet in canonical form.
 type Answer []answered
 
 type answered struct {
 	step   *Step
-	status string // of HTTP, or the code of gRPC
-	body   any    // a JSON value, or the digest of a body that is none
+	status string // status of HTTP, or code of gRPC
+	body   any    // a JSON value, or the digest of another body
 	header http.Header
 	text   []byte // the body of an answer over HTTP
 }
 
 // Run sends a journey's steps, checks each answer, and takes from it what later steps need.
 //
-// A step whose answer is not the expected one ends the journey. Redirects are answers like any other: none is followed. The context's
-// deadline is that of a journey with all its pauses: a step cannot use the time of later pauses.
+// An unexpected answer ends the journey. Redirects are ordinary answers and are not followed. The context's deadline
+// includes all pauses of the journey; a step cannot use the time of later pauses.
 func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.Exchange) (Answer, error) {
 	var answer Answer
 	left := p.Pauses(name, values)
@@ -70,14 +70,14 @@ func before(ctx context.Context, time time.Duration) (context.Context, context.C
 	return context.WithDeadline(ctx, deadline.Add(-time))
 }
 
-// Failure is the step that ended a journey, and why.
+// Failure is the step that ended a journey, with the cause.
 type Failure struct {
 	step  *Step
 	cause error
 	late  bool // whether the journey's time was over
 }
 
-// IsLate says whether a journey failed as its time was over.
+// IsLate tells whether a journey failed because its time was over.
 func IsLate(err error) bool {
 	failed := (*Failure)(nil)
 	return errors.As(err, &failed) && failed.late
@@ -98,7 +98,7 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 		return s.call(ctx, values, x)
 	}
 	uri := s.path.fill(values)
-	if !whole.MatchString(s.Path) { // a variable alone, such as a Location, has the base path already
+	if !whole.MatchString(s.Path) { // a single variable, such as a Location, includes the base path already
 		uri = x.Base().EscapedPath() + uri
 	}
 	request := exchange.Request{Method: s.Method, Route: s.Path, URI: uri, Header: map[string]string{}}
@@ -120,7 +120,7 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	sum := sha256.Sum256(got.Body)
 	body := any(hex.EncodeToString(sum[:]))
-	if got.JSON() && len(got.Body) > 0 { // some give a media type with 204, too
+	if got.JSON() && len(got.Body) > 0 { // some servers send a media type with 204, too
 		if body, err = decode(got.Body); err != nil {
 			return answered{}, outcome.Wrong("the answer is not the JSON that it says it is: %w", err)
 		}
@@ -162,7 +162,7 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 	return outcome.Failed(class, "status %d instead of %s: %q", got.Status, wanted, s.shown(string(got.Body)))
 }
 
-// redirected says where an answer leads, which is never followed.
+// redirected returns the error for a redirect, which is never followed.
 func (s *Step) redirected(got exchange.Response, base *url.URL) error {
 	to, err := base.Parse(got.Header.Get("Location"))
 	if err == nil && to.Scheme == base.Scheme && to.Host == base.Host {
@@ -171,7 +171,7 @@ func (s *Step) redirected(got exchange.Response, base *url.URL) error {
 	return outcome.Wrong("status %d leads away from the target, to %q; redirects are not followed", got.Status, s.shown(got.Header.Get("Location")))
 }
 
-// check holds the answer against the expectations, and takes variables from it.
+// check compares the answer with the expectations, and takes variables from it.
 func (s *Step) check(got answered, values Values) error {
 	if errors, _ := at(got.body, "/errors"); s.NoErrors && hasAny(errors) {
 		return outcome.Wrong("/errors is in the answer: %s", s.shown(string(marshal(errors))))
@@ -211,7 +211,7 @@ func (s *Step) check(got answered, values Values) error {
 
 const mostShown = 200 // bytes of an answer in an error
 
-// shown is a text of a request or an answer for an error: without secrets, and cut.
+// shown returns a text of a request or an answer for an error, without secrets and truncated.
 func (s *Step) shown(text string) string {
 	hidden := s.secrets.Hide(text)
 	if len(hidden) > mostShown {
@@ -220,13 +220,13 @@ func (s *Step) shown(text string) string {
 	return hidden
 }
 
-// hasAny says whether a GraphQL answer has errors: some servers send null or an empty list with every answer.
+// hasAny tells whether a GraphQL answer has errors: some servers send null or an empty list with every answer.
 func hasAny(errors any) bool {
 	list, isList := errors.([]any)
 	return errors != nil && (!isList || len(list) > 0)
 }
 
-// equal says whether two JSON values are the same; numbers are, however they are written.
+// equal tells whether two JSON values are equal; numbers are compared by value.
 func equal(one, other any) bool {
 	switch v := one.(type) {
 	case map[string]any:
@@ -242,7 +242,7 @@ func equal(one, other any) bool {
 	return one == other
 }
 
-// digits is how many a number may have to be told from every other: 77 decimal ones.
+// digits is the precision of the comparison of numbers in bits: 77 decimal digits.
 const digits = 256
 
 func equalNumbers(one, other json.Number) bool {
@@ -251,7 +251,7 @@ func equalNumbers(one, other json.Number) bool {
 	return small && alsoSmall && left.Cmp(right) == 0
 }
 
-// MarshalJSON returns the canonical form: of each step its status and its answer without what is ignored.
+// MarshalJSON returns the canonical form: the status of each step and its answer without ignored values.
 func (a Answer) MarshalJSON() ([]byte, error) {
 	type line struct {
 		Answer any    `json:"answer"`

@@ -9,7 +9,7 @@ import (
 
 var fromEnvironment = regexp.MustCompile(`\$\{env:(\w+)\}`)
 
-// Secrets hides what a plan takes from the environment. The zero value hides nothing.
+// Secrets hides the values that a plan takes from the environment. The zero value hides nothing.
 type Secrets struct{ replacer *strings.Replacer }
 
 // secretsOf finds the variables of the environment that a plan names.

@@ -13,7 +13,7 @@ import (
 
 const token = `s3cr&t "quoted"/ä`
 
-// A server that repeats what it got: the secret reaches it in every form, and no error or answer has it.
+// The server echoes its requests: the secret reaches it in every form, but appears in no error or answer.
 func TestSecretsReachTheTargetAndNothingElse(t *testing.T) {
 	t.Setenv("SHOP_TOKEN", token)
 	var got struct{ header, query, body string }

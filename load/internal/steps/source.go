@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Source is where of an answer a variable is: a value that a pointer leads to, or a text, which is that of a header, a cookie, or of
-// the whole body if there is only an expression.
+// Source is the place of a variable in an answer: the value at a pointer, or the text of a header or a cookie. With
+// only an expression, it is the text of the whole body.
 type Source struct {
 	Pointer string `json:"pointer,omitempty"`
 	Header  string `json:"header,omitempty"`
 	Cookie  string `json:"cookie,omitempty"`
-	Match   string `json:"match,omitempty"` // expression whose group is taken of the text
+	Match   string `json:"match,omitempty"` // expression whose group is taken from the text
 
 	match *regexp.Regexp
 }
@@ -50,7 +50,7 @@ func (s *Source) prepare() (err error) {
 	return err
 }
 
-// of returns the variable, and whether it is there.
+// of returns the variable, and whether it exists.
 func (s *Source) of(got answered) (value any, there bool) {
 	if !s.isText() {
 		return at(got.body, s.Pointer)
@@ -59,7 +59,7 @@ func (s *Source) of(got answered) (value any, there bool) {
 		if s.match == nil {
 			return text, true
 		}
-		if found := s.match.FindStringSubmatchIndex(text); found != nil && found[2] >= 0 { // the group may lie in another branch
+		if found := s.match.FindStringSubmatchIndex(text); found != nil && found[2] >= 0 { // the group may be in another branch
 			return text[found[2]:found[3]], true
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Source) texts(got answered) (texts []string) {
 	}
 }
 
-// instead is what the answer has where the variable is not.
+// instead returns what the answer has instead of the missing variable.
 func (s *Source) instead(got answered) string {
 	switch {
 	case s.Header != "" && len(got.header.Values(s.Header)) == 0:
@@ -93,8 +93,8 @@ func (s *Source) instead(got answered) string {
 	return string(marshal(got.body))
 }
 
-// cookie is what a browser keeps of a cookie: what the last header that names it says, as it stands there, quotes included; nothing if
-// that header deletes it.
+// cookie returns the value that a browser keeps: the value in the last header of that name, unchanged, quotes included;
+// nothing if that header deletes the cookie.
 func cookie(header http.Header, name string) (value string, set bool) {
 	for _, line := range header.Values("Set-Cookie") {
 		pair, attributes, _ := strings.Cut(line, ";")

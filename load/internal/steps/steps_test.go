@@ -33,7 +33,7 @@ import (
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }
 
-// A variable has the form that its place asks for, and a string that is nothing but a variable becomes its value.
+// A variable has the form that its place requires, and a string that consists only of a variable becomes its value.
 func TestTemplates(t *testing.T) {
 	values := Values{"id": raw(`7`), "name": raw(`"a/b \"c\" é"`), "list": raw(`[1,{"a":null}]`)}
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestNumbersAreEqualHoweverTheyAreWritten(t *testing.T) {
 
 func ofJSON(text string) (template, error) { return jsonTemplate(raw(text)) }
 
-// Pointers are those of RFC 6901, whose own examples these are among.
+// Pointers follow RFC 6901; the cases include its examples.
 func TestPointers(t *testing.T) {
 	const text = `{"foo":["bar","baz"],"":0,"a/b":1,"m~n":8,"in":{"ner":[{"x":null}]}}`
 	value, err := decode([]byte(text))
@@ -203,7 +203,7 @@ func take(source Source) map[string]*Source { return map[string]*Source{"n": &so
 
 func get(path string) Step { return Step{At: "e", Method: http.MethodGet, Path: path} }
 
-// What a step takes from its answer is there for the next one, and the canonical answer is the same each time.
+// The next step can use the variables of a step, and the canonical answer is the same each time.
 func TestStepsFollowEachOther(t *testing.T) {
 	first, second := get("/json"), get("/x/${id}")
 	first.Take, first.Ignore = map[string]*Source{"id": {Pointer: "/a/id"}}, []string{"/at"}
@@ -222,7 +222,7 @@ func TestStepsFollowEachOther(t *testing.T) {
 	}
 }
 
-// What an answer says beside its JSON can be taken, too, and is a text.
+// Texts outside of an answer's JSON can be taken, too.
 func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		path   string
@@ -245,7 +245,7 @@ func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
 	}
 }
 
-// A cookie is what a browser would send of it: the last that is set, with its quotes, and none if that is a deletion.
+// A cookie has the value that a browser would send: the last one set, with its quotes, and none after a deletion.
 func TestCookies(t *testing.T) {
 	for _, c := range []struct {
 		lines []string
@@ -269,7 +269,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// Where an answer leads can be asked for in the next step, unless that is another machine.
+// The next step can request an answer's Location, unless it is on another machine.
 func TestLocations(t *testing.T) {
 	address := serve(t)
 	follow := func(path string, status int) error {
@@ -289,7 +289,7 @@ func TestLocations(t *testing.T) {
 	}
 }
 
-// A path follows the base path of its endpoint. A location has it already.
+// A path is appended to the base path of its endpoint. A Location includes it already.
 func TestBasePaths(t *testing.T) {
 	first, second := get("/deep"), get("${n}")
 	first.Status, first.Take = []int{301}, take(Source{Header: "Location"})
@@ -299,7 +299,7 @@ func TestBasePaths(t *testing.T) {
 	}
 }
 
-// An answer without a body may have the encoding that one would have.
+// An answer without a body may declare a content encoding.
 func TestNothingIsDecompressed(t *testing.T) {
 	head := get("/packed")
 	head.Method = http.MethodHead
@@ -308,7 +308,7 @@ func TestNothingIsDecompressed(t *testing.T) {
 	}
 }
 
-// A form gets what was taken from a page, whatever characters it has.
+// A form gets a value taken from a page, with any characters.
 func TestForms(t *testing.T) {
 	first, second := get("/token"), Step{At: "e", Method: http.MethodPost, Path: "/form", Text: "user=1&token=${n}"}
 	first.Take = take(Source{Match: `token="([^"]+)"`})
@@ -328,7 +328,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// An answer that is not the expected one ends the journey, and its error names step, line and what is wrong. No redirect is followed.
+// An unexpected answer ends the journey, and the error names the step, the line and the mistake. No redirect is
+// followed.
 func TestExpectations(t *testing.T) {
 	address := serve(t)
 	change := func(path string, change func(*Step)) Step {
@@ -422,7 +423,7 @@ func (products) StreamDocument(r *productv1.StreamDocumentRequest, stream grpc.S
 	return nil
 }
 
-// rpcServer answers no unary call, so that what is seen of it is its description.
+// rpcServer answers no unary calls, so only its description is tested.
 func rpcServer(t *testing.T, describes bool) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -438,7 +439,7 @@ func rpcServer(t *testing.T, describes bool) string {
 	return listener.Addr().String()
 }
 
-// set is the files that describe the product service.
+// set returns the files that describe the product service.
 func set(t *testing.T) []byte {
 	var files descriptorpb.FileDescriptorSet
 	var add func(file protoreflect.FileDescriptor)
@@ -461,7 +462,8 @@ func set(t *testing.T) []byte {
 	return text
 }
 
-// A method is found by reflection or in a set, or what is there is named; an expected code is an answer.
+// A method is found by reflection or in a set; otherwise the error lists the existing ones. An expected code is an
+// answer.
 func TestMethodsOfGRPC(t *testing.T) {
 	service := string(productv1.ProductService_ServiceDesc.ServiceName)
 	call := func(method string) Step {
@@ -521,7 +523,7 @@ func TestMethodsOfGRPC(t *testing.T) {
 	}
 }
 
-// A stream's messages are one answer, which is there once the stream has ended. A stream that breaks off has failed.
+// A stream's messages are one answer, complete once the stream has ended. A stream that breaks off is a failure.
 func TestStreamsOfGRPC(t *testing.T) {
 	address := rpcServer(t, true)
 	for _, c := range []struct {
@@ -546,7 +548,7 @@ func TestStreamsOfGRPC(t *testing.T) {
 	}
 }
 
-// A pause lies between its ends, is the same for the same journey, and differs between journeys and steps.
+// A pause is within its bounds, is the same for the same journey, and differs between journeys and steps.
 func TestPauses(t *testing.T) {
 	think := func() Step {
 		step := get("/x/1")
@@ -575,7 +577,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// What is wrong with a plan is said before anything is sent.
+// Mistakes in a plan are reported before anything is sent.
 func TestRefusals(t *testing.T) {
 	parse := func(change func(*Plan)) error {
 		p := Plan{Format: Format, File: "t.yaml", Workload: raw(`{}`), Journeys: []*Journey{{Name: "j", Steps: []*Step{{Name: "s", Line: 3, Method: "GET", Path: "/${id}"}}}}}

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// The variables that every journey has.
+// The variables of every journey.
 const (
 	Seq = "seq" // its number on the tape
-	Key = "key" // a text of the form of a UUID that no other journey of any tape has
+	Key = "key" // a UUID that is unique over the journeys of all tapes
 )
 
-// environment begins the names of what is taken from the generator's environment: tokens, which are in no file.
+// environment is the prefix of variables from the generator's environment: tokens, which are not in files.
 const environment = "env:"
 
 // Values are a journey's variables, each a JSON value.
 type Values map[string]json.RawMessage
 
-// text is a variable as it stands in a text: a JSON string without its quotes, any other value as it is.
+// text returns a variable for use in a text: a JSON string without its quotes, any other value unchanged.
 func (v Values) text(name string) string {
 	var text string
 	if json.Unmarshal(v[name], &text) == nil {
@@ -36,7 +36,7 @@ func (v Values) text(name string) string {
 // template is a text with variables in it.
 type template []piece
 
-// piece is a text, or a variable in the form that its place asks for.
+// piece is a text, or a variable in the form that its place requires.
 type piece struct {
 	literal  string
 	variable string
@@ -48,7 +48,7 @@ func asPath(v Values, name string) string  { return url.PathEscape(v.text(name))
 func asQuery(v Values, name string) string { return url.QueryEscape(v.text(name)) }
 func asValue(v Values, name string) string { return string(v[name]) }
 
-// asPart is a variable in the midst of a JSON string.
+// asPart returns a variable within a JSON string.
 func asPart(v Values, name string) string {
 	quoted := marshal(v.text(name))
 	return string(quoted[1 : len(quoted)-1])
@@ -60,8 +60,8 @@ var (
 	variable    = regexp.MustCompile(`^(?:env:)?\w+$`)
 )
 
-// secret returns the JSON of what a variable of the environment holds; it is no secret if the name is not of one. It stands in the
-// template as text, which is not written anywhere.
+// secret returns the JSON of a variable of the environment, and whether the name is such a variable. The template holds
+// the value as text, which is not written anywhere.
 func secret(name string) (value json.RawMessage, is bool, err error) {
 	of, is := strings.CutPrefix(name, environment)
 	if !is {
@@ -105,8 +105,8 @@ func same(text string) string { return text }
 
 func textTemplate(text string) (template, error) { return split(text, same, asText) }
 
-// uriTemplate has variables escaped as a path needs it, and behind its question mark as a query does. One that is nothing but a
-// variable is that variable's text, which is escaped already, as a Location is.
+// uriTemplate escapes variables for a path and, after the question mark, for a query. A template that consists only of
+// a variable becomes that variable's text, which is escaped already, like a Location.
 func uriTemplate(text string) (template, error) {
 	if whole.MatchString(text) {
 		return textTemplate(text)
@@ -120,7 +120,7 @@ func uriTemplate(text string) (template, error) {
 	return append(append(t, piece{literal: "?"}), more...), err
 }
 
-// formTemplate has variables escaped as a form needs it; a form that is nothing but a variable is that variable's text.
+// formTemplate escapes variables for a form; a form that consists only of a variable becomes that variable's text.
 func formTemplate(text string) (template, error) {
 	if whole.MatchString(text) {
 		return textTemplate(text)
@@ -128,7 +128,8 @@ func formTemplate(text string) (template, error) {
 	return split(text, same, asQuery)
 }
 
-// jsonTemplate has variables inside of JSON strings; a string that is nothing but a variable becomes the variable's own value.
+// jsonTemplate has variables inside JSON strings; a string that consists only of a variable becomes the variable's
+// value.
 func jsonTemplate(text json.RawMessage) (template, error) {
 	value, err := decode(text)
 	if err != nil {
@@ -228,6 +229,6 @@ func marshal(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // what was decoded can be encoded
+	_ = encoder.Encode(value) // decoded values can be encoded
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// pause is how long a customer thinks before the step. It follows from the journey's key, which the tape's seed has drawn.
+// pause returns how long a customer thinks before the step. It derives from the journey's key, which is drawn with the
+// tape's seed.
 func (s *Step) pause(values Values) time.Duration {
 	if len(s.Think) == 0 {
 		return 0
@@ -18,7 +19,7 @@ func (s *Step) pause(values Values) time.Duration {
 	return time.Duration((s.Think[0] + share*(s.Think[1]-s.Think[0])) * float64(time.Millisecond))
 }
 
-// Pauses is how long a journey thinks, all its steps together.
+// Pauses returns the total time to think of a journey's steps.
 func (p *Plan) Pauses(name string, values Values) (sum time.Duration) {
 	for _, step := range p.byName[name].Steps {
 		sum += step.pause(values)
@@ -26,7 +27,7 @@ func (p *Plan) Pauses(name string, values Values) (sum time.Duration) {
 	return sum
 }
 
-// LongestPauses is how long any journey may think.
+// LongestPauses returns the maximum total time to think of any journey.
 func (p *Plan) LongestPauses() (longest time.Duration) {
 	for _, journey := range p.Journeys {
 		sum := 0.0

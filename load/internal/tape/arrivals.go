@@ -17,7 +17,7 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 	if a.Process == workload.Constant {
 		var times []int64
 		for i := int64(0); ; i++ {
-			// One rounded division and one rounded product a time, so that no error adds up.
+			// One rounded division and one rounded product for each time, so that errors do not accumulate.
 			at := int64(math.Round(float64(i) * (1e9 / rate)))
 			if at >= span {
 				return times
@@ -25,7 +25,7 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 			times = append(times, at)
 		}
 	}
-	// A process whose rate changes is a faster steady one that is thinned (Lewis and Shedler, 1979).
+	// A process with a varying rate is a faster steady process with thinning (Lewis and Shedler, 1979).
 	peak := peakFactor(a)
 	mean := max(int64(math.Round(1e9/rate*perMille/float64(peak))), 1)
 	var times []int64
@@ -37,8 +37,8 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 	return times
 }
 
-// exactly returns as many sorted arrival times in [0, duration) as the rate says, at random: those of a steady Poisson process, given
-// their number.
+// exactly returns random sorted arrival times in [0, duration), rate × duration of them: a steady Poisson process,
+// conditional on its number of arrivals.
 func exactly(rate float64, duration time.Duration, random draw.Source) []int64 {
 	times := make([]int64, int64(math.Round(rate*duration.Seconds())))
 	for i := range times {
@@ -76,17 +76,17 @@ func factorAt(a workload.Arrival, at, span int64) int64 {
 	}
 }
 
-// mulDiv returns a*b/c of numbers that are not negative, without overflow in between.
+// mulDiv returns a*b/c of non-negative numbers, without intermediate overflow.
 func mulDiv(a, b, c int64) int64 {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	quotient, _ := bits.Div64(high, low, uint64(c))
 	return int64(quotient)
 }
 
-// Numbers returns how many numbers the journeys have, with those of what was left out in between.
+// Numbers returns the count of journey numbers, including those of left-out journeys.
 func (t *Tape) Numbers() int { return int(t.Entries[len(t.Entries)-1].Seq) + 1 }
 
-// MostWithin returns the most journeys of the channels that arrive within such a time.
+// MostWithin returns the maximum number of the channels' journeys that arrive within any period of this length.
 func (t *Tape) MostWithin(d time.Duration, of []target.Channel) int {
 	most := 0
 	var arrived []int64

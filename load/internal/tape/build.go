@@ -21,10 +21,10 @@ const maxJourneys = 5_000_000
 type Tape struct {
 	Header  Header
 	Entries []journey.Entry
-	SHA256  string // of the file, hexadecimal; set once it was written or read
+	SHA256  string // SHA-256 of the file, hexadecimal; set once it is written or read
 }
 
-// Spec is all that a tape is made of.
+// Spec has all inputs of a tape.
 type Spec struct {
 	Workload workload.Workload
 	Seed     uint64
@@ -33,8 +33,8 @@ type Spec struct {
 	Scale    shopdata.Scale
 	Pool     shopdata.Pool    // empty for the workload's
 	Payload  shopdata.Payload // size of the documents, for workloads with the journey document; empty for the default
-	Steps    *steps.Plan      // of a target that is not the shop; nil for the shop
-	Without  journey.Name     // kind of journey that is left out once all are drawn; empty for none
+	Steps    *steps.Plan      // steps of a target other than the shop; nil for the shop
+	Without  journey.Name     // kind of journey that is left out after all are drawn; empty for none
 }
 
 func (s Spec) check() error {
@@ -70,7 +70,7 @@ func (s Spec) pool() shopdata.Pool { return cmp.Or(s.Pool, s.Workload.Pool) }
 
 func (s Spec) readsDocuments() bool { return slices.Contains(s.Workload.Journeys(), journey.Document) }
 
-// Build makes the tape of a specification; the same one gives the same tape, on every machine.
+// Build makes the tape of a specification; the same specification gives the same tape on every machine.
 func Build(s Spec) (*Tape, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func chooser(w workload.Workload, seed uint64) func() workload.Share {
 	return byWeight(w.Mix, draw.NewSource("mix", seed))
 }
 
-// inTurn goes round the mix, entries of a greater weight spread over the cycle (smooth weighted round robin).
+// inTurn cycles through the mix, and spreads entries of a greater weight over the cycle (smooth weighted round robin).
 func inTurn(mix []workload.Share) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {
@@ -177,6 +177,6 @@ func byWeight(mix []workload.Share, random draw.Source) func() workload.Share {
 			}
 			ticket -= share.Weight
 		}
-		panic("weights do not add up") // cannot be: the ticket is below their sum
+		panic("weights do not add up") // impossible: the ticket is below their sum
 	}
 }

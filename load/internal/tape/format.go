@@ -25,13 +25,13 @@ const Format = "hopwise-tape/1"
 
 const (
 	maxLineBytes = 1 << 20
-	// maxRatio is several times what gzip makes of a tape.
+	// maxRatio is several times gzip's compression ratio of a tape.
 	maxRatio = 50
 )
 
 var gzipMagic = []byte{0x1f, 0x8b} // RFC 1952
 
-// Header is the first line of a tape: what it was made of, and a seal over the rest.
+// Header is the first line of a tape: its inputs, and a digest of the rest.
 type Header struct {
 	Format     string           `json:"format"`
 	Generator  string           `json:"generator"`
@@ -44,13 +44,13 @@ type Header struct {
 	Scale      shopdata.Scale   `json:"scale"`
 	Pool       shopdata.Pool    `json:"pool"`
 	Payload    shopdata.Payload `json:"payload,omitempty"` // empty if no document is read
-	Steps      string           `json:"steps,omitempty"`   // SHA-256 of the steps of a target that is not the shop; empty for the shop
-	Without    journey.Name     `json:"without,omitempty"` // the numbers of what was left out are missing
+	Steps      string           `json:"steps,omitempty"`   // SHA-256 of the steps of a target other than the shop; empty for the shop
+	Without    journey.Name     `json:"without,omitempty"` // kind that was left out; its numbers are missing
 	Journeys   int              `json:"journeys"`
 	BodySHA256 string           `json:"body_sha256"`
 }
 
-// identity names all that the tape was made of.
+// identity names all inputs of the tape.
 func (h Header) identity() string {
 	return fmt.Sprintf("%s/%s/%d/%v/%d/%d/%s", h.Format, h.Workload, h.Seed, h.Rate, h.DurationNs, h.Scale, h.Pool)
 }
@@ -73,7 +73,7 @@ func (t *Tape) Encode() ([]byte, error) {
 	return whole.Bytes(), nil
 }
 
-// Write writes the tape to a file, whole or not at all, and sets its digest.
+// Write writes the tape to a file atomically, and sets its digest.
 func (t *Tape) Write(path string) error {
 	text, err := t.Encode()
 	if err != nil {
@@ -89,7 +89,7 @@ func (t *Tape) Write(path string) error {
 	return nil
 }
 
-// Read reads a tape, compressed by gzip or not, and refuses one that is cut short, changed or of another format.
+// Read reads a tape, with or without gzip, and refuses a tape that is cut short, changed or of another format.
 func Read(path string) (*Tape, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func decompress(packed []byte) ([]byte, error) {
 	return text, err
 }
 
-// Decode is Read from bytes that are not compressed.
+// Decode is Read from uncompressed bytes.
 func Decode(text []byte) (*Tape, error) {
 	first, body, whole := bytes.Cut(text, []byte("\n"))
 	t := &Tape{SHA256: digest(text)}
@@ -178,7 +178,7 @@ func check(e journey.Entry, before []journey.Entry, h Header) error {
 		return fmt.Errorf("at_ns %d is not between %d and %d", e.AtNs, last, h.DurationNs)
 	}
 	if h.Steps != "" {
-		return e.Channel.Check() // whether there is such a journey, whoever reads the steps can say
+		return e.Channel.Check() // the caller checks the journey against the steps
 	}
 	if err := e.Journey.CheckSender(e.Channel); err != nil {
 		return err

@@ -13,10 +13,10 @@ import (
 // when divided by Count.
 type Shard struct{ Index, Count int }
 
-// Whole is the only shard of a tape that one generator replays.
+// Whole is the single shard of a tape for one generator.
 var Whole = Shard{Index: 0, Count: 1}
 
-// MaxShards is the most generators that share a tape.
+// MaxShards is the maximum number of generators that share a tape.
 const MaxShards = 1000
 
 var (
@@ -41,10 +41,10 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Has says whether the journey with this number belongs to the shard.
+// Has tells whether the journey with this number belongs to the shard.
 func (s Shard) Has(seq int64) bool { return seq%int64(s.Count) == int64(s.Index) }
 
-// Share returns the shard's share of a number of things, at least 1. All shards together have the number, or 1 each if there are
+// Share returns the shard's share of a number, at least 1. All shares add up to the number, or are 1 each if there are
 // more shards.
 func (s Shard) Share(number int) int {
 	share := number / s.Count

@@ -48,7 +48,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// All shards together have the number of connections, and none goes without.
+// The shards' connections add up to the total, and every shard has at least one.
 func TestShares(t *testing.T) {
 	for count := 1; count < 7; count++ {
 		together := 0
@@ -61,7 +61,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Shards are written as they are read, and anything else is refused.
+// Shards are read in the form in which they are written, and other text is refused.
 func TestShardText(t *testing.T) {
 	var s Shard
 	if err := s.UnmarshalText([]byte("2/3")); err != nil || s != (Shard{2, 3}) || s.String() != "2/3" {
@@ -74,7 +74,7 @@ func TestShardText(t *testing.T) {
 	}
 }
 
-// A compressed tape is the same tape; one that is cut short is refused by the name of its file.
+// A compressed tape is the same tape; the error for a truncated tape names its file.
 func TestCompressedTape(t *testing.T) {
 	w, err := workload.Load("../../workloads/default.yaml")
 	if err != nil {

@@ -50,8 +50,8 @@ func encode(t testing.TB, made *Tape) []byte {
 	return text
 }
 
-// The golden digest pins the bytes of a tape: it may change only together with Format or Generator, because two trials had
-// the same load if and only if their tapes have the same digest.
+// The golden digest pins the bytes of a tape, and may change only together with Format or Generator: two trials had the
+// same load if and only if their tapes have the same digest.
 func TestGoldenDigest(t *testing.T) {
 	const golden = "9a77df3223327f82333b1647bef275910fba080260c5332d1ee11dca8d56b527"
 	made := build(t, defaultSpec(t))
@@ -61,7 +61,7 @@ func TestGoldenDigest(t *testing.T) {
 	}
 }
 
-// The law of tapes: equal inputs give equal bytes, and any other input gives other bytes.
+// The law of tapes: equal inputs give equal bytes, and different inputs give different bytes.
 func TestSameInputSameBytes(t *testing.T) {
 	base := defaultSpec(t)
 	want := encode(t, build(t, base))
@@ -89,7 +89,7 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 }
 
-// A payload is a property of the tape: the header has it, and it decides which documents are read and nothing else.
+// A payload is a property of the tape: the header has it, and it affects only which documents are read.
 func TestPayload(t *testing.T) {
 	spec := Spec{Workload: load(t, "../../workloads/document.yaml"), Seed: 1, Rate: 20, Duration: 10 * time.Second, Scale: 1}
 	made := build(t, spec)
@@ -109,7 +109,7 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// Without a kind of journey, all others are those of the whole tape: their numbers, times and parameters.
+// Without a kind of journey, all others keep the numbers, times and parameters of the whole tape.
 func TestWithoutAJourney(t *testing.T) {
 	spec := defaultSpec(t)
 	whole := build(t, spec)
@@ -135,7 +135,7 @@ func TestWithoutAJourney(t *testing.T) {
 	}
 }
 
-// In a cycle every entry of the mix comes exactly as often as its weight says, spread over the cycle, whatever the seed.
+// In a cycle every entry of the mix comes exactly as often as its weight, spread over the cycle, for any seed.
 func TestCycle(t *testing.T) {
 	weighted, err := workload.Parse("weighted.yaml", []byte(`
 name: weighted
@@ -185,7 +185,7 @@ mix:
 	}
 }
 
-// Whatever the process, arrivals are sorted, lie within the duration, and come about as often as the rate says.
+// For every process, arrivals are sorted, lie within the duration, and come at about the requested rate.
 func TestArrivals(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -219,7 +219,7 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// A staircase really has steps, and a ramp really rises: the halves of a run show it.
+// A staircase has steps, and a ramp rises: the halves of a run differ.
 func TestArrivalsFollowTheRate(t *testing.T) {
 	for _, a := range []workload.Arrival{
 		{Process: workload.Staircase, Steps: []int64{500, 1500}},
@@ -233,7 +233,7 @@ func TestArrivalsFollowTheRate(t *testing.T) {
 	}
 }
 
-// Parameters stay in the ranges that keep reads apart from writes, in both pools and at every scale.
+// Parameters stay in the ranges that separate reads from writes, in both pools and at every scale.
 func TestParamsStayInTheirPools(t *testing.T) {
 	for _, pool := range shopdata.Pools() {
 		for _, scale := range []shopdata.Scale{1, 3} {
@@ -289,8 +289,8 @@ func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopda
 	}
 }
 
-// A warm-up made from another seed, or of another length, must not use a key of the trial: the shop would take the trial's
-// checkout for a repetition.
+// A warm-up with another seed or length must not use a key of the trial: the shop would treat the trial's checkout as a
+// repetition.
 func TestIdempotencyKeysOfTwoTapesNeverMeet(t *testing.T) {
 	keys := map[string]bool{}
 	for _, change := range []func(*Spec){
@@ -313,7 +313,7 @@ func TestIdempotencyKeysOfTwoTapesNeverMeet(t *testing.T) {
 	}
 }
 
-// What was written is read back the same, digest included.
+// A written tape is read back unchanged, digest included.
 func TestWriteAndRead(t *testing.T) {
 	made := build(t, defaultSpec(t))
 	path := filepath.Join(t.TempDir(), "tape.jsonl")
@@ -332,7 +332,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// sealed is a tape of one line, whatever it says, under a header that vouches for it.
+// sealed returns a tape of one arbitrary line, under a header with a valid digest.
 func sealed(t testing.TB, line string) string {
 	t.Helper()
 	made := build(t, defaultSpec(t))
@@ -344,7 +344,7 @@ func sealed(t testing.TB, line string) string {
 	return whole.String() + line + "\n"
 }
 
-// A small file that gzip makes a large one of is refused before it is in memory.
+// A small file that decompresses to a large one is refused before it is in memory.
 func TestTapeOfZeros(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tape.jsonl.gz")
 	var packed bytes.Buffer
@@ -362,7 +362,7 @@ func TestTapeOfZeros(t *testing.T) {
 	}
 }
 
-// A damaged tape is refused with its cause; half a tape would be another load under the same name.
+// A damaged tape is refused with the cause; half a tape would be a different load under the same name.
 func TestDamagedTapes(t *testing.T) {
 	whole := string(encode(t, build(t, defaultSpec(t))))
 	header, _, _ := strings.Cut(whole, "\n")
@@ -398,7 +398,7 @@ func TestDamagedTapes(t *testing.T) {
 	}
 }
 
-// Journeys that a valid seal covers are still checked one by one, since a tape may be made by another program.
+// Journeys under a valid digest are still checked one by one, because another program may have made the tape.
 func TestInvalidJourneys(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -424,7 +424,7 @@ func TestInvalidJourneys(t *testing.T) {
 	}
 }
 
-// Numbers that make no tape are refused with the valid range.
+// Invalid numbers are refused with the valid range.
 func TestInvalidSpecs(t *testing.T) {
 	cases := []struct {
 		name   string

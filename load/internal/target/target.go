@@ -1,4 +1,4 @@
-// Package target reads target.json: where the topology under test is entered, and in which protocol.
+// Package target reads target.json: the entries of the topology under test, and their protocols.
 package target
 
 import (
@@ -17,10 +17,10 @@ import (
 	"hopwise/load/internal/link"
 )
 
-// Protocol is what a client speaks where it enters the topology.
+// Protocol is the protocol of a client at its entry of the topology.
 type Protocol string
 
-// The protocols that there is a driver for.
+// The protocols with a driver.
 const (
 	GraphQL         Protocol = "graphql"          // documents to the GraphQL gateway
 	GraphQLServices Protocol = "graphql-services" // the services' own GraphQL APIs; the client composes
@@ -29,7 +29,7 @@ const (
 	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes
 	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs as JSON, by the edge
 	GRPC            Protocol = "grpc"             // the services' gRPC APIs; the client composes
-	GRPCWeb         Protocol = "grpc-web"         // the same in gRPC-Web, which the edge translates; as browsers speak it
+	GRPCWeb         Protocol = "grpc-web"         // the same in browsers' gRPC-Web, which the edge translates
 	Connect         Protocol = "connect"          // the services' Connect APIs, reads by GET; the client composes
 	Thrift          Protocol = "thrift"           // framed Thrift straight to the services; the client composes
 	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes
@@ -40,7 +40,7 @@ const (
 
 var protocols = []Protocol{GraphQL, GraphQLServices, Federation, REST, RESTServices, RESTTranscoded, GRPC, GRPCWeb, Connect, GRPCConnectClient, Thrift, ThriftJSON}
 
-// Channel is who sends a journey.
+// Channel is the kind of client that sends a journey.
 type Channel string
 
 // The three channels.
@@ -58,20 +58,20 @@ func Channels() []Channel { return slices.Clone(channels) }
 // Check returns an error that lists the channels if it is none of them.
 func (c Channel) Check() error { return choice.Check(c, channels, "channel", "channels") }
 
-// Plan is how a client that composes goes about it.
+// Plan is the way in which a client composes answers.
 type Plan string
 
 // The plans.
 const (
-	Best  Plan = "best"  // batches, and side by side what does not depend on each other
+	Best  Plan = "best"  // batches, and independent requests in parallel
 	Naive Plan = "naive" // a request per item, one after the other
-	// Streaming is best, with a document as a stream of chunks where the protocol has streams.
+	// Streaming is like best, with a document as a stream of chunks if the protocol has streams.
 	Streaming Plan = "streaming"
 )
 
 var plans = []Plan{Best, Naive, Streaming}
 
-// Selection is which clients ask for the fields that their screens show, and not for whole resources.
+// Selection is the set of clients that request only the fields that their screens show, not whole resources.
 type Selection string
 
 // The selections.
@@ -83,10 +83,10 @@ const (
 
 var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
 
-// MaxConnections is the most client connections.
+// MaxConnections is the maximum number of client connections.
 const MaxConnections = 1024
 
-// Target is one running topology. Versions of TLS are 1.3 if they are empty.
+// Target is one running topology. Empty versions of TLS stand for 1.3.
 type Target struct {
 	Topology      string              `json:"topology"`
 	Trial         string              `json:"trial"`
@@ -94,25 +94,25 @@ type Target struct {
 	Entry         map[Channel]Entry   `json:"entry"`
 	OTLP          string              `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
 	JWTPrivateKey string              `json:"jwt_private_key"`
-	Steps         string              `json:"steps,omitempty"`          // file of the journeys of a target that is not the shop; empty for the shop
-	Endpoints     map[string]Entry    `json:"endpoints,omitempty"`      // that its steps go to, by name, in place of entry: rest or grpc
+	Steps         string              `json:"steps,omitempty"`          // file of the journeys of a target other than the shop; empty for the shop
+	Endpoints     map[string]Entry    `json:"endpoints,omitempty"`      // endpoints of its steps, by name, instead of entry: rest or grpc
 	Mine          []string            `json:"mine,omitempty"`           // hosts that may be on another machine
-	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
-	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
-	Apart         string              `json:"apart,omitempty"`          // kind of journey whose requests name it to the edge, which has components for it alone; empty for none
-	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of what is under way say that they go before new ones
-	Fresh         bool                `json:"fresh,omitempty"`          // whether each request has a connection of its own; else they share Connections
-	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers keep answers, and ask whether they have changed
-	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
-	Selection     Selection           `json:"selection,omitempty"`      // graphql if it is empty
+	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of trusted certificates; empty for entries without TLS
+	Plan          Plan                `json:"plan,omitempty"`           // empty for best
+	Apart         string              `json:"apart,omitempty"`          // kind of journey with exclusive components, which its requests send to the edge; empty for none
+	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of journeys under way declare a higher urgency than new ones
+	Fresh         bool                `json:"fresh,omitempty"`          // whether each request opens a new connection; otherwise they share Connections
+	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers cache answers, and revalidate them
+	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, without persisting
+	Selection     Selection           `json:"selection,omitempty"`      // empty for graphql
 	Gets          bool                `json:"gets,omitempty"`           // whether persisted queries go by GET, which shared caches may answer
 	Uncompressed  bool                `json:"uncompressed,omitempty"`   // whether answers over HTTP come without gzip
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
-	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
-	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // of one journey, from its start; 0 for the generator's default
-	Visit         link.Visit          `json:"visit,omitempty"`          // of all channels; warm if it is empty
+	Networks      map[Channel]Network `json:"networks,omitempty"`       // network between each channel's customers and the edge; empty for no emulation
+	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // time limit of one journey, from its start; 0 for the generator's default
+	Visit         link.Visit          `json:"visit,omitempty"`          // visit of all channels; empty for warm
 	ClientKey     string              `json:"client_key,omitempty"`
-	ClientCert    string              `json:"client_certificate,omitempty"` // PEM file; empty to show servers no certificate
+	ClientCert    string              `json:"client_certificate,omitempty"` // PEM file; empty for no client certificate
 	TLSMin        string              `json:"tls_min,omitempty"`            // 1.2 or 1.3
 	TLSMax        string              `json:"tls_max,omitempty"`
 }
@@ -122,14 +122,14 @@ func (t Target) Timeout() time.Duration {
 	return time.Duration(t.TimeoutMs * float64(time.Millisecond))
 }
 
-// Network is what lies between each customer and the edge; one that takes nothing is emulated all the same.
+// Network is the network between each customer and the edge; even a network without delay is emulated.
 type Network struct {
 	RTTMs float64 `json:"rtt_ms,omitempty"`
 	Down  int64   `json:"down_bits_per_s,omitempty"` // 0 for no limit
 	Up    int64   `json:"up_bits_per_s,omitempty"`
 }
 
-// Emulated returns what lies between each channel's customers and the edge; nothing if none is emulated.
+// Emulated returns the network between each channel's customers and the edge; nil without emulation.
 func (t Target) Emulated() (map[Channel]link.Network, error) {
 	networks := map[Channel]link.Network{}
 	for channel, n := range t.Networks {
@@ -144,15 +144,15 @@ func (t Target) Emulated() (map[Channel]link.Network, error) {
 	return networks, nil
 }
 
-// Entry is how one channel enters the topology.
+// Entry is the entry of one channel to the topology.
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
-	URL      string   `json:"url"` // base URL of the edge, or without one of the channel's gateway; of framed Thrift, one service's
+	URL      string   `json:"url"` // base URL of the edge or, without an edge, of the channel's gateway; for framed Thrift, of one service
 
-	// Socket is the path of the Unix socket that stands for the URL's host and port. It is empty for TCP.
+	// Socket is the path of the Unix socket that replaces the URL's host and port. It is empty for TCP.
 	Socket string `json:"socket,omitempty"`
 
-	// Services are the "host:port" of each service's replicas, by its name; of framed Thrift only, which has no edge.
+	// Services are the "host:port" of each service's replicas, by its name; for framed Thrift only, which has no edge.
 	Services map[string][]string `json:"services,omitempty"`
 }
 
@@ -237,13 +237,13 @@ func (t Target) check() error {
 	return nil
 }
 
-// at says whether an entry is entered at a base URL of the scheme, which may have a path.
+// at tells whether an entry's URL is a base URL of the scheme; path allows a path in it.
 func (e Entry) at(scheme string, path bool) bool {
 	u, err := url.Parse(e.URL)
 	return err == nil && u.Scheme == scheme && u.Host != "" && (u.Path == "" || path && !strings.HasSuffix(u.Path, "/"))
 }
 
-// checkEndpoints checks where the steps of a target go that is not the shop.
+// checkEndpoints checks the endpoints of the steps of a target other than the shop.
 func (t Target) checkEndpoints() error {
 	scheme := "http"
 	if t.CACertificate != "" {
@@ -266,7 +266,7 @@ func (t Target) checkEndpoints() error {
 	return nil
 }
 
-// Entries returns what is entered, by channels or by steps.
+// Entries returns the entries of channels or steps.
 func (t Target) Entries() []Entry {
 	if t.Steps != "" {
 		return slices.Collect(maps.Values(t.Endpoints))
@@ -274,7 +274,7 @@ func (t Target) Entries() []Entry {
 	return slices.Collect(maps.Values(t.Entry))
 }
 
-// services are those that a client of framed Thrift calls.
+// services are the services that a client of framed Thrift calls.
 var services = []string{"order", "payment", "product", "user"}
 
 func (e Entry) checkServices() error {
@@ -286,10 +286,10 @@ func (e Entry) checkServices() error {
 	return nil
 }
 
-// EntryOf returns how a channel enters, or an error if the topology has no entry for it.
+// EntryOf returns the entry of a channel, or an error if the topology has none for it.
 func (t Target) EntryOf(c Channel) (Entry, error) {
 	if t.Steps != "" {
-		return Entry{Protocol: Steps, URL: t.Entries()[0].URL}, nil // where the first step goes, it says itself
+		return Entry{Protocol: Steps, URL: t.Entries()[0].URL}, nil // the first step sets its own endpoint
 	}
 	entry, served := t.Entry[c]
 	if !served {
@@ -298,7 +298,7 @@ func (t Target) EntryOf(c Channel) (Entry, error) {
 	return entry, nil
 }
 
-// Speaks says whether a channel enters in the protocol.
+// Speaks tells whether a channel enters in the protocol.
 func (t Target) Speaks(p Protocol) bool {
 	for _, entry := range t.Entries() {
 		if entry.Protocol == p {
@@ -308,7 +308,7 @@ func (t Target) Speaks(p Protocol) bool {
 	return false
 }
 
-// SpeaksHTTP says whether a channel enters in a protocol whose requests are plain HTTP.
+// SpeaksHTTP tells whether a channel enters in a protocol whose requests are plain HTTP.
 func (t Target) SpeaksHTTP() bool {
 	return slices.ContainsFunc(protocols, func(p Protocol) bool { return p != GRPC && p != Thrift && t.Speaks(p) })
 }

@@ -15,8 +15,8 @@ const (
 	costSpans  = 200 // in a round
 )
 
-// SpanCosts returns what a span of each kind costs the journey that it is of, in ns, as measured now: the shortest of several rounds,
-// since whatever disturbs one makes it longer. Exporting is not in it.
+// SpanCosts measures the cost of a span for its journey by kind, in ns, without the export. It is the minimum of
+// several rounds, because disturbances only make a round longer.
 func SpanCosts() map[string]float64 {
 	t := openWith(nowhere{}, target.Target{})
 	defer func() { _ = t.Close(context.Background()) }()
@@ -48,7 +48,7 @@ func shortest(work func()) float64 {
 	return float64(best.Nanoseconds()) / costSpans
 }
 
-// nowhere takes spans and forgets them.
+// nowhere discards spans.
 type nowhere struct{}
 
 func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }

@@ -19,7 +19,7 @@ type Journey struct {
 	traceID trace.TraceID
 }
 
-// Subject is the journey that a trace is of.
+// Subject is the journey of a trace.
 type Subject struct {
 	Journey, Channel string
 	Seq              int64 // on the tape
@@ -27,7 +27,8 @@ type Subject struct {
 
 // Start opens the trace of a journey.
 //
-// The root begins at the intended arrival; a child named start_lag holds the time until the generator really started.
+// The root begins at the intended arrival; a child named start_lag covers the time until the generator actually
+// started.
 func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *Journey {
 	if t == nil || t.recorder == nil || !sampled {
 		return Untraced()
@@ -42,10 +43,10 @@ func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *J
 	return &Journey{root: root, traceID: root.traceID}
 }
 
-// Untraced returns the trace of what belongs to no journey.
+// Untraced returns the trace of traffic that belongs to no journey.
 func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
 
-// Within adds the span of a part of the journey's time that no request has: Handshake or Think.
+// Within adds the span of a part of the journey's time outside of requests: Handshake or Think.
 func (j *Journey) Within(name string, from, to time.Time) {
 	if j.root != nil {
 		j.root.within(name, from, to)
@@ -55,7 +56,7 @@ func (j *Journey) Within(name string, from, to time.Time) {
 // TraceID returns the trace's identifier, hexadecimal.
 func (j *Journey) TraceID() string { return j.traceID.String() }
 
-// End closes the trace with how the journey ended.
+// End closes the trace with the journey's outcome.
 func (j *Journey) End(ended time.Time, class outcome.Class) {
 	if j.root == nil {
 		return
@@ -74,10 +75,10 @@ type Call struct {
 	ended   time.Time // zero for when its span is closed
 }
 
-// Names of spans of what a request takes before it has reached the edge, and its answer after it has left it.
+// Names of spans for the times before a request has reached the edge, and after its answer has left it.
 const (
-	Handshake = "handshake" // waiting for a connection that was not open
-	Waiting   = "waiting"   // for a connection that another request had
+	Handshake = "handshake" // wait for the opening of a connection
+	Waiting   = "waiting"   // wait for a connection that another request had
 	LinkUp    = "link_up"   // from the request's first byte until its last has crossed the customer's link
 	LinkDown  = "link_down" // while the answer's last byte crosses it
 )
@@ -95,7 +96,7 @@ func (j *Journey) Call(method, route, path string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
-// The systems of RPCs, as OpenTelemetry names them; gRPC-Web is gRPC in other frames.
+// OpenTelemetry's names of RPC systems; gRPC-Web is gRPC in other frames.
 const (
 	GRPC    = "grpc"
 	Connect = "connect_rpc"
@@ -111,7 +112,7 @@ func (j *Journey) RPC(system, method string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
-// Thrift opens the CLIENT span of a call over framed Thrift; the service is named as "product" is.
+// Thrift opens the CLIENT span of a call over framed Thrift; service is a name such as "product".
 func (j *Journey) Thrift(service, method string) Call {
 	if j.root == nil {
 		return Call{traceID: j.traceID}
@@ -143,7 +144,7 @@ func (c Call) Traceparent() string {
 	return traceparent(c.traceID, c.span.id, '1')
 }
 
-// traceparent is called with every request, hence without intermediate texts.
+// traceparent is called with every request, so it avoids intermediate strings.
 func traceparent(traceID trace.TraceID, spanID trace.SpanID, sampled byte) string {
 	text := make([]byte, 0, len("00-")+2*len(traceID)+len("-")+2*len(spanID)+len("-00"))
 	text = append(text, "00-"...)

@@ -14,15 +14,15 @@ const (
 	mostBatches = 256 // about 130,000 spans, or 40 MB
 )
 
-// recorder keeps spans until the receiver takes them, which is after the load: encoding and sending them would take CPU time from
-// it. Only a recorder that is more than half full sends some before, and one that is full loses what comes.
+// recorder keeps spans until after the load, because encoding and sending them would take CPU time from it. Only a
+// recorder that is more than half full sends spans earlier, and a full recorder drops new spans.
 type recorder struct {
 	exporter sdktrace.SpanExporter
 	ended    atomic.Int64
 	exported atomic.Int64
-	pressed  chan struct{} // a batch has come beyond the half
+	pressed  chan struct{} // signals a batch above half of the capacity
 	closing  chan struct{}
-	relieved chan struct{} // nothing is sent any more but by close
+	relieved chan struct{} // closed when only close still sends
 
 	mu      sync.Mutex
 	open    []sdktrace.ReadOnlySpan
@@ -58,8 +58,8 @@ func (r *recorder) add(s *span) {
 	}
 }
 
-// relieve sends the oldest batches during the load while the recorder is more than half full. What the exporter could not send,
-// although it tried again and again within its time limit, stays until the next batch has come, or until the end.
+// relieve sends the oldest batches during the load while the recorder is more than half full. A batch that the exporter
+// could not send, despite retries within its time limit, stays until the next batch comes, or until the end.
 func (r *recorder) relieve() {
 	defer close(r.relieved)
 	for {
@@ -74,7 +74,7 @@ func (r *recorder) relieve() {
 	}
 }
 
-// oldest returns the batch to send next, nil unless more than so many are waiting.
+// oldest returns the batch to send next; nil unless more than this number are waiting.
 func (r *recorder) oldest(beyond int) []sdktrace.ReadOnlySpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *recorder) forgetOldest() {
 	r.batches = r.batches[1:]
 }
 
-// send says whether the receiver has taken a batch.
+// send sends a batch, and tells whether the receiver has accepted it.
 func (r *recorder) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) bool {
 	if err := r.exporter.ExportSpans(ctx, batch); err != nil {
 		otel.Handle(err)
@@ -100,7 +100,7 @@ func (r *recorder) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) bool
 	return true
 }
 
-// close sends all that is left, until the context ends; what cannot be sent now is lost.
+// close sends the remaining spans until the context ends; spans that cannot be sent now are lost.
 func (r *recorder) close(ctx context.Context) error {
 	close(r.closing)
 	select {

@@ -13,11 +13,11 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// moody takes spans only while it is not away.
+// moody accepts spans only while it is available.
 type moody struct {
 	away  atomic.Bool
 	tries chan struct{} // one for each export
-	hold  chan struct{} // exports wait until it is closed; nil to go on
+	hold  chan struct{} // exports wait until it is closed; nil to export at once
 }
 
 func (m *moody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
@@ -57,7 +57,7 @@ func closed(t *testing.T, tracing *Tracing, exported, dropped int64) {
 	}
 }
 
-// Encoding and sending would take CPU time from the load, so it waits for the end.
+// Encoding and sending would take CPU time from the load, so they wait for its end.
 func TestSpansWaitForTheEndOfTheLoad(t *testing.T) {
 	receiver := &moody{}
 	tracing, spans := tracedBy(receiver)
@@ -76,7 +76,7 @@ func TestASpanBeyondTheBoundIsLostAndCounted(t *testing.T) {
 	tracing, spans := tracedBy(receiver)
 	const room, more = mostBatches * batchSpans, 700
 	spans(room + more)
-	<-receiver.tries // it was sent to meanwhile, and hangs
+	<-receiver.tries // an export has started meanwhile, and hangs
 	close(receiver.hold)
 	closed(t, tracing, room, more)
 }

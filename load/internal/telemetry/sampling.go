@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-const samplingStream = 0x73616d706c696e67 // "sampling", so that no other use of the seed draws the same numbers
+const samplingStream = 0x73616d706c696e67 // "sampling": a stream that no other use of the seed has
 
 // Sample decides for each journey of a trial whether it is traced.
 //
-// The decision depends on the tape's seed, the trial's name and the journey's number only: the load nodes of a trial decide alike, and
-// each trial draws anew, as trials that all traced the same journeys could not tell what tracing adds from what those journeys are. A
-// journey that is traced at one ratio is traced at every greater one too.
+// The decision depends only on the tape's seed, the trial's name and the journey's number, so all load nodes of a trial
+// decide alike. Each trial draws again: if all trials traced the same journeys, the cost of tracing could not be
+// separated from the journeys' own cost. A journey traced at one ratio is also traced at every greater one.
 func Sample(seed uint64, trial string, journeys int, ratio float64) []bool {
 	name := fnv.New64a()
 	name.Write([]byte(trial))

@@ -12,9 +12,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// span is what is noted of a piece of work while it runs: identifiers, times, and what its attributes are made of when it is exported.
-// Until then, attributes would be half of the memory that is allocated and searched for garbage during the load. It is handed to the
-// recorder once it has ended, and is not changed from then on.
+// span is the record of a piece of work while it runs: identifiers, times, and the inputs of its attributes, which are
+// made at the export. Made earlier, attributes would be half of the memory that is allocated and garbage-collected
+// during the load. A span goes to the recorder once it has ended, and is not changed from then on.
 type span struct {
 	sdktrace.ReadOnlySpan // nil; for the interface's private method
 
@@ -25,10 +25,10 @@ type span struct {
 	id, parent trace.SpanID
 	start, end time.Time
 	describe   func(*span) []attribute.KeyValue // nil for no attributes
-	texts      [3]string                        // for describe, as is the number
+	texts      [3]string                        // for describe, like the number
 	number     int64
 	failed     bool
-	failure    string // how it failed, if there is more to say
+	failure    string // details of the failure, if any
 }
 
 var _ sdktrace.ReadOnlySpan = (*span)(nil)
@@ -71,29 +71,29 @@ func (s *span) InstrumentationScope() instrumentation.Scope { return scope }
 
 func (s *span) InstrumentationLibrary() instrumentation.Library { return scope } //nolint:staticcheck // of the interface
 
-// below returns a child that has begun.
+// below returns a started child.
 func (s *span) below(name string, kind trace.SpanKind, start time.Time) *span {
 	return &span{of: s.of, name: name, kind: kind, traceID: s.traceID, id: randomSpanID(), parent: s.id, start: start}
 }
 
-// within adds a child of which the end is known.
+// within adds a child with a known end.
 func (s *span) within(name string, from, to time.Time) {
 	s.below(name, trace.SpanKindInternal, from).ended(to)
 }
 
-// ended hands the span over; the zero time stands for now.
+// ended passes the span to the recorder; the zero time stands for now.
 func (s *span) ended(at time.Time) {
 	if at.IsZero() {
-		at = s.start.Add(time.Since(s.start)) // the wall clock may have been set meanwhile
+		at = s.start.Add(time.Since(s.start)) // the wall clock may have been adjusted meanwhile
 	}
 	s.end = at
 	s.of.recorder.add(s)
 }
 
-// fail notes that the work failed, and how.
+// fail records that the work failed, with a description.
 func (s *span) fail(description string) { s.failed, s.failure = true, description }
 
-// The functions that describe a span, and what its texts and its number are.
+// The functions that describe a span; each comment says what the span's texts and number are.
 
 // ofJourney describes the root of a journey: channel and outcome, and the journey's number on the tape.
 func ofJourney(s *span) []attribute.KeyValue {

@@ -1,7 +1,7 @@
 // Package telemetry opens the root span of sampled journeys and carries the trace context to the shop.
 //
-// It notes spans itself, by OpenTelemetry's types and conventions: the SDK's own would cost the load several times as much. What
-// exports them is the SDK's exporter.
+// It records spans itself, with OpenTelemetry's types and conventions: the SDK's spans would cost the load several
+// times as much. The SDK's exporter exports them.
 package telemetry
 
 import (
@@ -22,21 +22,21 @@ const (
 	exportTimeout = 10 * time.Second
 )
 
-// Within the time limit of an export: a receiver that restarts gets its spans.
+// Retries within the time limit of an export, so that a restarting receiver gets its spans.
 var retry = otlptracegrpc.RetryConfig{
 	Enabled: true, InitialInterval: 250 * time.Millisecond, MaxInterval: 2 * time.Second, MaxElapsedTime: exportTimeout,
 }
 
 var scope = instrumentation.Scope{Name: "hopwise/load"}
 
-// Tracing notes the spans of sampled journeys for the target's OTLP receiver.
+// Tracing records the spans of sampled journeys for the target's OTLP receiver.
 //
 // The zero value and nil trace nothing: journeys then carry an unsampled trace context.
 type Tracing struct {
 	recorder  *recorder
 	resource  *resource.Resource
 	target    target.Target
-	namespace string // begins the attributes' names
+	namespace string // prefix of the attributes' names
 }
 
 // Open prepares to send spans to the target's receiver.
@@ -66,7 +66,7 @@ func openWith(exporter sdktrace.SpanExporter, t target.Target) *Tracing {
 	}
 }
 
-// Close sends what is left, within the time of the context.
+// Close sends the remaining spans, within the time of the context.
 func (t *Tracing) Close(ctx context.Context) error {
 	if t == nil || t.recorder == nil {
 		return nil
@@ -74,7 +74,7 @@ func (t *Tracing) Close(ctx context.Context) error {
 	return t.recorder.close(ctx)
 }
 
-// Exported is the number of spans that the receiver took.
+// Exported returns the number of spans that the receiver accepted.
 func (t *Tracing) Exported() int64 {
 	if t == nil || t.recorder == nil {
 		return 0

@@ -88,7 +88,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The root of a journey against a target that is not the shop does not claim the shop's conventions.
+// The root of a journey against another target does not use the shop's conventions.
 func TestTheRootOfAnotherTarget(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing := openWith(keepOnShutdown{memory}, target.Target{Topology: "library", Steps: "steps.json"})
@@ -107,7 +107,7 @@ func TestTheRootOfAnotherTarget(t *testing.T) {
 	}
 }
 
-// An RPC leaves a CLIENT span named after its method, with the status that the server or the library gave.
+// An RPC leaves a CLIENT span named after its method, with the status of the server or the library.
 func TestRPC(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing := openWith(keepOnShutdown{memory}, target.Target{})
@@ -147,7 +147,7 @@ type keepOnShutdown struct{ *tracetest.InMemoryExporter }
 
 func (keepOnShutdown) Shutdown(context.Context) error { return nil }
 
-// A journey that is not sampled makes no span, and its context says so to everyone behind it.
+// An unsampled journey makes no span, and its context passes the decision on.
 func TestUnsampled(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing := openWith(keepOnShutdown{memory}, target.Target{})
@@ -173,7 +173,7 @@ func (brokenExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) erro
 }
 func (brokenExporter) Shutdown(context.Context) error { return nil }
 
-// Spans that the receiver did not take are counted as dropped, never silently skipped.
+// Spans that the receiver did not accept are counted as dropped.
 func TestDroppedSpansAreCounted(t *testing.T) {
 	tracing := openWith(brokenExporter{}, target.Target{})
 	for range 10 {
@@ -185,8 +185,8 @@ func TestDroppedSpansAreCounted(t *testing.T) {
 	}
 }
 
-// Sampling depends on the seed, the trial and the journey's number only, has the ratio asked for, and a greater ratio keeps all that
-// a smaller one samples. Two trials, as two seeds, draw apart from each other.
+// Sampling depends only on the seed, the trial and the journey's number, and has the requested ratio. A greater ratio
+// includes all journeys of a smaller one. Different trials or seeds draw independently.
 func TestSample(t *testing.T) {
 	const journeys = 20_000
 	small, same, large := Sample(1, "run/1", journeys, 0.2), Sample(1, "run/1", journeys, 0.2), Sample(1, "run/1", journeys, 0.5)

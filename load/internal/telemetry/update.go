@@ -11,8 +11,9 @@ import (
 // updateSpan is the name of the root of an update's trace, and of its kind among the journeys.
 const updateSpan = "update"
 
-// Update records the root of the trace of an update of an order, which the shop has begun: from the change of the order until the
-// update has arrived. The traceparent (W3C) says of which trace and by which id; an empty one, or one that is not valid, records nothing.
+// Update records the root of the trace of an update of an order, which the shop has begun: from the change of the order
+// until the update has arrived. The traceparent (W3C) has the trace and the span's id; if it is empty or invalid,
+// nothing is recorded.
 func (t *Tracing) Update(traceparent string, changed, arrived time.Time) {
 	if t == nil || t.recorder == nil {
 		return

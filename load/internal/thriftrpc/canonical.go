@@ -8,7 +8,7 @@ import (
 	stub "hopwise/load/internal/stubs/shopthrift"
 )
 
-// The structs of the contract in canonical form. One that is missing becomes an empty value, which the check of the answer
+// The canonical forms of the contract's structs. A missing struct becomes an empty value, which the check of the answer
 // reports.
 
 func mapped[From, To any](all []From, canonical func(From) To) []To {
@@ -19,7 +19,7 @@ func mapped[From, To any](all []From, canonical func(From) To) []To {
 	return made
 }
 
-// there returns the value, or an empty one in place of one that is missing.
+// there returns the value, or an empty one if it is missing.
 func there[T any](value *T) *T {
 	if value == nil {
 		return new(T)

@@ -42,7 +42,7 @@ func NewServices(x *exchange.Exchange, token string, protocol target.Protocol) S
 	}
 }
 
-// beside is what travels beside a request; the client fills it in.
+// beside returns a request's metadata, which the client fills in.
 func beside() map[string]string { return map[string]string{} }
 
 func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
@@ -134,7 +134,8 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	return mapped(there(page).Lines, exportedLine), err
 }
 
-// ListNotifications: the services have none to list over Thrift; topologies and workloads are refused before it comes to this.
+// ListNotifications is not supported: there are no notifications over Thrift, and such topologies and workloads are
+// refused earlier.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
 	return nil, outcome.Failed(outcome.Client, "no service answers with notifications over Thrift")
 }

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Timer waits more precisely than the runtime's own timers, which may be up to 1 ms late on Linux because epoll takes its
-// time-out in milliseconds. A timerfd expires to the microsecond and its expiry is an event that wakes the poller at once,
-// without a thread of its own.
+// Timer waits more precisely than the runtime's own timers, which may be up to 1 ms late on Linux because epoll takes
+// its time-out in milliseconds. A timerfd expires to the microsecond, and its expiry wakes the poller at once, without
+// a separate thread.
 type Timer struct {
 	file *os.File
-	fd   int // Fd() of the file would make it blocking
+	fd   int // file.Fd() would make it blocking
 	buf  [8]byte
 }
 
@@ -27,7 +27,7 @@ func New() (*Timer, error) {
 	return &Timer{file: os.NewFile(uintptr(fd), "timerfd"), fd: fd}, nil
 }
 
-// Set makes the timer expire after the duration, instead of when it would have; also while somebody waits for it.
+// Set makes the timer expire after the duration, instead of its earlier time, even during a wait.
 func (t *Timer) Set(d time.Duration) error {
 	expiry := unix.ItimerSpec{Value: unix.NsecToTimespec(max(d, 1).Nanoseconds())} // 0 would disarm it
 	if err := unix.TimerfdSettime(t.fd, 0, &expiry, nil); err != nil {
@@ -36,13 +36,13 @@ func (t *Timer) Set(d time.Duration) error {
 	return nil
 }
 
-// Expired returns once the timer has expired, with an error if it is interrupted or closed, before or meanwhile.
+// Expired returns once the timer has expired, or with an error if the timer is interrupted or closed.
 func (t *Timer) Expired() error {
 	_, err := t.file.Read(t.buf[:])
 	return err
 }
 
-// Wait returns after the duration, with an error if the timer is interrupted or closed, before or meanwhile.
+// Wait returns after the duration, or with an error if the timer is interrupted or closed.
 func (t *Timer) Wait(d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -53,7 +53,7 @@ func (t *Timer) Wait(d time.Duration) error {
 	return t.Expired()
 }
 
-// Interrupt ends the present wait and every later one.
+// Interrupt ends the current wait and all later ones.
 func (t *Timer) Interrupt() { _ = t.file.SetReadDeadline(time.Now()) }
 
 // Close ends all waits and frees the timer.

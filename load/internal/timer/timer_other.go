@@ -23,13 +23,13 @@ func New() (*Timer, error) {
 	return t, nil
 }
 
-// Set makes the timer expire after the duration, instead of when it would have; also while somebody waits for it.
+// Set makes the timer expire after the duration, instead of its earlier time, even during a wait.
 func (t *Timer) Set(d time.Duration) error {
 	t.timer.Reset(d)
 	return nil
 }
 
-// Expired returns once the timer has expired, with an error if it is interrupted or closed, before or meanwhile.
+// Expired returns once the timer has expired, or with an error if the timer is interrupted or closed.
 func (t *Timer) Expired() error {
 	select {
 	case <-t.timer.C:
@@ -39,7 +39,7 @@ func (t *Timer) Expired() error {
 	}
 }
 
-// Wait returns after the duration, with an error if the timer is interrupted or closed, before or meanwhile.
+// Wait returns after the duration, or with an error if the timer is interrupted or closed.
 func (t *Timer) Wait(d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -50,7 +50,7 @@ func (t *Timer) Wait(d time.Duration) error {
 	return t.Expired()
 }
 
-// Interrupt ends the present wait and every later one.
+// Interrupt ends the current wait and all later ones.
 func (t *Timer) Interrupt() { t.once.Do(func() { close(t.interrupted) }) }
 
 // Close ends all waits and frees the timer.

@@ -1,6 +1,6 @@
-// Package transcoded is a client of what the edge transcodes: the services' gRPC APIs as JSON.
+// Package transcoded is a client of the edge's transcoder: the services' gRPC APIs as JSON.
 //
-// The edge only translates: a stream is a JSON array of its chunks, and because a header cannot become a field, the
+// The edge only translates. A stream becomes a JSON array of its chunks. A header cannot become a field, so the
 // idempotency key of a checkout is in the body.
 package transcoded
 
@@ -23,7 +23,7 @@ import (
 
 // Services is the shop over the edge's transcoder, with the methods that partners need.
 type Services struct {
-	shop.Services // nil, for no transcoded journey calls another method
+	shop.Services // nil, because transcoded journeys call no other methods
 	client        rest.Client
 }
 

@@ -6,8 +6,8 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// The messages of the contract in protobuf's JSON form with the field names of the proto files, as far as they are read:
-// int64 is a string, an enum its full name, a timestamp RFC 3339; fields of value zero may be absent.
+// The fields that are read of the contract's messages, in protobuf's JSON form with the names of the proto files. An
+// int64 is a string, an enum its full name, a timestamp RFC 3339. Zero values may be absent.
 
 type money struct {
 	AmountMinor int64  `json:"amount_minor,string"`

@@ -22,25 +22,25 @@ import (
 )
 
 const (
-	openLimit     = 30 * time.Second // until all are open
+	openLimit     = 30 * time.Second // limit until all are open
 	openingAtOnce = 200
-	// Watchers get few and small messages, and thousands of them have connections of their own.
+	// Watchers get few and small messages, and thousands of them may have separate connections.
 	bufferBytes = 1 << 10
 )
 
-// Options say who watches and how.
+// Options select the watchers and their way.
 type Options struct {
 	Customers   []Customer
-	Channel     target.Channel // by which they enter
+	Channel     target.Channel // channel of the watchers
 	Way         Way
 	Interval    time.Duration // between a watcher's polls
-	Connections int           // that all share; 0 for one each
+	Connections int           // number of shared connections; 0 for one each
 	Duration    time.Duration // from when all are open
 	Out         string        // folder to write to
 	Tracing     *telemetry.Tracing
 }
 
-// Crowd is all who watch.
+// Crowd has all watchers.
 type Crowd struct {
 	options     Options
 	client      *exchange.Client
@@ -52,7 +52,7 @@ type Crowd struct {
 	figures Figures
 }
 
-// connection carries what one customer or several send.
+// connection carries the requests of one or several customers.
 type connection interface {
 	line(of Customer) line
 	close()
@@ -119,8 +119,8 @@ func connect(client *exchange.Client, entry target.Entry, sockets bool) (connect
 	return rpcConnection{channel}, err
 }
 
-// Run opens all, calls opened with the seconds that it took, and has everybody watch until the duration is over or the context ends.
-// Once all are open it writes updates.jsonl and watchers.json, whatever ends it.
+// Run opens all streams, calls opened with the seconds that this took, and lets all customers watch until the duration
+// is over or the context ends. Once all are open, it always writes updates.jsonl and watchers.json at its end.
 func (c *Crowd) Run(ctx context.Context, opened func(seconds float64) error) (Figures, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c.journal = newJournal(filepath.Join(c.options.Out, "updates.jsonl"))
@@ -129,7 +129,7 @@ func (c *Crowd) Run(ctx context.Context, opened func(seconds float64) error) (Fi
 		end(nil)
 		watching.Wait()
 		for _, each := range c.connections {
-			watching.Go(each.close) // one whose peer is gone says goodbye for seconds
+			watching.Go(each.close) // a close takes seconds if the peer is gone
 		}
 		watching.Wait()
 		return c.journal.close()
@@ -154,13 +154,13 @@ func (c *Crowd) Run(ctx context.Context, opened func(seconds float64) error) (Fi
 	cause := context.Cause(ctx)
 	atEnd := record.ReadUsage(c.client.Meter())
 	unwritten := finish()
-	f := c.figures // nobody counts any more
+	f := c.figures // all counters are final
 	f.measure(atOpen, atEnd)
 	f.Dialed, f.Incomplete = c.client.Meter().Dialed(), cause != nil
 	return f, cmp.Or(unwritten, atomicfile.WriteJSON(filepath.Join(c.options.Out, "watchers.json"), f), cause)
 }
 
-// open opens all within the limit, and has those who get news pushed begin at once. The first failure ends the context.
+// open opens all watchers within the limit; streams start at once. The first failure ends the context.
 func (c *Crowd) open(ctx context.Context, end context.CancelCauseFunc, watching *sync.WaitGroup) error {
 	var opening errgroup.Group
 	opening.SetLimit(openingAtOnce)
@@ -177,7 +177,7 @@ func (c *Crowd) open(ctx context.Context, end context.CancelCauseFunc, watching 
 			return nil
 		})
 	}
-	_ = opening.Wait() // what failed first has ended the context
+	_ = opening.Wait() // the first failure has ended the context
 	return context.Cause(ctx)
 }
 
@@ -192,7 +192,7 @@ func (c *Crowd) start(ctx context.Context, w *watcher, limit time.Duration, watc
 	return err
 }
 
-// Progress says how it goes.
+// Progress returns a line of progress.
 func (c *Crowd) Progress() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// entered are the ways in which customers enter.
+// entered has the protocols of customers.
 var entered = map[string]struct {
 	protocol target.Protocol
 	http     int
@@ -60,7 +60,7 @@ func customers(count int) []Customer {
 	return all
 }
 
-// run has the customers watch until as many updates have arrived, and returns what was written.
+// run lets the customers watch until the expected updates have arrived, and returns the written results.
 func run(t *testing.T, at target.Target, o Options, expected int64, heard func(Update)) (Figures, []Update) {
 	t.Helper()
 	o.Out, o.Duration, o.Channel = t.TempDir(), time.Minute, target.Web
@@ -109,8 +109,8 @@ func positions(updates []Update) (all []int64) {
 	return all
 }
 
-// A stream that ends, breaks off, is refused or begins too far back is opened again behind the last position; what comes twice and what
-// was skipped is counted.
+// A stream that ends, breaks off, is refused or begins too far back is opened again after the last position; repeated
+// and missed updates are counted.
 func TestStreamsGoOn(t *testing.T) {
 	for name, c := range entered {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestStreamsGoOn(t *testing.T) {
 	}
 }
 
-// Each watcher has a connection of its own, or all share as many as they are told to.
+// Each watcher has a separate connection, or all watchers share the given number.
 func TestConnections(t *testing.T) {
 	for name, c := range entered {
 		for asked, expected := range map[int]int64{0: 60, 3: 3} {
@@ -213,7 +213,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// What is new in the list is recorded once, oldest first; a list that has not changed is not sent again.
+// New updates in the list are recorded once, oldest first; an unchanged list is not sent again.
 func TestPolls(t *testing.T) {
 	for name, c := range entered {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestPolls(t *testing.T) {
 	}
 }
 
-// Streams that are refused end the command before anybody is told that all are open.
+// Refused streams end the command before it reports that all are open.
 func TestRefusedAtOnce(t *testing.T) {
 	for name, c := range entered {
 		t.Run(name, func(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// Customer is somebody who watches.
+// Customer is a watching customer.
 type Customer struct {
 	UserID int64
 	Token  string // session token
 }
 
-// Customers returns the ids of those who watch while a tape is replayed: first who buys on it, each once, in the order of their first
-// checkouts, then others whom the tape's pool has written to, then those who only read, until there are so many.
+// Customers returns the ids of the watchers during a tape's replay. The tape's buyers come first, each once, in the
+// order of their first checkouts, then other customers in the tape's pool of writes, then readers, up to the count.
 func Customers(t *tape.Tape, count int) ([]int64, error) {
 	var ids []int64
 	known := map[int64]bool{}

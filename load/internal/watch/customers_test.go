@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Who buys on the tape comes first, each once; then those whom its pool has bought from or written to.
+// Buyers on the tape come first, each once; then the other customers of its pool.
 func TestCustomers(t *testing.T) {
 	made := &tape.Tape{Header: tape.Header{Scale: 1, Pool: shopdata.PoolTrial}}
 	for _, user := range []int64{8500, 8001, 8500, 9000} {
@@ -37,7 +37,7 @@ func TestCustomers(t *testing.T) {
 	}
 }
 
-// Customers enter by their channel, if its protocol lets them wait.
+// Customers enter by their channel, if its protocol supports waiting.
 func TestEntryOf(t *testing.T) {
 	at := target.Target{Topology: "mixed", Entry: map[target.Channel]target.Entry{
 		target.Web: {Protocol: target.GraphQL, URL: "web"}, target.Mobile: {Protocol: target.Thrift}, target.Partner: {Protocol: target.REST, URL: "partner"},

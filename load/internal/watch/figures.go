@@ -5,25 +5,25 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Figures are what watchers.json says of all who watched. Bytes, CPU and polls are those from the moment when all were open.
+// Figures are the content of watchers.json. Bytes, CPU and polls count from the moment when all were open.
 type Figures struct {
 	Watchers          int             `json:"watchers"`
-	Users             []int64         `json:"users"` // who watched
+	Users             []int64         `json:"users"` // ids of the watchers
 	Way               Way             `json:"way"`
 	Protocol          target.Protocol `json:"protocol"`
-	IntervalS         float64         `json:"interval_s"`         // between a watcher's polls; 0 with push
-	Connections       int             `json:"connections"`        // as asked for; the number of watchers if each has its own
-	Dialed            int64           `json:"connections_dialed"` // really opened, again after a failure too
+	IntervalS         float64         `json:"interval_s"`         // interval of a watcher's polls; 0 with push
+	Connections       int             `json:"connections"`        // as requested; the number of watchers if each has its own
+	Dialed            int64           `json:"connections_dialed"` // actually opened, including after failures
 	OpenedS           float64         `json:"opened_s"`           // until all were open
 	OpenS             float64         `json:"open_s"`             // from then to the end
 	Incomplete        bool            `json:"incomplete"`         // interrupted before its time was over
 	Updates           int64           `json:"updates"`
-	Repeated          int64           `json:"repeated"`            // of the updates, those told again
-	Missed            int64           `json:"missed"`              // positions that were skipped
-	Polls             int64           `json:"polls"`               // failed ones included
+	Repeated          int64           `json:"repeated"`            // repeated updates
+	Missed            int64           `json:"missed"`              // skipped positions
+	Polls             int64           `json:"polls"`               // including failed ones
 	FailedPolls       map[string]int  `json:"failed_polls"`        // by cause
-	Reconnects        map[string]int  `json:"reconnects"`          // attempts to open a stream again, by the cause that ended the one before
-	LongestReconnectS float64         `json:"longest_reconnect_s"` // time without a stream, until the end if it was not opened again
+	Reconnects        map[string]int  `json:"reconnects"`          // attempts to reopen a stream, by the cause that ended the previous one
+	LongestReconnectS float64         `json:"longest_reconnect_s"` // longest time without a stream; until the end if it was not reopened
 	BytesIn           int64           `json:"bytes_in"`            // received, headers and framing included
 	BytesOut          int64           `json:"bytes_out"`
 	OpeningIn         int64           `json:"opening_bytes_in"` // the same before all were open
@@ -39,7 +39,7 @@ func total(byCause map[string]int) (sum int) {
 	return sum
 }
 
-// measure fills in what the process has used up, between the moment when all were open and the end.
+// measure fills in the process's usage from the moment when all were open to the end.
 func (f *Figures) measure(open, end record.Usage) {
 	used := end.Since(open)
 	f.OpenS = used.Wall.Seconds()

@@ -22,7 +22,8 @@ import (
 const (
 	subprotocol = "graphql-transport-ws"
 	streamPath  = "/graphql/stream"
-	// positionGone is the code of what begins too far back, notFoundByHash that of a document that must come with its text.
+	// positionGone is the code for a position too far back, notFoundByHash the code for a document that must come with
+	// its text.
 	positionGone, notFoundByHash = "POSITION_GONE", "PERSISTED_QUERY_NOT_FOUND"
 	onlyOperation                = "1" // its id: a socket carries no other
 )
@@ -35,7 +36,7 @@ var (
 	listHash      = func() string { sum := sha256.Sum256([]byte(listDocument)); return hex.EncodeToString(sum[:]) }()
 )
 
-// graphConnection carries the requests of one customer or of several.
+// graphConnection carries the requests of one or several customers.
 type graphConnection struct {
 	*http.Client
 	url     string // base URL of the GraphQL gateway
@@ -46,8 +47,8 @@ func (c graphConnection) line(of Customer) line { return &graphLine{c, of.Token}
 
 func (c graphConnection) close() { c.CloseIdleConnections() }
 
-// graphLine is a customer's way to the GraphQL gateway. Its subscriptions go over WebSockets (graphql-transport-ws), which HTTP/1.1 can
-// carry alone, or else come as server-sent events (graphql-sse).
+// graphLine is a customer's access to the GraphQL gateway. Over HTTP/1.1, subscriptions use WebSockets
+// (graphql-transport-ws), otherwise server-sent events (graphql-sse).
 type graphLine struct {
 	graphConnection
 	token string

@@ -2,7 +2,7 @@ package watch
 
 import "hopwise/load/internal/atomicfile"
 
-// Update is a line of updates.jsonl: an item of news as it reached a customer; times are Unix nanoseconds.
+// Update is a line of updates.jsonl: an update as it reached a customer; times are Unix nanoseconds.
 type Update struct {
 	UserID    int64  `json:"user_id"`
 	Position  int64  `json:"position"`
@@ -12,13 +12,13 @@ type Update struct {
 	ArrivedNs int64  `json:"arrived_ns"` // when the customer had read it
 	Again     bool   `json:"again"`      // whether the position was not above the customer's last one
 
-	Traceparent string `json:"traceparent"` // context of the trace whose root ends with the arrival, empty if there is none
+	Traceparent string `json:"traceparent"` // context of the trace whose root ends with the arrival; empty if there is none
 }
 
-// unwritten is how many updates may wait to be written before watchers wait for the file.
+// unwritten is the maximum number of updates in the queue before watchers wait for the file.
 const unwritten = 1 << 14
 
-// journal writes updates apart from those who receive them.
+// journal writes updates in a separate goroutine.
 type journal struct {
 	updates chan Update
 	done    chan error
@@ -39,7 +39,7 @@ func (j *journal) write(path string) error {
 		}
 		return nil
 	})
-	for range j.updates { // watchers need not wait for a file that cannot be written
+	for range j.updates { // watchers do not wait for a file that cannot be written
 	}
 	return err
 }

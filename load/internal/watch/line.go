@@ -7,41 +7,41 @@ import (
 	"time"
 )
 
-// News is what a customer is told of an order.
+// News is an update of an order for a customer.
 type News struct {
-	Position int64     `json:"position"` // among the customer's news, from 1
+	Position int64     `json:"position"` // number among the customer's updates, from 1
 	OrderID  int64     `json:"order_id"`
 	Status   string    `json:"status"`
 	Created  time.Time `json:"created_at"` // when the order changed
 
-	Traceparent string `json:"traceparent"` // context of the trace that follows it (W3C), empty if none does
+	Traceparent string `json:"traceparent"` // context of the trace that follows it (W3C); empty if there is none
 }
 
-// line is one customer's way to the shop. All errors of its methods are ends.
+// line is one customer's access to the shop. All errors of its methods are ends.
 type line interface {
-	// open opens a stream of what comes behind a position, or from now on if that is nil. It lasts as long as the context, and calls
-	// alive whenever something arrives.
+	// open opens a stream of the updates after a position, or from now on if it is nil. The stream lasts as long as the
+	// context, and calls alive whenever data arrives.
 	open(ctx context.Context, after *int64, alive func()) (stream, error)
-	// list returns what the customer was told, newest first; nothing if that is the same as in the call before.
+	// list returns the customer's updates, newest first; nothing if they are the same as in the previous call.
 	list(ctx context.Context) ([]News, error)
 }
 
 // stream returns the next message. It must be called until it fails, which closes it.
 type stream func() (message, error)
 
-// message is what a stream brings.
+// message is a message of a stream.
 type message struct {
-	position int64 // behind which another stream goes on
-	news     *News // nil if it only says that the stream is open
+	position int64 // position after which another stream can continue
+	news     *News // nil if the message only reports that the stream is open
 }
 
-// Causes of ends, beside gRPC codes and HTTP statuses.
+// Causes of ends, in addition to gRPC codes and HTTP statuses.
 const (
-	gone       = "gone"       // the news behind the position are not kept any more
+	gone       = "gone"       // updates after the position are no longer kept
 	over       = "ended"      // the shop ended the stream without an error
 	broken     = "broken"     // the connection failed, or could not be opened
-	silent     = "silent"     // nothing came for too long
-	unreadable = "unreadable" // the answer is not what the contract says
+	silent     = "silent"     // no data for too long
+	unreadable = "unreadable" // the answer violates the contract
 )
 
 // end is why a stream, a poll or an attempt at one failed.

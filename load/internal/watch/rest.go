@@ -16,11 +16,11 @@ import (
 
 const (
 	mediaType = "text/event-stream"
-	// mostListed is far more than 100 notifications have, in bytes.
+	// mostListed is far more than the size of 100 notifications, in bytes.
 	mostListed = 1 << 20
 )
 
-// restConnection carries the requests of one customer or of several.
+// restConnection carries the requests of one or several customers.
 type restConnection struct {
 	*http.Client
 	url string // base URL of the REST gateway
@@ -32,7 +32,7 @@ func (c restConnection) line(of Customer) line {
 
 func (c restConnection) close() { c.CloseIdleConnections() }
 
-// restLine is a customer's way to the REST gateway, which sends server-sent events (HTML Living Standard, 9.2).
+// restLine is a customer's access to the REST gateway, which sends server-sent events (HTML Living Standard, 9.2).
 type restLine struct {
 	client *http.Client
 	url    string // of the customer's notifications
@@ -54,7 +54,7 @@ func (l *restLine) open(ctx context.Context, after *int64, alive func()) (stream
 	return events(answer, alive, read)
 }
 
-// events returns the stream that an answer of server-sent events is, each of which is read into a message.
+// events returns the stream of an answer with server-sent events; read turns each event into a message.
 func events(answer *http.Response, alive func(), read func(sse.Event) (message, error)) (stream, error) {
 	if named, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); named != mediaType {
 		_ = answer.Body.Close()
@@ -80,7 +80,8 @@ func events(answer *http.Response, alive func(), read func(sse.Event) (message, 
 	}, nil
 }
 
-// lively is an answer's body whose every part shows that the shop is there: comments, which are no events, too.
+// lively is an answer's body in which every read shows that the shop is alive; this includes comments, which are not
+// events.
 type lively struct {
 	io.Reader
 	alive func()
@@ -124,10 +125,10 @@ func (l *restLine) list(ctx context.Context) ([]News, error) {
 	return told.Notifications, nil
 }
 
-// decode reads an answer to its end, unless it is that nothing has changed.
+// decode reads an answer to its end, unless its status is 304.
 func decode(answer *http.Response, told any) (err error) {
 	defer answer.Body.Close()
-	defer io.Copy(io.Discard, io.LimitReader(answer.Body, mostListed)) // else the connection would not be kept
+	defer io.Copy(io.Discard, io.LimitReader(answer.Body, mostListed)) // otherwise the connection is not kept
 	if answer.StatusCode == http.StatusNotModified {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (l *restLine) get(ctx context.Context, path string, header http.Header) (*h
 	return send(l.client, request)
 }
 
-// send sends a request; an answer with another status than 200 and 304 is an end.
+// send sends a request; an answer with a status other than 200 and 304 is an end.
 func send(client *http.Client, request *http.Request) (*http.Response, error) {
 	answer, err := client.Do(request)
 	if err != nil {

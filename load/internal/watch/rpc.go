@@ -15,7 +15,7 @@ import (
 	"hopwise/proto/stubs/notificationv1"
 )
 
-// rpcConnection carries the RPCs of one customer or of several.
+// rpcConnection carries the RPCs of one or several customers.
 type rpcConnection struct{ *grpc.ClientConn }
 
 func (c rpcConnection) line(of Customer) line {
@@ -24,7 +24,7 @@ func (c rpcConnection) line(of Customer) line {
 
 func (c rpcConnection) close() { _ = c.Close() }
 
-// rpcLine is a customer's way to the notification service's gRPC API.
+// rpcLine is a customer's access to the notification service's gRPC API.
 type rpcLine struct {
 	service  notificationv1.NotificationServiceClient
 	customer Customer

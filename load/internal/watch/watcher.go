@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// A shop says every 15 s that a stream is still open; one that has been silent for three times as long is dead.
+	// A shop sends a keep-alive on a stream every 15 s; a stream that is silent for three times as long is dead.
 	longestSilence = 45 * time.Second
-	reopenLimit    = 10 * time.Second // for a stream that is opened again
+	reopenLimit    = 10 * time.Second // to reopen a stream
 	pollLimit      = 5 * time.Second  // for one poll
-	// Pauses before a stream is opened again are random, so that a shop that is back is not asked by all at once.
+	// Pauses before a stream is reopened are random, so that watchers do not all return to a recovered shop at once.
 	firstPause = time.Second
 	laterPause = 2 * time.Second
 )
 
-// watcher is one customer who waits for news.
+// watcher is one customer who waits for updates.
 type watcher struct {
 	user  int64
 	line  line
-	last  int64 // newest position that it was told
+	last  int64 // newest position that it got
 	told  func(Update)
 	count func(func(*Figures))
 }
 
-// connect opens a stream and waits within the limit for its first message, which says behind which position it is open.
+// connect opens a stream and waits within the limit for its first message, which has the position after which it is
+// open.
 func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration) (stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watchdog := time.AfterFunc(limit, func() { cancel(ended(silent, "nothing came for too long")) })
@@ -63,7 +64,7 @@ func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration
 	return next, nil
 }
 
-// because returns why the context has ended, if that is where the error comes from.
+// because returns the cause of the context's end, if the error comes from it.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -71,7 +72,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// follow reads a stream, and opens it again behind the last position whenever it ends, until the context does.
+// follow reads a stream, and reopens it after the last position whenever it ends, until the context ends.
 func (w *watcher) follow(ctx context.Context, next stream) {
 	for err := w.hear(next); ctx.Err() == nil; err = w.hear(next) {
 		lost := time.Now()
@@ -79,7 +80,7 @@ func (w *watcher) follow(ctx context.Context, next stream) {
 			cause := causeOf(err)
 			w.count(func(f *Figures) { f.Reconnects[cause]++ })
 			if cause == gone {
-				_ = w.ask(ctx) // if it fails, the stream is refused once more
+				_ = w.ask(ctx) // after a failure, the stream is refused again
 			}
 			sleep(ctx, rand.N(pause))
 			next, err = w.connect(ctx, &w.last, reopenLimit)
@@ -91,7 +92,7 @@ func (w *watcher) follow(ctx context.Context, next stream) {
 	}
 }
 
-// hear records a stream's news until it ends.
+// hear records a stream's updates until it ends.
 func (w *watcher) hear(next stream) error {
 	for {
 		told, err := next()
@@ -104,7 +105,7 @@ func (w *watcher) hear(next stream) error {
 	}
 }
 
-// begin reads the list from which polls go on.
+// begin reads the list from which polls continue.
 func (w *watcher) begin(ctx context.Context, limit time.Duration) error {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, ended(silent, "nothing came for too long"))
 	defer cancel()
@@ -118,7 +119,7 @@ func (w *watcher) begin(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// poll asks once after the offset and then every interval, until the context ends.
+// poll requests the list after the offset and then every interval, until the context ends.
 func (w *watcher) poll(ctx context.Context, offset, interval time.Duration) {
 	sleep(ctx, offset)
 	due := time.NewTicker(interval)
@@ -140,7 +141,7 @@ func (w *watcher) poll(ctx context.Context, offset, interval time.Duration) {
 	}
 }
 
-// ask lists the customer's news, and records those that are new, oldest first.
+// ask lists the customer's updates, and records the new ones, oldest first.
 func (w *watcher) ask(ctx context.Context) error {
 	limited, cancel := context.WithTimeoutCause(ctx, pollLimit, ended(silent, "no answer within %v", pollLimit))
 	defer cancel()
@@ -157,7 +158,7 @@ func (w *watcher) ask(ctx context.Context) error {
 	return nil
 }
 
-// record notes an update; positions between it and the last one were missed.
+// record records an update; positions between it and the last one count as missed.
 func (w *watcher) record(n News, arrived time.Time) {
 	update := Update{
 		UserID: w.user, Position: n.Position, OrderID: n.OrderID, Status: n.Status,

@@ -13,9 +13,9 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// fake is a shop that nobody hears from.
+// fake is a silent shop.
 type fake struct {
-	listed []time.Duration // when its list was asked for, after the bubble's beginning
+	listed []time.Duration // times of requests of its list, from the bubble's beginning
 	opens  bool            // whether its streams open
 	began  time.Time
 	opened int
@@ -39,7 +39,7 @@ func (f *fake) open(ctx context.Context, _ *int64, alive func()) (stream, error)
 	}, nil
 }
 
-// silence runs a crowd of so many, each with a silent shop to itself, and returns these and what came of it.
+// silence runs a crowd in which each watcher has a separate silent shop, and returns the shops and the results.
 func silence(t *testing.T, count int, opens bool, o Options) (shops []*fake, f Figures, err error) {
 	t.Helper()
 	client, err := exchange.NewClient(target.Target{HTTP: 2}, 0)
@@ -74,7 +74,7 @@ func TestPollsAreSpread(t *testing.T) {
 	})
 }
 
-// A stream that is silent is opened again after a pause of a second at most.
+// A silent stream is reopened after a pause of at most a second.
 func TestSilentStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shops, f, err := silence(t, 1, true, Options{Way: Push, Duration: 100 * time.Second})
@@ -87,7 +87,7 @@ func TestSilentStreams(t *testing.T) {
 	})
 }
 
-// Streams that never open end the command within the limit, whatever else comes.
+// Streams that never open end the command within the limit, even if other data comes.
 func TestNeverOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -1,4 +1,5 @@
-// Package watch has customers wait for news of their orders while a replay goes on elsewhere, and records when which news came.
+// Package watch simulates customers who wait for updates of their orders during a replay elsewhere, and records when
+// each update came.
 package watch
 
 import (
@@ -9,23 +10,23 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Way is how customers learn of news.
+// Way is how customers get updates.
 type Way string
 
 // The ways.
 const (
 	Push Way = "push" // over a stream that stays open
-	Poll Way = "poll" // by asking again and again
+	Poll Way = "poll" // by polling
 )
 
 // Check returns an error that lists the ways if it is none of them.
 func (w Way) Check() error { return choice.Check(w, []Way{Push, Poll}, "way", "ways") }
 
-// protocols are those by which customers can wait: gRPC's server streams, server-sent events of a REST gateway or of the service, and
-// GraphQL's subscriptions.
+// protocols are the protocols that support waiting: gRPC's server streams, server-sent events of a REST gateway or of
+// the service, and GraphQL's subscriptions.
 var protocols = []target.Protocol{target.GRPC, target.REST, target.RESTServices, target.GraphQL}
 
-// EntryOf returns how the customers of a channel enter, if its protocol lets them wait.
+// EntryOf returns the entry of a channel's customers, if its protocol supports waiting.
 func EntryOf(t target.Target, channel target.Channel) (target.Entry, error) {
 	if err := channel.Check(); err != nil {
 		return target.Entry{}, err

@@ -1,4 +1,5 @@
-// Package wire counts what crosses the client's connections: every byte that TCP or UDP carries, headers and framing included.
+// Package wire counts the traffic of the client's connections: every byte that TCP or UDP carries, headers and framing
+// included.
 package wire
 
 import (
@@ -8,20 +9,20 @@ import (
 	"time"
 )
 
-// Meter counts the bytes of all connections that were dialled through it.
+// Meter counts the bytes of all connections dialled through it.
 type Meter struct {
 	in     atomic.Int64
 	out    atomic.Int64
 	dialed atomic.Int64
 }
 
-// Count is what a meter has counted so far, or between two readings.
+// Count is a meter's count so far, or between two readings.
 type Count struct {
 	In  int64 // bytes received
 	Out int64 // bytes sent
 }
 
-// Since returns what was counted after the earlier reading.
+// Since returns the count after the earlier reading.
 func (c Count) Since(earlier Count) Count {
 	return Count{In: c.In - earlier.In, Out: c.Out - earlier.Out}
 }
@@ -43,13 +44,13 @@ func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (ne
 
 // Packets returns a socket whose packets' bytes are counted, for one connection.
 //
-// It has nothing but a socket's plain methods and the sizes of its buffers, so that a packet is one read or one write.
+// It has only a socket's basic methods and the sizes of its buffers, so that a packet is one read or one write.
 func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
 	m.dialed.Add(1)
 	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}
 }
 
-// Count returns what was counted so far.
+// Count returns the count so far.
 func (m *Meter) Count() Count { return Count{In: m.in.Load(), Out: m.out.Load()} }
 
 // Dialed is the number of connections opened so far.
@@ -57,10 +58,10 @@ func (m *Meter) Dialed() int64 { return m.dialed.Load() }
 
 const settleStep = 500 * time.Microsecond
 
-// Settle waits until nothing has crossed the connections for the quiet time, at most for the limit, and returns the count.
+// Settle waits until the connections have been idle for the quiet time, at most for the limit, and returns the count.
 //
-// An answer is read before the frames that belong to it are all through: window updates, pings and their
-// acknowledgements follow within the round trip.
+// An answer may be read before all its frames have arrived: window updates, pings and their acknowledgements follow
+// within the round trip.
 func (m *Meter) Settle(quiet, limit time.Duration) Count {
 	last, changed := m.Count(), time.Now()
 	for end := changed.Add(limit); time.Now().Before(end); {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Every byte is counted, both ways, over all connections; the count is settled once nothing moves any more.
+// Every byte is counted, both ways, over all connections; the count settles once the connections are idle.
 func TestMeterCountsWhatTheOtherSideSees(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,7 +87,7 @@ func TestMeterCountsPackets(t *testing.T) {
 	}
 }
 
-// Settling is limited where something always moves.
+// The wait is limited if the traffic never stops.
 func TestSettleIsLimited(t *testing.T) {
 	var m Meter
 	stop := make(chan struct{})

@@ -12,11 +12,11 @@ import (
 const (
 	maxBytes = 16 << 10
 	maxDepth = 8
-	// maxColumn bounds the nesting of blocks: each is at least two columns right of the one around it.
+	// maxColumn limits the nesting of blocks: each block is indented by at least two columns.
 	maxColumn = 80
 )
 
-// readable refuses what would take a YAML parser memory or time out of proportion to the file, and what no workload needs.
+// readable refuses YAML that would cost a parser disproportionate memory or time, and features that no workload needs.
 func readable(path string, text []byte) error {
 	if len(text) > maxBytes {
 		return fmt.Errorf("%s: the file has %d bytes; a workload has at most %d", path, len(text), maxBytes)

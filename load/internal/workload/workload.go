@@ -1,4 +1,4 @@
-// Package workload reads the YAML files that say what customers do, how often, and how they arrive.
+// Package workload reads the YAML files of workloads: the journeys, their mix, and the arrivals.
 package workload
 
 import (
@@ -22,7 +22,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Process is how customers arrive.
+// Process is an arrival process.
 type Process string
 
 // The arrival processes.
@@ -35,13 +35,13 @@ const (
 
 var processes = []Process{Poisson, Constant, Staircase, Ramp}
 
-// Order is how journeys follow each other.
+// Order is the order of journeys.
 type Order string
 
 // The orders.
 const (
-	Random Order = "random" // drawn by weight, each for itself
-	Cycle  Order = "cycle"  // in turn: in each cycle every entry of the mix as often as its weight says
+	Random Order = "random" // drawn by weight, independently
+	Cycle  Order = "cycle"  // in turn: each cycle has every entry of the mix as often as its weight
 )
 
 var orders = []Order{Random, Cycle}
@@ -75,7 +75,7 @@ func (w Workload) Journeys() []journey.Name {
 	return names
 }
 
-// Arrival is how customers arrive; factors multiply the rate that the tape is made with, in thousandths.
+// Arrival describes the arrivals; factors multiply the tape's rate, in thousandths.
 type Arrival struct {
 	Process Process
 	Steps   []int64 // staircase: factor of each step
@@ -83,11 +83,11 @@ type Arrival struct {
 	To      int64   // ramp: factor at the end
 }
 
-// Share is how often one journey comes through one channel.
+// Share is the weight of one journey through one channel.
 type Share struct {
 	Journey journey.Name
 	Channel target.Channel
-	Weight  int64 // in thousandths, against the sum of all weights
+	Weight  int64 // in thousandths, relative to the sum of all weights
 }
 
 type file struct {
@@ -101,7 +101,7 @@ type file struct {
 	} `yaml:"arrival"`
 	Order Order         `yaml:"order"`
 	Pool  shopdata.Pool `yaml:"pool"`
-	// What lies between customers and edge is for the target to say: a tape is the same at every distance.
+	// The target sets the network between customers and edge: a tape is the same at every distance.
 	Networks any `yaml:"networks"`
 	Mix      []struct {
 		Journey journey.Name   `yaml:"journey"`
@@ -124,7 +124,7 @@ func Parse(path string, text []byte) (Workload, error) {
 	return ParseFor(path, text, journey.Name.CheckSender)
 }
 
-// ParseFor is Parse for journeys that are not the shop's: sent says whether a channel may send one.
+// ParseFor is Parse for journeys of other targets: sent tells whether a channel may send a journey.
 func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
@@ -274,7 +274,7 @@ func (c checker) arrival(f file, a *Arrival) error {
 	return nil
 }
 
-// Times is how often the entry comes in a cycle.
+// Times returns how often the entry comes in a cycle.
 func (s Share) Times() int64 { return s.Weight / perMille }
 
 // InStairs returns arrivals at the rates of equally long steps, each a factor of the tape's rate.

@@ -15,8 +15,8 @@ import (
 	"hopwise/load/internal/journey"
 )
 
-// Every workload file that comes with the project is valid. The default one has all journeys but those with a workload to themselves: document,
-// notifications, and screens that show a part of a resource.
+// Every workload file of the project is valid. The default one has all journeys except those with a separate workload:
+// document, notifications, and screens that show a part of a resource.
 func TestShippedWorkloads(t *testing.T) {
 	usual := slices.DeleteFunc(journey.Names(), func(n journey.Name) bool {
 		return n == journey.Document || n == journey.Notifications || n.Shows() != nil
@@ -41,7 +41,7 @@ func TestShippedWorkloads(t *testing.T) {
 	}
 }
 
-// What a workload says of networks is for whoever makes the target: the tape is the same without.
+// Networks in a workload are for the maker of the target; they do not change the tape.
 func TestNetworksAreOfNoConcern(t *testing.T) {
 	const mix = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
 	near, err := Parse("w.yaml", []byte(head+mix))
@@ -57,7 +57,7 @@ func TestNetworksAreOfNoConcern(t *testing.T) {
 
 const head = "name: x\nabout: y\n"
 
-// A wrong file is refused with its name, the line of the value at fault and, where there is a choice, the valid ones.
+// A wrong file is refused with its name, the line of the value at fault and, for closed lists, the valid values.
 func TestRefusals(t *testing.T) {
 	const mix = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
 	cases := []struct{ name, text, want string }{
@@ -110,8 +110,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A file that is not there is named.
-// What would take a parser memory or time out of proportion to the file is refused before it is parsed.
+// The error for a missing file names it. Files that would cost a parser disproportionate memory or time are refused
+// before they are parsed.
 func TestHostileFiles(t *testing.T) {
 	aliases := "name: x\nnetworks:\n  a: &a [x, x, x]\n"
 	for one := 'b'; one <= 'h'; one++ {

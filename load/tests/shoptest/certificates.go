@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Authority signs certificates, and is trusted by clients that were given its own.
+// Authority signs certificates; clients with its root certificate trust it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -79,7 +79,7 @@ func WritePair(t testing.TB, shown tls.Certificate) (certificate, key string) {
 	return certificate, key
 }
 
-// sign signs a certificate for a new key; with that key itself if there is no other.
+// sign signs a certificate for a new key; without a signing key, the certificate is self-signed.
 func sign(t testing.TB, template, parent *x509.Certificate, by *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

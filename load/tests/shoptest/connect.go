@@ -15,7 +15,8 @@ import (
 	"hopwise/load/internal/rawproto"
 )
 
-// browserHandlers serve the services over gRPC-Web, as an edge that translates it does, and over Connect, by path.
+// browserHandlers returns handlers, by path, that serve the services over gRPC-Web, like a translating edge, and over
+// Connect.
 func (s *Shop) browserHandlers(intercept grpc.UnaryServerInterceptor) map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	options := []connect.HandlerOption{connect.WithCodec(rawproto.Codec{}), connect.WithIdempotency(connect.IdempotencyNoSideEffects)}
@@ -41,7 +42,7 @@ func (s *Shop) browserHandlers(intercept grpc.UnaryServerInterceptor) map[string
 	return handlers
 }
 
-// isBrowserCall says whether a request is a call in gRPC-Web or Connect.
+// isBrowserCall tells whether a request is a call in gRPC-Web or Connect.
 func isBrowserCall(r *http.Request) bool {
 	kind := r.Header.Get("Content-Type")
 	return strings.HasPrefix(kind, "application/grpc-web") || strings.HasPrefix(kind, "application/connect+") || kind == "application/proto" || r.URL.Query().Has("connect")

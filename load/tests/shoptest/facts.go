@@ -14,7 +14,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// scale is that of the fake's data.
+// scale is the scale of the fake's data.
 const scale = shopdata.Scale(1)
 
 const placedAt = "2025-03-04T05:06:07Z"
@@ -73,7 +73,8 @@ func userOf(email string) int64 {
 	return user
 }
 
-// documentOf returns a document of the size that its id stands for: a whole record, and one without a time and a price whose text fills it up.
+// documentOf returns a document of its id's size: a complete record, and a record without a time and a price whose text
+// fills the rest.
 func documentOf(id int64) shop.Document {
 	price := shop.Money{AmountMinor: priceOf(id), Currency: "EUR"}
 	records := []shop.DocumentRecord{{Count: id, OK: false, Value: 0.5}}
@@ -89,7 +90,7 @@ func documentOf(id int64) shop.Document {
 	return document
 }
 
-// orderOfLine puts every line of the bulk read into an order.
+// orderOfLine returns the order of a line of the bulk read.
 func orderOfLine(line int64) int64 { return line/3 + 1 }
 
 // subject returns the number in a token's subject; tokens of the fake are made by its own login, or signed by the client.

@@ -15,7 +15,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// rootField finds what a document asks for.
+// rootField matches the root field of a document.
 var rootField = regexp.MustCompile(`^(?:query|mutation|subscription) [^{]*\{\s*(?:answer: )?(\w+)`)
 
 var (
@@ -66,7 +66,7 @@ func (s *Shop) resolved(seen Seen, resolve func(field string, variables object) 
 	return answer
 }
 
-// serviceGraphQL answers a document that goes to a service itself, by the names that it gives the fields: those of REST.
+// serviceGraphQL answers a document for a service directly, with the document's aliases, which are REST's names.
 func (s *Shop) serviceGraphQL(service string, seen Seen) object {
 	return s.resolved(seen, func(field string, variables object) object {
 		answer := s.answerOf(service+"."+field, variables)

@@ -20,7 +20,7 @@ import (
 	"hopwise/proto/stubs/orderv1"
 )
 
-// ToldAt is when the order of each notification changed.
+// ToldAt is the time of the change of every notification's order.
 var ToldAt = time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
 
 // OrderTold is the order that a customer's notification at a position is about.
@@ -30,14 +30,14 @@ func OrderTold(position int64) int64 { return 1000 + position }
 type Stream struct {
 	context.Context
 	User  int64
-	After *int64 // nil for what happens from now on
+	After *int64 // nil for updates from now on
 
 	open func(position int64) error
 	tell func(position int64) error
 }
 
-// Open says that the stream is open, and still is when it is called again.
-func (s Stream) Open(position int64) { _ = s.open(position) } // a customer who has left is no concern of the shop's
+// Open sends that the stream is open, or still open at later calls.
+func (s Stream) Open(position int64) { _ = s.open(position) } // the shop ignores customers who have left
 
 // Tell sends notifications.
 func (s Stream) Tell(positions ...int64) {
@@ -71,7 +71,7 @@ func (n rpcNotification) ListNotifications(
 	return &notificationv1.ListNotificationsResponse{Notifications: mapped(n.shop.newsOf(r.UserId), news.proto)}, nil
 }
 
-// news is what a customer was told of an order.
+// news is a customer's update of an order.
 type news struct {
 	position, order int64
 	at              time.Time
@@ -79,7 +79,8 @@ type news struct {
 
 func newsAt(position int64) news { return news{position, OrderTold(position), ToldAt} }
 
-// newsOf returns what a customer was told, newest first; of each of a regular's orders once, unless the test says otherwise.
+// newsOf returns a customer's updates, newest first: one for each order of a regular customer, unless the test sets
+// others.
 func (s *Shop) newsOf(user int64) []news {
 	if s.Told != nil {
 		return mapped(s.Told(user), newsAt)
@@ -110,7 +111,8 @@ func (n news) graph() object {
 	}
 }
 
-// serveSubscription answers what is asked at /graphql/stream: over a WebSocket (graphql-transport-ws), or with server-sent events.
+// serveSubscription answers requests at /graphql/stream: over a WebSocket (graphql-transport-ws), or with server-sent
+// events.
 func (s *Shop) serveSubscription(w http.ResponseWriter, r *http.Request, seen Seen) {
 	var request struct{ Variables struct{ After *int64 } }
 	send := func(kind string, payload any) error {
@@ -162,7 +164,7 @@ func (s *Shop) serveSubscription(w http.ResponseWriter, r *http.Request, seen Se
 	_ = send("complete", nil)
 }
 
-// serveNotifications answers what is asked at /v1/users/ID/notifications, and says whether it was.
+// serveNotifications answers requests at /v1/users/ID/notifications, and tells whether it did.
 func (s *Shop) serveNotifications(w http.ResponseWriter, r *http.Request) bool {
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/users/"), "/")
 	if len(parts) < 2 || parts[1] != "notifications" {

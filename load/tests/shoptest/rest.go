@@ -77,7 +77,7 @@ func asObject(value any) (made object) {
 		err = json.Unmarshal(text, &made)
 	}
 	if err != nil {
-		panic(err) // values of the fake's own making
+		panic(err) // the fake's own values
 	}
 	return made
 }

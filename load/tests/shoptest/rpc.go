@@ -58,7 +58,7 @@ func (s *Shop) newRPC() *grpc.Server {
 	return server
 }
 
-// keepFields leaves only some fields of a resource, or of all resources that an answer lists.
+// keepFields keeps only some fields of a resource, or of all resources in an answer's list.
 func keepFields(answer protoreflect.Message, names []string) {
 	answer.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if list := string(field.Name()); list == "products" || list == "orders" {
@@ -82,7 +82,7 @@ func isRPC(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 }
 
-// serveRPC answers an RPC whose body was read already.
+// serveRPC answers an RPC whose body has been read.
 func (s *Shop) serveRPC(w http.ResponseWriter, r *http.Request, body []byte) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.rpc.ServeHTTP(w, r)
@@ -213,7 +213,7 @@ func protoTime() *timestamppb.Timestamp {
 	return timestamppb.New(at)
 }
 
-// Product returns what the shop answers when it is asked for a product over gRPC.
+// Product returns the shop's answer to GetProduct over gRPC.
 func Product(id int64) *productv1.Product { return protoProduct(id) }
 
 func protoProduct(id int64) *productv1.Product {

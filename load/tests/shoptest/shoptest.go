@@ -1,5 +1,5 @@
-// Package shoptest is a small shop for tests of the generator, as httptest is a small server: it answers the journeys over GraphQL, REST and gRPC by the facts of the seeded
-// data, and can be told to answer wrongly.
+// Package shoptest is a small shop for tests of the generator, like httptest for servers. It answers the journeys over
+// GraphQL, REST and gRPC from the facts of the seeded data, and can be set to answer wrongly.
 package shoptest
 
 import (
@@ -54,13 +54,14 @@ type Shop struct {
 	BendRPC func(answer proto.Message)
 	// Transcoded answers REST requests as Envoy's gRPC-JSON transcoder does.
 	Transcoded bool
-	// Tags has answers to GET carry an entity tag, by which clients may ask whether they have changed; all but products are private.
+	// Tags adds an entity tag to answers to GET, by which clients can revalidate them; all answers except products are
+	// private.
 	Tags bool
 	// Gzip compresses answers for clients that accept it.
 	Gzip bool
 	// Watched plays a customer's stream of notifications; its error, if the stream is not open yet, refuses it.
 	Watched func(Stream) error
-	// Told returns the positions of what a customer was told, newest first.
+	// Told returns the positions of a customer's updates, newest first.
 	Told func(user int64) []int64
 
 	mu        sync.Mutex
@@ -75,7 +76,7 @@ type Shop struct {
 	rpc         *grpc.Server
 	services    map[string]service // by full name
 	browsers    map[string]http.Handler
-	rules       map[string]rule // of the transcoder
+	rules       map[string]rule // rules of the transcoder
 }
 
 // Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
@@ -88,20 +89,20 @@ func Start(t testing.TB) *Shop {
 	return s
 }
 
-// StartTLS starts a shop that speaks HTTP/1.1 and HTTP/2 over TLS and shows a certificate, until the test ends.
+// StartTLS starts a shop that speaks HTTP/1.1 and HTTP/2 over TLS with a certificate, until the test ends.
 func StartTLS(t testing.TB, shown tls.Certificate) *Shop {
 	t.Helper()
 	s, protocols := prepare(t)
 	protocols.SetHTTP2(true)
 	s.server.EnableHTTP2 = true
 	s.server.TLS = &tls.Config{Certificates: []tls.Certificate{shown}}
-	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse the certificate are what tests are about
+	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // tests have clients that refuse the certificate
 	s.server.StartTLS()
 	s.URL = s.server.URL
 	return s
 }
 
-// StartQUIC starts a shop that speaks HTTP/3 and shows a certificate, until the test ends.
+// StartQUIC starts a shop that speaks HTTP/3 with a certificate, until the test ends.
 func StartQUIC(t testing.TB, shown tls.Certificate) *Shop {
 	t.Helper()
 	s, _ := prepare(t)
@@ -136,7 +137,7 @@ func StartQUIC(t testing.TB, shown tls.Certificate) *Shop {
 	return s
 }
 
-// prepare returns a shop whose server has not started, and the versions of HTTP that it speaks.
+// prepare returns a shop before the start of its server, and its versions of HTTP.
 func prepare(t testing.TB) (*Shop, *http.Protocols) {
 	t.Helper()
 	rules, err := readRules()
@@ -193,14 +194,14 @@ func WriteKey(t testing.TB) string {
 	return path
 }
 
-// Seen returns the requests so far, except those that only open a connection.
+// Seen returns the requests so far, except greetings that only open a connection.
 func (s *Shop) Seen() []Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Seen(nil), s.seen...)
 }
 
-// Connections is how many are open.
+// Connections returns the number of open connections.
 func (s *Shop) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +209,7 @@ func (s *Shop) Connections() int {
 	return int(s.open.Load()) + len(overQUIC)
 }
 
-// CloseConnections closes all connections, as a shop that is restarted does.
+// CloseConnections closes all connections, like a restarted shop.
 func (s *Shop) CloseConnections() {
 	s.server.CloseClientConnections()
 	s.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// rule says which request the edge turns into calls of a method.
+// rule maps requests at the edge to calls of a method.
 type rule struct {
 	Get  string `yaml:"get"`
 	Post string `yaml:"post"`
@@ -36,7 +36,7 @@ func readRules() (rules map[string]rule, err error) {
 
 var pathVariable = regexp.MustCompile(`\\\{(\w+)\\\}`)
 
-// match returns what the path says of the message's fields, and whether the rule is for the request.
+// match returns the message's fields from the path, and whether the rule matches the request.
 func (r rule) match(request *http.Request) (fields map[string]any, ok bool) {
 	template := r.Get
 	if request.Method == http.MethodPost {
@@ -118,7 +118,7 @@ func (s *Shop) call(ctx context.Context, method string, decode func(any) error) 
 	return messages.all, err
 }
 
-// collector is a server stream whose messages are kept.
+// collector is a server stream that keeps its messages.
 type collector struct {
 	grpc.ServerStream
 	ctx    context.Context
@@ -135,14 +135,14 @@ func (c *collector) SendMsg(message any) error {
 	return nil
 }
 
-// generic returns a message as Envoy's transcoder writes it, in JSON's own types, so that a test can bend it.
+// generic returns a message in the form of Envoy's transcoder, with JSON's types, so that a test can change it.
 func generic(message proto.Message) (made object) {
 	text, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
 	if err == nil {
 		err = json.Unmarshal(text, &made)
 	}
 	if err != nil {
-		panic(err) // messages of the fake's own making
+		panic(err) // the fake's own messages
 	}
 	return made
 }
