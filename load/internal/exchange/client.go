@@ -226,7 +226,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return connection, nil
 }
 
-// transport returns what carries the next request, the transports in turn or one of its own, and what to do once the answer was read.
+// transport returns the transport of the next request, shared in turn or new, and a function to call after its answer.
 func (c *Client) transport() (t transport, leave func()) {
 	if c.fresh {
 		own := c.newTransport(c.http, 0)

@@ -50,7 +50,7 @@ func encode(t testing.TB, made *Tape) []byte {
 	return text
 }
 
-// The golden digest pins the bytes of a tape, and may change only together with Format or Generator: two trials had the
+// The golden digest pins the bytes of a tape, and may change only together with Format or Generator. Two trials had the
 // same load if and only if their tapes have the same digest.
 func TestGoldenDigest(t *testing.T) {
 	const golden = "9a77df3223327f82333b1647bef275910fba080260c5332d1ee11dca8d56b527"

@@ -286,7 +286,7 @@ func (e Entry) checkServices() error {
 	return nil
 }
 
-// EntryOf returns the entry of a channel, or an error if the topology has none for it.
+// EntryOf returns the entry of a channel, or an error if it is missing.
 func (t Target) EntryOf(c Channel) (Entry, error) {
 	if t.Steps != "" {
 		return Entry{Protocol: Steps, URL: t.Entries()[0].URL}, nil // the first step sets its own endpoint
