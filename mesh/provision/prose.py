@@ -235,20 +235,21 @@ def _prose_of(file: str, root: Path) -> Iterator[tuple[int, str]]:
 
 
 def comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
-    """Yields the comments of a program; those on consecutive lines are a paragraph.
+    """Yields the comments of a program. Consecutive lines of comments are a paragraph, and so is a comment behind code.
 
     Args:
         text: The program.
         mark: What a comment begins with.
     """
-    comment = re.compile(rf"(?:^|.*\s){re.escape(mark)}+:? (.+)")
-    last = 0
+    comment = re.compile(rf"(^|.*\s){re.escape(mark)}+:? (.+)")
+    last, was_behind_code = 0, False
     for number, line in enumerate(text.splitlines(), start=1):
         if match := comment.match(line):
-            if number > last + 1:
+            is_behind_code = bool(match.group(1).strip())
+            if number > last + 1 or is_behind_code or was_behind_code:
                 yield number, ""
-            last = number
-            yield number, match.group(1).strip()
+            last, was_behind_code = number, is_behind_code
+            yield number, match.group(2).strip()
     yield last, ""
 
 

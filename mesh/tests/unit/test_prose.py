@@ -62,8 +62,12 @@ def test_an_argument_begins_a_paragraph() -> None:
 
 
 def test_comments_on_consecutive_lines_are_a_paragraph() -> None:
-    program = "// A queue that\n// waits.\nx := 1 // first\ny := 2\n//go:build tools\n"
-    assert list(prose.comments(program, "//")) == [(1, "A queue that"), (2, "waits."), (3, "first"), (3, "")]
+    program = "// A queue that\n// waits.\nx := 1 // first\ny := 2 // second\n//go:build tools\n"
+    assert list(prose.comments(program, "//")) == [
+        *((1, "A queue that"), (2, "waits.")),
+        *((3, ""), (3, "first")),
+        *((4, ""), (4, "second"), (4, "")),
+    ]
     targets = "setup: a ## Build what is missing\n"
     assert lines(list(prose.comments(targets, "#"))) == [(1, "Build what is missing")]
 
