@@ -92,7 +92,7 @@ class Switches:
     )
     istiod: str = entry(
         "restart",
-        choice("What becomes of Istio's control plane when it dies; the run goes on in any case", "restart", "leave"),
+        choice("Whether Istio's control plane is restarted when it dies; the run continues either way", "restart", "leave"),
         layer="sidecars",
         needs=ISTIO,
     )
@@ -129,7 +129,7 @@ class Switches:
     apart: str = entry(
         "",
         Values(
-            "Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.",
+            "Kind of journey that gets separate gateways and services behind the edge, such as bulk_lines.",
             "bulk_lines",
             journey_kind,
         ),
@@ -143,7 +143,7 @@ class Switches:
     )
     updates: str = entry(
         "off",
-        choice("Whether customers are told of changes of their orders, by a notification service", "off", "on"),
+        choice("Whether a notification service tells customers of changes of their orders", "off", "on"),
         layer="services",
     )
     cache: str = entry(
@@ -200,7 +200,7 @@ class Switches:
     rtt_ms: float | None = entry(
         None,
         Values(
-            "Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.",
+            "Round-trip time between customer and edge, such as 40ms, 0 to 2s; replaces the network's.",
             "40ms",
             read_rtt,
         ),
@@ -210,7 +210,7 @@ class Switches:
     bandwidth: str = entry(
         "",
         Values(
-            "Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.",
+            "Each customer's bandwidth, down/up, such as 10mbit/2mbit; replaces the network's.",
             "10mbit/2mbit",
             read_bandwidth,
         ),
@@ -425,7 +425,7 @@ def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | f
         return
     if given.get("connections"):
         raise SwitchError(
-            f"reuse=off with connections={switches.connections}: each request opens a connection of its own; leave "
+            f"reuse=off with connections={switches.connections}: each request opens its own connection; leave "
             "connections out, or give reuse=on."
         )
     if switches.emulates_network and switches.visit != "first":
@@ -448,12 +448,12 @@ def _require_one_store(switches: Switches) -> None:
         )
     if several := sorted(set(switches.replicas) & set(SERVICES)):
         raise SwitchError(
-            f"store=memory with replicas of {' and '.join(several)}: each replica would keep data of its own; "
+            f"store=memory with replicas of {' and '.join(several)}: each replica would keep separate data; "
             "give store=postgres, or replicas of gateways only."
         )
     if switches.updates == "on":
         raise SwitchError(
-            "store=memory with updates=on: what customers are told of waits in the database until it is delivered; "
+            "store=memory with updates=on: updates wait in the database until they are delivered; "
             "give store=postgres, or updates=off."
         )
 
@@ -511,7 +511,7 @@ def _require_fit_for_apart(switches: Switches) -> None:
     ):
         if value != remedy:
             raise SwitchError(
-                f"apart={switches.apart} with {name}={value}: a kind of journey gets components of its own from the "
+                f"apart={switches.apart} with {name}={value}: a kind of journey gets separate components from the "
                 f"edge alone, on this machine, over one database; give {name}={remedy}."
             )
 

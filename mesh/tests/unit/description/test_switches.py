@@ -166,7 +166,7 @@ def test_components_of_its_own_need_an_edge_a_machine_and_one_database(beside: d
 @pytest.mark.parametrize(
     ("beside", "message"),
     [
-        ({"connections": "8"}, "reuse=off with connections=8: each request opens a connection of its own; leave conn"),
+        ({"connections": "8"}, "reuse=off with connections=8: each request opens its own connection; leave conn"),
         ({"network": "4g"}, "reuse=off with visit=warm: connections of a warm visit are open from before; give visit="),
     ],
 )
