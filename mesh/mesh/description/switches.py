@@ -92,7 +92,9 @@ class Switches:
     )
     istiod: str = entry(
         "restart",
-        choice("Whether Istio's control plane is restarted when it dies; the run continues either way", "restart", "leave"),
+        choice(
+            "Whether Istio's control plane is restarted when it dies; the run continues either way", "restart", "leave"
+        ),
         layer="sidecars",
         needs=ISTIO,
     )
