@@ -19,10 +19,11 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b(?!\.md)")
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings."""
+    """The anchors of a page: of its headings, and those named by `<a id="…">`."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    named = re.findall(r'<a id="([\w-]+)">', text)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | {*named}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
