@@ -1,1 +1,1 @@
-"""What each thing in front of, around and inside a topology adds."""
+"""What each component in front of, around and inside a topology adds."""

@@ -1,16 +1,14 @@
-"""What each step of a ladder adds, measured twice: by the latencies of journeys that were not traced, and by traces.
+"""What each step of a ladder adds, measured twice: from latencies of untraced journeys, and from traces.
 
-The two share neither journeys nor instrument. **Measured** is the difference of the mean latencies by the generator's
-clock, of the journeys that were not traced. **Attributed** is the difference of those parts of the hop budgets which
-belong to what the step adds, of the others. Both weigh each journey by its share of the load, and both are linear in
-their blocks' deviations (`hops.analysis.hop_differences`). So is what is left of the one without the other, the
-**remainder**: its interval comes from the blocks' deviations of the difference, in which what a block does to both
-cancels.
+The two share no journeys and no instrument. **Measured** is the difference of the mean latencies by the generator's
+clock, over untraced journeys. **Attributed** is the difference of the parts of the hop budgets that belong to the step,
+over traced journeys. Both weight each journey by its share of the load, and both are linear in their blocks' deviations
+(`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its interval comes from the
+blocks' deviations of this difference, so a block's common effect on both cancels.
 
-What tracing itself costs cannot be measured without traced journeys. In these steps, measured are all journeys of both
-arms, and attributed is what the instrument says of itself, the observer effect: what being traced adds to a journey's
-mean, times the share of the journeys that are traced, in the upper arm less the lower. What is left is what tracing
-costs journeys that are not traced.
+The cost of tracing cannot be measured without traced journeys. In steps that add tracing, all journeys of both arms are
+measured. Attributed is the observer effect: what being traced adds to a journey's mean, times the share of traced
+journeys, in the upper arm less the lower. The remainder is the cost of tracing to untraced journeys.
 """
 
 from __future__ import annotations
@@ -55,9 +53,9 @@ def ladder_steps(
 
 
 def belongs_to(step: Step) -> Callable[[str], bool]:
-    """Which parts of a budget belong to what a step adds.
+    """Gives a test of whether a part belongs to what a step adds.
 
-    A proxy that comes in makes two wires of one, so the wires that it replaces belong to it as its own do.
+    A new proxy turns one wire into two, so the wire that it replaces belongs to it, like its own two.
     """
     kinds = [_OF[thing] for thing in step.things]
     return lambda part: any(belongs(part) for belongs in kinds)
@@ -82,7 +80,7 @@ _OF: Mapping[str, Callable[[str], bool]] = {
     ladder.MEMORY: lambda part: part.startswith(("db:", "pool:")),
     ladder.UNTRACED: lambda _: False,
     ladder.SDK: lambda _: False,
-    # What measures does so wherever a component works or waits; whoever delivers updates takes the processor from all.
+    # Metrics cost time wherever a component works or waits; delivering updates takes the processor from all.
     ladder.METRICS: lambda _: True,
     ladder.UPDATES: lambda _: True,
     ladder.CLUSTER: lambda part: part.startswith("wire:"),
@@ -104,7 +102,7 @@ class _Change:
 
     @classmethod
     def of(cls, lower: TracedMeans, upper: TracedMeans, columns: Sequence[bool] = (True,)) -> _Change:
-        """The sum of some columns of both."""
+        """Adds up some columns of both."""
         chosen = np.array(columns, dtype=bool)
         return cls(
             (upper.means - lower.means)[:, chosen].sum(axis=1),
@@ -115,11 +113,11 @@ class _Change:
         return _Change(self.means + other.means, self.deviations + other.deviations)
 
     def times(self, factors: Floats) -> _Change:
-        """Each journey's times a factor of its own."""
+        """Multiplies each journey's values by its own factor."""
         return _Change(self.means * factors, self.deviations * factors[:, None])
 
     def weighed(self, weights: Floats, *, known: bool) -> Estimate:
-        """The mean over journeys, with its interval over blocks if that is known."""
+        """Computes the mean over journeys, with its interval over blocks if that is known."""
         value = float(weights @ self.means)
         ends = spread_of(weights @ self.deviations).around(value) if known else NO_INTERVAL
         return Estimate(value=value, ci95=list(ends))
@@ -137,14 +135,14 @@ class _Arm:
 
 @dataclass(frozen=True, slots=True)
 class _Twice:
-    """One step measured twice.
+    """One step, measured twice.
 
     Args:
-        measured: The differences by latencies.
-        attributed: The differences by traces.
-        elsewhere: What the parts did that do not belong to the step, by group.
-        journeys: How many journeys `measured` is from, by arm and journey.
-        traces: How many traces `attributed` is from, likewise.
+        measured: Differences by latencies.
+        attributed: Differences by traces.
+        elsewhere: Changes of the parts that do not belong to the step, by group.
+        journeys: Number of journeys behind `measured`, by arm and journey.
+        traces: Number of traces behind `attributed`, likewise.
     """
 
     measured: _Change
@@ -230,7 +228,7 @@ def _of_tracing(lower: _Arm, upper: _Arm) -> _Twice:
 
 
 def _observed(arm: _Arm) -> _Change:
-    """What being traced adds to the mean of all journeys of an arm; nothing where none is traced."""
+    """Computes what being traced adds to the mean of all journeys of an arm; 0 without traces."""
     return _Change.of(arm.untraced, arm.traced).times(arm.traced.traces / np.maximum(arm.every.traces, 1.0))
 
 
@@ -243,7 +241,7 @@ def _arm(
         "sampled",
         pl.lit(_LATENCY).alias("part"),
         pl.col("latency_ns").alias("ns"),
-        pl.col("seq").alias("trace_id"),  # journeys without a trace are told apart by their place on the tape
+        pl.col("seq").alias("trace_id"),  # journeys without a trace are identified by their place on the tape
     )
     kinds = (latencies, latencies.filter("sampled"), latencies.filter(~pl.col("sampled")))
     every, traced, untraced = (TracedMeans(frame, names, blocks, [_LATENCY]) for frame in kinds)

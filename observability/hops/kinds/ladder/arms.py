@@ -1,8 +1,8 @@
-"""The arms of a ladder, and which two of them each step compares.
+"""The arms of a ladder, and the two arms that each step compares.
 
-Upwards each arm adds one thing to the one before. Downwards each takes one thing away from the arm `edge`. `edge`
-traces leanly: below it is an arm that does not trace, and above it one that traces as services usually do. In a cluster
-run the arm `edge` and, above it, its sidecars.
+Upwards, each arm adds one thing to the arm before. Downwards, each takes one thing away from the arm `edge`. `edge`
+traces leanly: an arm below it does not trace, and an arm above it traces as services usually do. In a cluster, the arms
+`edge` and, above it, its sidecars run.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ CLUSTER, CLUSTER_ISTIO = "cluster", "cluster-istio"
 
 UPWARDS = (NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO)
 TRACINGS = (UNTRACED, EDGE, SDK)
-"""How services trace: not at all, leanly, as they usually do. Any two of them make a step."""
+"""How services trace: not at all, leanly, or as usual. Any two of them make a step."""
 ON_THIS_MACHINE = (*UPWARDS, UNTRACED, SDK, MEMORY)
 ON_TOP = (METRICS, UPDATES)
-"""What adds to `edge` and to nothing else, and is an arm only if it is asked for."""
+"""Additions to `edge` that lead to no further arm; each is an arm only on request."""
 IN_A_CLUSTER = (CLUSTER, CLUSTER_ISTIO)
 ARMS = (*ON_THIS_MACHINE, *ON_TOP, *IN_A_CLUSTER)
 
@@ -39,7 +39,7 @@ ADDS = {
     CLUSTER: "cluster",
     CLUSTER_ISTIO: "Istio in the cluster",
 }
-"""What a step adds: by its lower arm for one downwards, by its upper arm for every other."""
+"""What a step adds: by its lower arm for downward steps, by its upper arm for all others."""
 
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
@@ -55,17 +55,17 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     CLUSTER: {"runtime": "kubernetes"},
     CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
-"""The switches that an arm changes."""
+"""Switches that an arm changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Two arms that differ in one thing; in more only if the user left out the arms between them.
+    """Two arms that differ in one thing; in more only if the user left out the arms in between.
 
     Args:
-        lower: The arm without what the step adds.
+        lower: The arm without the addition.
         upper: The arm with it.
-        things: The arms that name in `ADDS` what the step adds.
+        things: The arms whose entries in `ADDS` name the addition.
     """
 
     lower: str
@@ -79,10 +79,10 @@ class Step:
 
 
 def steps_of(arms: Sequence[str]) -> list[Step]:
-    """The steps between the arms that an experiment has.
+    """Makes the steps between the arms of an experiment.
 
     Args:
-        arms: Some of `ARMS`, in any order; others are no part of a ladder.
+        arms: Some of `ARMS`, in any order; other arms are ignored.
     """
     upwards = [arm for arm in UPWARDS if arm in arms]
     steps = [

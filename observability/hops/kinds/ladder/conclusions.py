@@ -7,16 +7,16 @@ from hops.kinds.ladder.document import Ladder, LadderRow, LadderStep
 from hops.units import ALL
 
 _NAMED_SHARE = 0.2
-"""Groups whose change is smaller than this share of all changes elsewhere are not named."""
+"""Minimum share of all changes elsewhere for a group to be named."""
 
 
 def row_of(step: LadderStep, journey: str = ALL) -> LadderRow | None:
-    """A step's figures in one journey; None if it has none."""
+    """Finds a step's figures in one journey; None without any."""
     return next((row for row in step["rows"] if row["journey"] == journey), None)
 
 
 def ladder_sentences(ladder: Ladder) -> list[str]:
-    """A sentence or two for each step."""
+    """Writes a sentence or two for each step."""
     return [_sentence(step) for step in ladder["steps"]]
 
 
@@ -35,7 +35,7 @@ def _sentence(step: LadderStep) -> str:
 
 
 def _elsewhere(row: LadderRow) -> str:
-    """What the parts that do not belong to the step did, with the groups that changed most."""
+    """Describes the change of the parts that do not belong to the step, and the groups that changed most."""
     changes = sum(abs(group["value"]) for group in row["groups"])
     if not changes:
         return ""

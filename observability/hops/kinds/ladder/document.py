@@ -9,7 +9,7 @@ from hops.run.documents.estimate import Agreement, Estimate
 
 
 class GroupChange(Estimate):
-    """What the parts of one group (`hops.budget.groups.GROUPS`) did in a step, ms."""
+    """Change of the parts of one group (`hops.budget.groups.GROUPS`) in a step, ms."""
 
     group: str
 
@@ -17,15 +17,14 @@ class GroupChange(Estimate):
 class LadderRow(TypedDict):
     """One step of a ladder in one journey or `all`, ms: the upper arm minus the lower, by two measurements.
 
-    `measured` is the difference of the mean latencies, from the journeys that were not traced: `journeys` counts them
-    in the lower and the upper arm. `attributed` is that of the parts which belong to the step, from the `traces`.
-    `remainder` is measured minus attributed; its interval is of both together, paired by block. `elsewhere` is what
-    the parts that do not belong to the step did, `groups` the same by group.
+    `measured` is the difference of the mean latencies over untraced journeys; `journeys` counts them in the lower and
+    the upper arm. `attributed` is the difference of the parts that belong to the step, over the `traces`. `remainder`
+    is measured minus attributed, with their joint interval, paired by block. `elsewhere` is the change of the parts
+    that do not belong to the step, and `groups` the same by group.
 
-    Of the steps that add tracing or change it, `measured` is from all journeys, and `attributed` is the share of the
-    journeys that are traced times what being traced adds to one, in the upper arm less the lower: `traces` counts the
-    upper arm's journeys without and with a trace, and there is nothing elsewhere. `reason` says why the verdict is
-    `unknown`.
+    In steps that add or change tracing, `measured` is over all journeys. `attributed` is the share of traced journeys
+    times what being traced adds to one, in the upper arm less the lower. `traces` counts the upper arm's journeys
+    without and with a trace, and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
     """
 
     journey: str
@@ -41,7 +40,7 @@ class LadderRow(TypedDict):
 
 
 class LadderStep(TypedDict):
-    """One step: what it adds, in words, the arm without it and the arm with it; `all` is the first of its rows."""
+    """One step: its addition, in words, the arm without it and the arm with it; `all` is the first of its rows."""
 
     adds: str
     lower: str
@@ -50,7 +49,7 @@ class LadderStep(TypedDict):
 
 
 class Added(TypedDict):
-    """What is added to a figure, ms; `reason` says why there is no interval."""
+    """An addition to a figure, ms; `reason` says why there is no interval."""
 
     value: float | None
     ci95: list[float | None]
@@ -60,7 +59,7 @@ class Added(TypedDict):
 class SidecarPair(TypedDict):
     """What two sidecars add to a call by its traces: the time between its ends, less that in the arm `edge`.
 
-    `link` is `<caller>→<callee>`, or `all`. `calls` counts them without and with sidecars.
+    `link` is `<caller>→<callee>`, or `all`. `calls` counts the calls without and with sidecars.
     """
 
     arm: str
@@ -78,5 +77,5 @@ class Ladder(TypedDict):
 
 
 def ladder_of(summary: Mapping[str, object]) -> Ladder:
-    """What the summary of a ladder has beside that of every run."""
+    """Gives what the summary of a ladder has in addition to that of every run."""
     return cast("Ladder", summary["ladder"])

@@ -15,12 +15,12 @@ from hops.run.files import RunFiles
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
-    """The two arms of each step: most others differ in several things at once."""
+    """Gives the two arms of each step: most other pairs differ in several things at once."""
     return [(step.upper, step.lower) for step in steps_of(run.topologies)]
 
 
 def figures_of(measured: Measured) -> Mapping[str, Ladder]:
-    """What each step adds, and what sidecars add to a call."""
+    """Computes what each step adds, and what sidecars add to a call."""
     calls = of_ok(measured.run, measured.run.calls)
     steps = ladder_steps(measured.journeys, measured.hops, measured.load, measured.blocks)
     return {"ladder": Ladder(steps=steps, sidecar_pairs=sidecar_pairs(calls, measured.blocks))}

@@ -1,4 +1,4 @@
-"""What each step of a ladder adds, measured twice: the two side by side, and the tables behind them."""
+"""What each step of a ladder adds, measured twice: both measurements, and their tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def section(view: SummaryView) -> Section:
 
 
 def ladder_chart(ladder: Ladder) -> Chart:
-    """Both measurements of each step as points with intervals."""
+    """Draws both measurements of each step as points with intervals."""
     rows = [
         {"step": step["adds"], "kind": kind, "value": one["value"], "low": one["ci95"][0], "high": one["ci95"][1]}
         for step in ladder["steps"]

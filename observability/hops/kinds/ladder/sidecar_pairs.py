@@ -1,7 +1,7 @@
-"""What a pair of sidecars adds to a call: the time between caller and callee with them, less that without.
+"""What a pair of sidecars adds to a call: the time between caller and callee with sidecars, less that without.
 
-Between are the wires and both proxies, whatever the services do; and every call counts, also those beside the critical
-path.
+That time is on the wires and in both proxies, and does not depend on the services' work. Every call counts, also off
+the critical path.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hops.statistics.over_blocks import Section, sections_of
 from hops.units import ALL, NS_PER_MS
 
 WITHOUT: Mapping[str, str] = {SIDECARS: EDGE, MTLS: EDGE, ISTIO: EDGE, CLUSTER_ISTIO: CLUSTER}
-"""The arms with sidecars, each with the same without them."""
+"""Arms with sidecars, each with its counterpart without them."""
 
 
 def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[int]]) -> list[SidecarPair]:
-    """Compares each arm that has sidecars with the same without them, over all links and by link.
+    """Compares each arm with sidecars with its counterpart, over all links and by link.
 
     Args:
         calls: Rows of `rows.CALLS` with `block` in front, by arm; of journeys that ended ok.
@@ -56,11 +56,11 @@ def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[in
 
 
 def _between(calls: pl.DataFrame) -> pl.DataFrame:
-    """The calls between components that have sidecars; the clients, outside of the mesh, have none."""
+    """Selects the calls between components with sidecars; the clients, outside the mesh, have no sidecars."""
     return calls.filter(pl.col("caller") != GENERATOR).select(
         "block",
         pl.concat_str("caller", "callee", separator="→").alias("link"),
-        # A call that took no time has no logarithm; the clock's smallest step stands for it.
+        # A call that took no time has no logarithm; the clock's smallest step replaces it.
         (pl.col("between_ns").clip(1) / NS_PER_MS).alias("ms"),
     )
 

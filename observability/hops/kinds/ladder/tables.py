@@ -13,7 +13,7 @@ from hops.tables.estimate import agreed, estimated
 from hops.units import ALL
 
 TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}
-"""What a pair of sidecars may add to the p99 of a call at the default rate, ms."""
+"""Maximum that a pair of sidecars should add to the p99 of a call at the default rate, ms."""
 PUBLISHED_P99_MS = {MTLS: 0.298, ISTIO: 0.298, CLUSTER_ISTIO: 0.298}
 """What two sidecars with mutual TLS add to p99, ms: "Performance and Scalability" on istio.io, release 1.20."""
 ABOUT_PUBLISHED = (
@@ -23,7 +23,7 @@ ABOUT_PUBLISHED = (
 
 
 def ladder_elements(ladder: Ladder) -> list[Element]:
-    """What each step adds to the mean of all journeys, and what sidecars add to a call."""
+    """Shows what each step adds to the mean of all journeys, and what sidecars add to a call."""
     elements: list[Element] = [
         Text(
             "Each step compares two arms that differ in one thing; Istio is compared with the same sidecars under a "
@@ -52,7 +52,7 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
 
 
 def ladder_details(ladder: Ladder) -> list[Element]:
-    """The same by journey, by group of parts, and by link."""
+    """Shows the same by journey, by group of parts, and by link."""
     elements: list[Element] = [
         Fold("Each step in each journey", [journeys_table(ladder)]),
         Fold("What the parts did that do not belong to the step", [groups_table(ladder)]),
@@ -63,7 +63,7 @@ def ladder_details(ladder: Ladder) -> list[Element]:
 
 
 def steps_table(ladder: Ladder) -> Table:
-    """A row per step, of all journeys together."""
+    """Makes a row per step, for all journeys together."""
     return table_of(
         "ladder",
         "What each step adds to the mean latency of all journeys, ms, with 95 % intervals",
@@ -78,7 +78,7 @@ def steps_table(ladder: Ladder) -> Table:
 
 
 def journeys_table(ladder: Ladder) -> Table:
-    """A row per step and journey."""
+    """Makes a row per step and journey."""
     return table_of(
         "ladder_journeys",
         "What each step adds to the mean latency of each journey, ms, with 95 % intervals",
@@ -97,7 +97,7 @@ def journeys_table(ladder: Ladder) -> Table:
 
 
 def groups_table(ladder: Ladder) -> Table:
-    """A row per step and group of parts that do not belong to it."""
+    """Makes a row per step and group of parts that do not belong to it."""
     columns = [Column("step", numeric=False), Column("group", numeric=False), Column("changed by", "ms", interval=True)]
     rows = [
         [words(step["adds"]), words(group["group"]), estimated(group, signed=True)]
@@ -110,7 +110,7 @@ def groups_table(ladder: Ladder) -> Table:
 
 
 def pairs_table(ladder: Ladder) -> Table:
-    """A row per arm with sidecars, over all links."""
+    """Makes a row per arm with sidecars, over all links."""
     return table_of(
         "sidecar_pairs",
         "What a pair of sidecars adds to a call, with 95 % intervals",
@@ -126,7 +126,7 @@ def pairs_table(ladder: Ladder) -> Table:
 
 
 def links_table(ladder: Ladder) -> Table:
-    """A row per arm with sidecars and link."""
+    """Makes a row per arm with sidecars and link."""
     return table_of(
         "sidecar_pairs_links",
         "What a pair of sidecars adds to a call of each link, with 95 % intervals",

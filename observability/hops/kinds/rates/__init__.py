@@ -1,1 +1,1 @@
-"""What load does: topologies at several rates."""
+"""The effect of load: topologies at several rates."""

@@ -1,12 +1,12 @@
-"""What load does to latency and to processors, as measured.
+"""The effect of load on latency and processors, as measured.
 
-**Where does the ranking flip?** The p50 and the mean of each topology, interpolated between the equal rates block
-by block, are held against each other as curves over the rate (`hops.analysis.break_even`): with the correction over all
-pairs and journeys, and an interval for the rate at which they cross.
+**Where does the ranking flip?** The p50 and the mean of each topology are interpolated between the equal rates, block
+by block, and compared as curves over the rate (`hops.analysis.break_even`). The tests are corrected over all pairs and
+journeys, and the rate at which two curves cross has an interval.
 
-**What is full first?** Each process's use of CPU grows with the journeys that were answered in a second, nearly as a
-straight line. Where it reaches what there is (one core for an event loop, the machine's for all processes together) is
-the rate at which it is full. It is fitted in each block, and its interval is over blocks.
+**What is full first?** Each process's use of CPU grows almost linearly with the journeys answered in a second. It is
+full at the rate where the line reaches its limit: one core for an event loop, the machine's cores for all processes
+together. The line is fitted in each block, and the interval is over blocks.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal
 from hops.units import ALL
 
 METRICS = ("p50", "mean")
-"""What is compared over the rate: a p99 needs more journeys than a short trial has."""
+"""Figures compared over the rate: a p99 needs more journeys than a short trial has."""
 MACHINE = "machine"
 _LOOPS = ("services", "gateways")
 """Groups of components whose processes have one event loop each."""
 _PIECES = 200
-"""Into how many pieces the range of the rates is cut."""
+"""Number of pieces into which the range of the rates is cut."""
 
 
 def rates_figures(measured: Measured) -> Mapping[str, Rates]:
-    """What an experiment over rates has beside the figures of every run."""
+    """Computes what an experiment over rates has in addition to the figures of every run."""
     arms = AXIS.arms(measured.run.manifest)
     equal, used = shared_places(arms), _cores_used(measured.run)
     return {
@@ -60,13 +60,13 @@ def crossings(
     latencies: Mapping[str, Latencies],
     load: Mapping[str, int],
 ) -> list[Crossing]:
-    """At which rate the ranking of each pair flips, for all journeys and for each of them.
+    """Finds the rate at which the ranking of each pair flips, for all journeys and for each of them.
 
     Args:
-        arms: Of each topology, in the user's order.
-        equal: The rates that all topologies ran at, ascending.
-        latencies: Of each arm, by label.
-        load: The journeys that there are.
+        arms: Arms of each topology, in the user's order.
+        equal: Rates at which all topologies ran, ascending.
+        latencies: Latencies of each arm, by label.
+        load: How often each journey is in the load.
     """
     if len(equal) < 2:
         return []
@@ -87,7 +87,7 @@ def crossings(
             for left, right in combinations(arms, 2)
             if (journey, left) in curves and (journey, right) in curves
         }
-        # What the rate costs a topology is not known beforehand, as round trips are: no pair is expected to cross.
+        # A rate's effect on a topology is not known in advance, unlike round trips: no pair is expected to cross.
         alike = {journey: dict.fromkeys(arms, 0.0) for journey, _, _ in gaps}
         found += [
             Crossing(
@@ -137,11 +137,11 @@ def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
 
 
 def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str, _Used]) -> list[Filling]:
-    """What of each topology is full at which rate, the first to fill first; only what is full at some rate.
+    """Finds what becomes full in each topology, and at which rate, the first to fill first; only what does become full.
 
     Args:
-        run: Of which the machine's cores are; none are known of a cluster's nodes.
-        arms: Of each topology, by rising rate.
+        run: Run with the machine's number of cores, which is unknown for a cluster's nodes.
+        arms: Arms of each topology, by rising rate.
         used: Cores that each arm's components used.
     """
     found: list[Filling] = []
@@ -163,12 +163,12 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:
-    """Where straight lines through the use of cores over the rate reach the limit; None if they do not rise.
+    """Finds where straight lines through the use of cores over the rate reach the limit; None if they do not rise.
 
     Args:
-        rates: block x arm.
-        cores: block x arm.
-        limit: Cores that can be used.
+        rates: Rates, block x arm.
+        cores: Cores used, block x arm.
+        limit: Number of cores that can be used.
     """
     value = _reaches(rates.ravel(), cores.ravel(), limit)
     by_block = [_reaches(*block, limit) for block in zip(rates, cores, strict=True)]

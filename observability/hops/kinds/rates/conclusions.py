@@ -1,4 +1,4 @@
-"""What load did to topologies, in sentences."""
+"""The effect of load on topologies, in sentences."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _A_SECOND = "journeys a second"
 
 
 def rates_sentences(summary: Summary) -> list[str]:
-    """Who is the fastest at which rate, where the ranking flips, and what is full first."""
+    """Says which topology is the fastest at which rate, where the ranking flips, and what is full first."""
     rates = rates_of(summary)
     told = [_fastest(summary), *_turns(rates, compared_in(summary)), _first_full(rates, compared_in(summary))]
     return [sentence(text) for text in told if text]
 
 
 def at_rate(summary: Summary, rate: float) -> Summary:
-    """The topologies and comparisons at one of the equal rates, under the topologies' own names."""
+    """Selects the topologies and comparisons at one of the equal rates, under the topologies' names."""
     arms = rates_of(summary)["arms"]
     return renamed(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
 
 
 def crossing_words(row: Crossing) -> str:
-    """Which topology is faster, by rate: `grpc from 34 journeys a second (28 to 40) on`."""
+    """Says which topology is faster, by rate: `grpc from 34 journeys a second (28 to 40) on`."""
     low, high = row["ci95"]
     match row["verdict"]:
         case "from":
@@ -50,7 +50,7 @@ def crossing_words(row: Crossing) -> str:
 
 
 def full_words(row: Filling) -> str:
-    """What is full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
+    """Says what is full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
     what = (
         f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
     )
@@ -58,7 +58,7 @@ def full_words(row: Filling) -> str:
 
 
 def first_fillings(rates: Rates) -> list[Filling]:
-    """What is full first in each topology, the topology that is full first in front."""
+    """Lists what is full first in each topology; the topology that is full first comes first."""
     first = {row["topology"]: row for row in reversed(rates["fillings"])}
     return sorted(first.values(), key=lambda row: row["at"]["value"])
 

@@ -1,4 +1,4 @@
-"""What load did to topologies: where their ranking flips, and what is full first."""
+"""The effect of load on topologies: where their ranking flips, and what is full first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hops.run.documents.estimate import Estimate
 class RateArm(TypedDict):
     """One arm: a topology at a rate, in journeys a second; `percent` of what it holds, None if not given so.
 
-    `cpu_ms` is the CPU time of a journey in all components but the generator, `cores` what all processes used together,
-    the generator too.
+    `cpu_ms` is the CPU time of a journey in all components but the generator; `cores` is what all processes used
+    together, including the generator.
     """
 
     label: str
@@ -25,11 +25,11 @@ class RateArm(TypedDict):
 
 
 class Crossing(TypedDict):
-    """At which rate the ranking of two topologies flips, in one metric of one journey or of `all`.
+    """The rate at which the ranking of two topologies flips, in one metric of one journey or of `all`.
 
-    `verdict` is as for distances: `from` says that `faster` is shown to be so from the rate `at` on, and the other one
-    below it; `up_to` that it is shown up to `ci95[0]`, and nothing beyond; `always` that it is at every rate.
-    `reason` says why nothing was tested.
+    `verdict` is as for distances. `from`: `faster` is shown to be faster from the rate `at` on, and the other topology
+    below it. `up_to`: it is shown up to `ci95[0]`, and nothing beyond. `always`: it is shown at every rate. `reason`
+    says why nothing was tested.
     """
 
     journey: str
@@ -44,10 +44,10 @@ class Crossing(TypedDict):
 
 
 class Filling(TypedDict):
-    """At which rate something of one topology has no more processor to get, by a straight line through its use of CPU.
+    """The rate at which a topology's event loop or machine is full, by a straight line through its use of CPU.
 
-    `component` is a process with one event loop, which can use one core, or `machine`: all processes together, and
-    `limit` the cores there are. `cores` is what it used at the highest rate.
+    `component` is a process with one event loop, which can use one core, or `machine`: all processes together. `limit`
+    is the number of cores available, and `cores` the number used at the highest rate.
     """
 
     topology: str
@@ -58,7 +58,7 @@ class Filling(TypedDict):
 
 
 class Rates(TypedDict):
-    """What load did. `equal` are the rates that every topology ran at, ascending; `fillings` begin with the first."""
+    """The effect of load. `equal` are the rates of every topology, ascending; `fillings` begin with the first."""
 
     arms: list[RateArm]
     equal: list[float]
@@ -67,5 +67,5 @@ class Rates(TypedDict):
 
 
 def rates_of(summary: Mapping[str, object]) -> Rates:
-    """What the summary of an experiment over rates has beside that of every run."""
+    """Gives what the summary of an experiment over rates has in addition to that of every run."""
     return cast("Rates", summary["rates"])

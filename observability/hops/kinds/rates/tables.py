@@ -1,4 +1,4 @@
-"""What load did to topologies, in tables."""
+"""The effect of load on topologies, in tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hops.units import ALL
 
 
 def section(view: SummaryView) -> Section:
-    """The first section of the report; its picture follows the first sentence."""
+    """Makes the first section of the report; its chart follows the first sentence."""
     rates = rates_of(view.summary)
     journeys = list(dict.fromkeys(row["journey"] for row in rates["crossings"] if row["journey"] != ALL))
     elements: list[Element] = [
@@ -43,7 +43,7 @@ def section(view: SummaryView) -> Section:
 
 
 def points_table(view: SummaryView) -> Table:
-    """A row per topology and rate."""
+    """Makes a row per topology and rate."""
 
     def latency(metric: str) -> tuple[Column, Callable[[RateArm], Cell]]:
         figures = {label: one["journeys"][ALL] for label, one in view.summary["topologies"].items()}
@@ -70,7 +70,7 @@ def _held(arm: RateArm) -> Cell:
 
 
 def crossings_table(view: SummaryView, journeys: list[str]) -> Table:
-    """A row per journey, metric and pair."""
+    """Makes a row per journey, metric and pair."""
     return table_of(
         "rates_crossings" if journeys == [ALL] else "rates_crossings_by_journey",
         f"Which {view.compared.one} is faster, by journeys a second",
@@ -84,7 +84,7 @@ def crossings_table(view: SummaryView, journeys: list[str]) -> Table:
 
 
 def fillings_table(view: SummaryView) -> Table:
-    """A row for what is full first in each topology: the machine, and the busiest event loops."""
+    """Makes a row for what is full first in each topology: the machine, and the busiest event loops."""
     by_topology = groupby(rates_of(view.summary)["fillings"], key=lambda row: row["topology"])
     return table_of(
         "rates_fillings",
@@ -102,4 +102,4 @@ def fillings_table(view: SummaryView) -> Table:
 
 
 _MAX_SHOWN = 3
-"""How much of a topology the table of what is full first has."""
+"""Maximum number of rows per topology in the table of what is full first."""

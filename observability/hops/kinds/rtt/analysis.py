@@ -1,15 +1,15 @@
-"""What distance does to p50 as measured, and the model of distance held against it.
+"""The measured effect of distance on p50, and the model of distance compared with it.
 
 Three questions, answered with intervals over blocks (`hops.statistics.over_blocks`):
 
-**Does p50 grow by the round trips?** The slope of p50 over the round-trip time, by least squares, divided by the round
-trips that the journey needs. Only single journeys have one: the p50 of a mix, whose journeys need different numbers of
-them, does not grow by their mean.
+**Does p50 grow by the round trips?** The slope of p50 over the round-trip time, by least squares, is divided by the
+round trips that the journey needs. Only single journeys have such a slope: the journeys of a mix need different numbers
+of round trips, so the p50 of the mix does not grow by their mean.
 
-**Does the model predict what was measured?** It sees the arms at the shortest round-trip time only, and predicts p50 of
-the others. What a block does to measured and predicted alike cancels in their difference.
+**Does the model predict what was measured?** It gets only the arms at the shortest round-trip time, and predicts p50 of
+the others. A block's common effect on measured and predicted cancels in their difference.
 
-**Does it predict where the ranking flips?** `hops.kinds.rtt.break_even` has that.
+**Does it predict where the ranking flips?** See `hops.kinds.rtt.break_even`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class AtDistances:
 
     Args:
         labels: Labels of the topology's arms, the nearest first.
-        nearest: The journeys of the nearest arm, as `analysis.travel` gives them.
+        nearest: Journeys of the nearest arm, as returned by `analysis.travel`.
         latencies: Latencies of each arm, in the order of the labels.
     """
 
@@ -55,10 +55,10 @@ class AtDistances:
 
 
 def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances]) -> DistanceCheck:
-    """Holds the model against an experiment over distances.
+    """Compares the model with an experiment over distances.
 
     Args:
-        rtts_ms: The measured round-trip times, ascending, two at least.
+        rtts_ms: Measured round-trip times, ascending, at least two.
         topologies: Measured figures, by topology in the user's order.
     """
     times_ms = np.array(rtts_ms)
@@ -85,7 +85,7 @@ def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistance
 
 
 def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[list[float], dict[str, AtDistances]]:
-    """The measured round-trip times, ascending, and each topology at them.
+    """Gives the measured round-trip times, ascending, and each topology at them.
 
     Args:
         run: Files of an experiment over distances.
@@ -103,7 +103,7 @@ def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[lis
 def measured_distance(
     rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances], figures: Mapping[str, TopologySummary]
 ) -> Distance:
-    """What the model makes of the nearest arms, and the measured points of all.
+    """Computes the model's predictions from the nearest arms, and the measured points of all arms.
 
     Args:
         rtts_ms: The measured round-trip times, ascending.
@@ -124,14 +124,14 @@ def measured_distance(
 
 
 def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floats, curve: Curve) -> JourneySlope:
-    """How much the measured p50 of a journey grows with the round-trip time.
+    """Computes how much the measured p50 of a journey grows with the round-trip time.
 
     Args:
         journey: Name of the journey.
         topology: Name of the topology.
         round_trips: Mean round trips of the plan.
-        rtts_ms: The measured round-trip times, two at least.
-        curve: The p50 at each of them, ms.
+        rtts_ms: Measured round-trip times, at least two.
+        curve: p50 at each of them, ms.
     """
     centred = rtts_ms - rtts_ms.mean()
     weights = centred / (centred**2).sum()
@@ -150,7 +150,7 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
 def predicted_points(
     journey: str, topology: str, rtts_ms: Floats, measured: Curve, predicted: Curve
 ) -> list[PredictedPoint]:
-    """Each measured p50 but the nearest, which the prediction is from, and its prediction.
+    """Compares each measured p50 with its prediction, except the nearest, which the prediction comes from.
 
     Args:
         journey: Name of the journey, or `all`.

@@ -1,10 +1,10 @@
-"""Break-even distances that the model predicts, held against those that were measured.
+"""Break-even distances that the model predicts, compared with the measured ones.
 
-Both are where the medians of two topologies cross within the measured distances: those of the model, and the measured
-ones, interpolated between the measured round-trip times block by block. How far a block moves a crossing is how far it
-moves the difference there, divided by how much the difference grows with the distance. The joint interval of two
-break-evens is over the blocks' moves of the one less those of the other (`hops.statistics.over_blocks`), so that what a
-block does to both cancels.
+A break-even is where the medians of two topologies cross within the measured distances: by the model, and as measured,
+interpolated between the measured round-trip times block by block. A block moves a crossing by as much as it moves the
+difference there, divided by the slope of the difference over the distance. The joint interval of two break-evens is
+over the blocks' moves of one less those of the other (`hops.statistics.over_blocks`), so that a block's common effect
+cancels.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import spread_of
 
 _PIECES = 200
-"""Into how many pieces the range of the measured distances is cut."""
+"""Number of pieces into which the range of the measured distances is cut."""
 _REACH = 0.05
-"""Over which share of the range, to both sides of a crossing, the growth of the difference is taken."""
+"""Share of the range, on both sides of a crossing, over which the slope of the difference is taken."""
 
 
 def break_even_checks(
@@ -36,11 +36,11 @@ def break_even_checks(
     measured: Mapping[tuple[str, str], Curve],
     round_trips: Mapping[str, Mapping[str, float]],
 ) -> list[BreakEvenCheck]:
-    """Holds each journey's and pair's predicted break-even against the measured one.
+    """Compares each journey's and pair's predicted break-even with the measured one.
 
     Args:
         rtts_ms: The measured round-trip times, ascending.
-        travel: Journeys of the nearest arms as `analysis.travel` gives them, by topology in the user's order.
+        travel: Journeys of the nearest arms as returned by `analysis.travel`, by topology in the user's order.
         measured: Measured p50 at each round-trip time, by journey and topology.
         round_trips: Mean of each journey, by topology.
     """
@@ -61,13 +61,13 @@ def break_even_checks(
 def break_even_check(
     journey: str, predicted: BreakEven, measured: BreakEven, difference: Estimate | None
 ) -> BreakEvenCheck:
-    """A predicted break-even held against the measured one.
+    """Compares a predicted break-even with the measured one.
 
     Args:
         journey: Name of the journey, or `all`.
         predicted: The break-even by the model.
         measured: The measured break-even of the same left and right, over the same range.
-        difference: Measured minus predicted, ms; None if not both are shown.
+        difference: Measured minus predicted, ms; None unless both are shown.
     """
     verdict = _without_break_evens(predicted, measured) if difference is None else agreement(difference["ci95"])
     return BreakEvenCheck(
@@ -92,7 +92,7 @@ def _joint(
     fact: Mapping[tuple[str, str], Curve],
     grid: Floats,
 ) -> Estimate | None:
-    """Measured minus predicted, if both show that one topology is faster from a distance on."""
+    """Computes measured minus predicted, if both show that one topology is faster from a distance on."""
     if predicted["verdict"] != "from" or measured["verdict"] != "from":
         return None
     if predicted["at_ms"] is None or measured["at_ms"] is None:
@@ -106,7 +106,7 @@ def _joint(
 
 
 def _moves(left: Curve, right: Curve, at_ms: float, grid: Floats) -> Floats:
-    """How far each block moves the point at which two curves cross, to the first order."""
+    """Computes how far each block moves the point at which two curves cross, to first order."""
     assert left.by_block is not None
     assert right.by_block is not None
     reach = _REACH * (grid[-1] - grid[0])
@@ -117,7 +117,7 @@ def _moves(left: Curve, right: Curve, at_ms: float, grid: Floats) -> Floats:
 
 
 def _without_break_evens(predicted: BreakEven, measured: BreakEven) -> Agreement:
-    """Whether two agree of which not both show a break-even."""
+    """Whether two verdicts agree if they do not both show a break-even."""
     for mine in measured["stretches"]:
         for other in predicted["stretches"]:
             overlap_ms = min(mine["to_ms"], other["to_ms"]) - max(mine["from_ms"], other["from_ms"])

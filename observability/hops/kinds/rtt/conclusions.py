@@ -1,4 +1,4 @@
-"""What was measured at several distances, and whether the model of distance holds, in sentences."""
+"""The measurements at several distances, and whether the model of distance holds, in sentences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 TOLERANCE = 0.05
-"""How far a slope may be from the round trips."""
+"""Maximum relative difference between a slope and the round trips."""
 _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ", "unknown": "no verdict"}
 
 
 def rtt_sentences(summary: Summary) -> list[str]:
-    """Who is the fastest at which distance, and how the model did: slopes, points, break-evens."""
+    """Says which topology is the fastest at which distance, and how well the model did: slopes, points, break-evens."""
     check = check_of(summary)
     told = [
         _fastest(summary),
@@ -35,7 +35,7 @@ def rtt_sentences(summary: Summary) -> list[str]:
 
 
 def break_even_sentences(check: DistanceCheck) -> list[str]:
-    """A sentence for each pair and journey whose ranking flips, measured or predicted; one if there is none."""
+    """Writes a sentence for each pair and journey whose ranking flips, measured or predicted; one if none flips."""
     rows = check["break_evens"]
     told = [_break_even(row) for row in rows if {"from", "several"} & _verdicts(row)]
     if told:
@@ -51,17 +51,17 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
-    """The topologies and comparisons at one round-trip time, under the topologies' own names."""
+    """Selects the topologies and comparisons at one round-trip time, under the topologies' names."""
     return renamed(summary, {AXIS.label(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]})
 
 
 def is_within(row: JourneySlope) -> bool:
-    """Whether a slope is as near to the round trips as it has to be."""
+    """Whether a slope is close enough to the round trips."""
     return abs(row["ratio"]["value"] - 1) <= TOLERANCE
 
 
 def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unknown"]:
-    """Whether a slope's whole interval is as near to the round trips as it has to be."""
+    """Whether a slope's whole interval is close enough to the round trips."""
     low, high = row["ratio"]["ci95"]
     if low is None or high is None:
         return "unknown"

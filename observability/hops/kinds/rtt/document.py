@@ -1,4 +1,4 @@
-"""What distance did as measured, and the model held against it."""
+"""The measured effect of distance, and the model compared with it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hops.run.documents.estimate import Agreement, Estimate
 class JourneySlope(TypedDict):
     """How much p50 of a journey grows with the round-trip time, measured, in one topology.
 
-    `slope` is in ms for each ms, by least squares over all measured round-trip times. `ratio` is the slope divided by
-    `round_trips`, which are the mean of what the plan needs. `reason` says why there are no intervals.
+    `slope` is in ms per ms, by least squares over all measured round-trip times. `ratio` is the slope divided by
+    `round_trips`, the mean number that the plan needs. `reason` says why there are no intervals.
     """
 
     journey: str
@@ -25,7 +25,7 @@ class JourneySlope(TypedDict):
 
 
 class PredictedPoint(TypedDict):
-    """A measured p50, ms, and what the model predicts for it from the arms at the shortest round-trip time.
+    """A measured p50, ms, and the model's prediction for it from the arms at the shortest round-trip time.
 
     `difference` is measured minus predicted, paired by block; the two agree if its interval includes 0. `reason` says
     why the verdict is `unknown`.
@@ -45,8 +45,9 @@ class BreakEvenCheck(TypedDict):
     """One pair's break-even within the measured round-trip times, predicted as the points are, and measured.
 
     `difference` is measured minus predicted, ms, with the joint interval of both; None unless both verdicts are `from`.
-    The two `agree` if it includes 0. Without it they `agree` if both show the same topology faster at every distance,
-    and `differ` if they show different ones faster at the same distance. `reason` says why nothing could be tested.
+    The two `agree` if it includes 0. Without it, they `agree` if both show the same topology faster at every distance,
+    and `differ` if they show different topologies faster at the same distance. `reason` says why nothing could be
+    tested.
     """
 
     journey: str
@@ -58,7 +59,7 @@ class BreakEvenCheck(TypedDict):
 
 
 class DistanceCheck(TypedDict):
-    """What distance did as measured, and the model of `hops.analysis.distance` held against it; `rtts_ms` ascend."""
+    """The measured effect of distance, and the model of `hops.analysis.distance` compared with it; `rtts_ms` ascend."""
 
     rtts_ms: list[float]
     topologies: list[str]
@@ -68,5 +69,5 @@ class DistanceCheck(TypedDict):
 
 
 def check_of(summary: Mapping[str, object]) -> DistanceCheck:
-    """What the summary of an experiment over distances has beside that of every run."""
+    """Gives what the summary of an experiment over distances has in addition to that of every run."""
     return cast("DistanceCheck", summary["rtt"])

@@ -19,7 +19,7 @@ from hops.run.switches import switches_of
 
 
 def figures_of(measured: Measured) -> Mapping[str, Any]:
-    """The model of distance held against what was measured, and the model itself, of the nearest arms."""
+    """Compares the model of distance with the measurements, and computes it for the nearest arms."""
     rtts_ms, distances = at_distances(measured.run, measured.latencies)
     return {
         "rtt": distance_check(rtts_ms, distances),
@@ -28,7 +28,7 @@ def figures_of(measured: Measured) -> Mapping[str, Any]:
 
 
 def network(view: View) -> str:
-    """All distances, and what arms share of their networks."""
+    """Lists all distances, and what the networks of the arms have in common."""
     arms = AXIS.arms(view.run.manifest)
     times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.at for arm in arms})])
     _, _, beside = network_text(switches_of(view.run.manifest, arms[0].label)).partition(" ms")
@@ -36,7 +36,7 @@ def network(view: View) -> str:
 
 
 def nearest(view: View) -> View:
-    """The view of the nearest arms, which the curves of the model are from."""
+    """Selects the view of the nearest arms, which the model's curves come from."""
     return replace(view, summary=at_distance(view.summary, check_of(view.summary)["rtts_ms"][0]))
 
 

@@ -1,4 +1,4 @@
-"""What distance did as measured, and the model of distance held against it."""
+"""The measured effect of distance, and the model of distance compared with it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hops.tables.view import SummaryView
 
 
 def section(view: SummaryView) -> Section:
-    """The first section of the report: who is the fastest at which distance, and how well the model predicts it.
+    """Makes the first section of the report: the fastest topology by distance, and how well the model predicts it.
 
-    The model's curves, with the measured points on them, are in the section on distance.
+    The model's curves, with the measured points, are in the section on distance.
     """
     check = check_of(view.summary)
     elements: list[Element] = [
@@ -45,7 +45,7 @@ def section(view: SummaryView) -> Section:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """A row per journey, a column per distance: who is not shown to be slower at p50 than the fastest."""
+    """Makes a row per journey and a column per distance: topologies not shown to be slower at p50 than the fastest."""
     check = check_of(view.summary)
     columns = [Column("journey", numeric=False), *(Column(f"{at:g} ms", numeric=False) for at in check["rtts_ms"])]
     rows = [
@@ -56,7 +56,7 @@ def fastest_table(view: SummaryView) -> Table:
 
 
 def break_evens_table(view: SummaryView) -> Table:
-    """A row per journey and pair."""
+    """Makes a row per journey and pair."""
     return table_of(
         "rtt_break_evens",
         f"Which {view.compared.one} is faster from which round-trip time on, with 95 % intervals",
@@ -75,7 +75,7 @@ def break_evens_table(view: SummaryView) -> Table:
 
 
 def slopes_table(view: SummaryView) -> Table:
-    """A row per journey and topology."""
+    """Makes a row per journey and topology."""
     return table_of(
         "rtt_slopes",
         "Slope of the measured p50 over the round-trip time, with 95 % intervals",
@@ -93,7 +93,7 @@ def slopes_table(view: SummaryView) -> Table:
 
 
 def points_table(view: SummaryView) -> Table:
-    """A row per journey, topology and distance."""
+    """Makes a row per journey, topology and distance."""
     return table_of(
         "rtt_points",
         "Measured p50 and what the model predicts for it, ms",

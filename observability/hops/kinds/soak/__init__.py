@@ -1,1 +1,1 @@
-"""Whether anything grows while a topology is under load for long."""
+"""Whether anything grows while a topology is under load for a long time."""

@@ -1,4 +1,4 @@
-"""How what components hold, the database and latencies change under load, from the rows of a run."""
+"""How the memory and other holdings of components, the database and latencies change under load."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from hops.units import NS_PER_MS
 
 KIND: Final = "soak"
 DATABASE, JOURNEYS = "database", "journeys"
-"""What a change is of that is not of one component."""
+"""Figures that change but do not belong to one component."""
 MEMORY = "memory_mb"
 COUNTS = ("descriptors", "threads", "connections")
 MEMORY_MB_PER_HOUR = 1.0
-"""Growth of memory that is no leak: an interval's lower end must be above it."""
+"""Growth of memory that counts as no leak: an interval's lower end must be above it."""
 ONE = 1.0
-"""Descriptors, threads and connections come whole: less over the whole load is none."""
+"""Descriptors, threads and connections are whole numbers: smaller growth over the whole load counts as none."""
 SLOWER = 0.05
-"""Share of a latency by which it must grow over the whole load to count."""
+"""Minimum growth of a latency over the whole load, as a share of it, to count."""
 PERCENTILES = {"p50": 0.5, "p99": 0.99}
 MINUTE_S = 60.0
 
 
 class Change(TypedDict):
-    """How one figure of a topology changes in an hour.
+    """Change of one figure of a topology per hour.
 
     `component` is `database` for its size and `journeys` for latencies. Mean, slope and interval are None if there are
-    too few values for a slope. `tells` says whether the load was long enough to tell growth from what fills once.
+    too few values for a slope. `tells` says whether the load was long enough to tell growth from one-time filling.
     """
 
     topology: str
@@ -47,7 +47,7 @@ class Change(TypedDict):
 
 
 class Soak(TypedDict):
-    """The load of each topology in minutes and journeys a second, and every change."""
+    """Load of each topology in minutes and journeys a second, and every change."""
 
     minutes: float
     rate: float
@@ -55,19 +55,19 @@ class Soak(TypedDict):
 
 
 def soak_of(summary: Mapping[str, object]) -> Soak:
-    """What the summary of a soak test has on top of every run's."""
+    """Gives what the summary of a soak test has in addition to that of every run."""
     return cast("Soak", summary[KIND])
 
 
 def soak_figures(measured: Measured) -> Mapping[str, Soak]:
-    """What a soak test has, on top of the figures of every run."""
+    """Computes what a soak test has in addition to the figures of every run."""
     profile = measured.run.manifest["profile"]
     changes = [change for name in measured.journeys for change in changes_of(measured.run, name)]
     return {KIND: Soak(minutes=profile["duration_s"] / MINUTE_S, rate=profile["rate"], changes=changes)}
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of all trials, and two that only a soak test has."""
+    """Evaluates the gates of all trials, and two gates that only a soak test has."""
     gates, left_out = every_gate(run, figures)
     changes = soak_of(figures)["changes"]
     short = sum(not change["tells"] for change in changes if change["measure"] == MEMORY)
@@ -75,12 +75,12 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
 
 
 def growing(changes: list[Change]) -> list[Change]:
-    """The changes that are shown to be growth."""
+    """Lists the changes that are shown to be growth."""
     return [change for change in changes if change["grows"]]
 
 
 def changes_of(run: RunFiles, topology: str) -> Iterator[Change]:
-    """Every change of one topology: its components, its database, its journeys."""
+    """Computes every change of one topology: its components, its database, its journeys."""
     looks = run.observed["looks"].filter(pl.col("topology") == topology)
     for (component,), rows in sorted(looks.group_by("component")):
         rows = rows.sort("at_s")
@@ -94,7 +94,7 @@ def changes_of(run: RunFiles, topology: str) -> Iterator[Change]:
 
 
 def by_minute(journeys: pl.DataFrame) -> pl.DataFrame:
-    """The latency of the journeys that ended ok, in ms, minute by minute.
+    """Computes the latency of the journeys that ended ok, in ms, minute by minute.
 
     Args:
         journeys: Rows of `hops.run.rows.JOURNEYS`.

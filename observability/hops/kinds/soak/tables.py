@@ -1,4 +1,4 @@
-"""What grew under load, and what did not, in sentences and tables."""
+"""Growth under load, in sentences and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNITS = {MEMORY: "MiB of memory", "p50": "ms at p50", "p99": "ms at p99"}
 
 
 def section(view: SummaryView) -> Section:
-    """What grows, and how everything changes in an hour."""
+    """Shows what grows, and how everything changes per hour."""
     soak = soak_of(view.summary)
     elements: list[Element] = [
         Points(list(sentences(soak)), tone="conclusions"),
@@ -28,7 +28,7 @@ def section(view: SummaryView) -> Section:
 
 
 def sentences(soak: Soak) -> Iterator[str]:
-    """What is shown to grow in each topology."""
+    """Says what is shown to grow in each topology."""
     for topology in dict.fromkeys(change["topology"] for change in soak["changes"]):
         changes = [change for change in soak["changes"] if change["topology"] == topology]
         for change in growing(changes):
@@ -42,7 +42,7 @@ def sentences(soak: Soak) -> Iterator[str]:
 
 
 def held_table(soak: Soak, compared: Compared) -> Table:
-    """A row for each component: its memory, and how everything that it holds changes."""
+    """Makes a row for each component: its memory, and the changes of everything that it holds."""
     of_component: dict[tuple[str, str], dict[str, Change]] = {}
     for change in soak["changes"]:
         if change["component"] not in (DATABASE, JOURNEYS):
@@ -69,7 +69,7 @@ def held_table(soak: Soak, compared: Compared) -> Table:
 
 
 def shop_table(soak: Soak, compared: Compared) -> Table:
-    """The size of the database, which grows with orders, and the latency of all journeys."""
+    """Shows the size of the database, which grows with orders, and the latency of all journeys."""
     names = {"size_mb": "database, MiB", "p50": "p50, ms", "p99": "p99, ms"}
     rows = [
         [words(change["topology"]), words(names[change["measure"]]), number(change["mean"]), _slope(change)]

@@ -1,4 +1,4 @@
-"""How fast something grows, and whether that is shown."""
+"""How fast a figure grows, and whether the growth is shown."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from scipy import stats
 from hops.statistics.intervals import CONFIDENCE
 
 SETTLING = 0.2
-"""Share of a load at its begin that is left out: caches fill, and pools open."""
+"""Share of a load at its beginning that is left out: caches fill, and pools open."""
 WINDOWS = 30
-"""Looks are averaged in so many windows at most, since looks next to each other are alike."""
+"""Maximum number of windows over which samples are averaged, since adjacent samples are alike."""
 MIN_WINDOWS = 6
 MIN_HOURS = 0.75
-"""What grows in less time may be what fills once, which seemed to be 1 to 5 MiB an hour in 20 to 40 min."""
+"""Minimum time to tell growth from one-time filling, which seemed to be 1 to 5 MiB an hour in 20 to 40 min."""
 HOUR_S = 3_600
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How something changes.
+    """How a figure changes.
 
     Attributes:
-        mean: Its mean.
-        per_hour: Its slope, by the median of the slopes between any two windows (Theil and Sen).
+        mean: Mean of the figure.
+        per_hour: Slope, as the median of the slopes between any two windows (Theil and Sen).
         ci95: Interval of the slope (Sen 1968, "Estimates of the regression coefficient based on Kendall's tau").
-        hours: How long it was watched.
+        hours: Duration of the observation.
     """
 
     mean: float
@@ -38,25 +38,25 @@ class Trend:
 
     @property
     def tells(self) -> bool:
-        """Whether it was watched for long enough to tell growth from what fills once."""
+        """Whether the observation was long enough to tell growth from one-time filling."""
         return self.hours >= MIN_HOURS
 
     def grows(self, by_per_hour: float, least: float = 0.0) -> bool:
-        """Whether it is shown to grow.
+        """Whether the figure is shown to grow.
 
         Args:
-            by_per_hour: Growth that may be.
+            by_per_hour: Allowed growth.
             least: Growth over the whole time below which it counts as none.
         """
         return self.tells and self.ci95[0] > by_per_hour and self.per_hour * self.hours > least
 
 
 def trend(at_s: Sequence[float], values: Sequence[float]) -> Trend | None:
-    """The trend of values after the time of settling; None of too few.
+    """Computes the trend of values after the time of settling; None with too few values.
 
     Args:
-        at_s: When each was seen, in seconds, ascending.
-        values: The values.
+        at_s: Time of each value, in seconds, ascending.
+        values: Values of the figure.
     """
     at, seen = np.asarray(at_s, float), np.asarray(values, float)
     settled = at >= SETTLING * at[-1] if at.size else np.zeros(0, bool)

@@ -1,1 +1,1 @@
-"""Whether the claims of published studies hold: each replayed by its own design, and each claim given a verdict."""
+"""Whether the claims of published studies hold: each study is replayed by its own design; each claim gets a verdict."""

@@ -43,7 +43,7 @@ UNITS_BY_COMPONENT: Mapping[Metric, str] = {
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
-    """The arms that claims compare, each two once; they share a tape."""
+    """Gives the pairs of arms that claims compare, each pair once; they share a tape."""
     pairs = [
         (arm_label(study["id"], claim["topologies"][0], load), arm_label(study["id"], claim["topologies"][1], load))
         for study in studies_in(run.manifest)
@@ -51,13 +51,13 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
         for load in claim["loads"]
         if claim["metric"] != "saturation_users"
     ]
-    # One claim says that left is faster, another one that right is: the same comparison.
+    # One claim says that left is faster, and another that right is: both need the same comparison.
     once = {frozenset(pair): pair for pair in reversed(pairs)}
     return [pair for pair in reversed(once.values()) if set(pair) <= set(run.topologies)]
 
 
 def figures_of(measured: Measured) -> Mapping[str, list[Replayed]]:
-    """The studies and the verdicts on their claims, corrected over all of them."""
+    """Judges the claims of the studies, corrected over all of them."""
     figures = Figures(measured)
     studies = [_judge_study(measured, study, figures) for study in studies_in(measured.run.manifest)]
     verdicts = [verdict for one in studies for verdict in one["verdicts"]]
@@ -79,7 +79,7 @@ def _judge_study(measured: Measured, study: Study, figures: Figures) -> Replayed
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The claims of one study, each judged by itself."""
+    """The claims of one study, each judged separately."""
 
     measured: Measured
     study: Study
@@ -119,7 +119,7 @@ class _Judged:
         )
 
     def _require_sound(self, found: Judgement, arms: list[str]) -> Judgement:
-        """The judgement, or none on figures of trials that fail a gate."""
+        """Returns the judgement, or a judgement without a direction if the trials fail a gate."""
         gates = experiment_gates(self.measured.run.of_arms({arm: arm for arm in arms}))
         trust = verdict_of(gates)
         if trust == VALID or found.outcome == "not shown":
@@ -128,7 +128,7 @@ class _Judged:
         return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {found.outcome}.")
 
     def _order(self, claim: Claim) -> Verdict:
-        """The verdict on an order of protocols by the users from which on each levels off."""
+        """Judges an order of protocols by the number of users from which each levels off."""
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
         ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         full = [self.figures.saturation(ladder, users) for ladder in ladders]
@@ -152,7 +152,7 @@ class _Judged:
         }
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:
-        """The figure in the study's own terms, where another one decides."""
+        """Gives the figure in the study's own terms, if the verdict uses another."""
         if claim["metric"] == "payload_bytes":
             (_, mine), (_, other) = self.figures.bytes_by_part(arms[0], arms[1])
             return f"Before compression: {times(mine / other)}." if mine and other else ""
@@ -166,7 +166,7 @@ class _Judged:
         return ""
 
     def _why(self, metric: Metric, arms: list[str], effect: float | None) -> list[str]:
-        """What was measured of the parts of a figure that contradicts a claim."""
+        """Explains a figure that contradicts a claim by measurements of its parts."""
         figures = self.figures
         if metric in UNITS_BY_COMPONENT:
             sides = [figures.by_component(metric, arm) for arm in arms]
@@ -182,7 +182,7 @@ class _Judged:
         return self._why_faster(arms, turned=((effect or 1.0) > 1) == (metric != "throughput"))
 
     def _why_faster(self, arms: list[str], turned: bool | None) -> list[str]:
-        """Which parts of the budgets make the faster side faster: the right one if turned; by traces if None."""
+        """Names the parts of the budgets that make the faster side faster: right if turned; by traces if None."""
         measured = self.measured
         rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
         row = next((row for row in rows if row["journey"] == ALL), None)
@@ -194,7 +194,7 @@ class _Judged:
         return why(row, waves)
 
     def _other_client(self, claim: Claim) -> OtherClient | None:
-        """The verdict with clients that batch where these do not, or the other way round, where such arms ran."""
+        """Judges the claim with clients that batch if these do not, or the reverse, if such arms ran."""
         load, sides = claim["loads"][0], claim["topologies"]
         arms = [arm_label(self.study["id"], side, load) for side in sides]
         swapped = [arm_label(self.study["id"], _with_other_client(side), load) for side in sides]
@@ -208,7 +208,7 @@ class _Judged:
         return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
-        """The claim under loads that decide nothing."""
+        """Judges the claim under loads that decide nothing."""
         for load, sides in claim["also"].items():
             arms = [arm_label(self.study["id"], side, load) for side in sides]
             if not set(arms) <= set(self.measured.journeys):
@@ -224,7 +224,7 @@ def _with_other_client(topology: str) -> str:
 
 
 def _side_by_side(left: Mapping[str, float], right: Mapping[str, float]) -> str:
-    """The amounts of both sides, the largest differences first: `order 1.2 and 0.8, product 0.4 and 0.5`."""
+    """Lists the amounts of both sides, largest differences first: `order 1.2 and 0.8, product 0.4 and 0.5`."""
     names = sorted(left.keys() | right.keys(), key=lambda name: -abs(left.get(name, 0.0) - right.get(name, 0.0)))
     return ", ".join(f"{name} {plain(left.get(name, 0.0))} and {plain(right.get(name, 0.0))}" for name in names)
 

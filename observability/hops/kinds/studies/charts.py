@@ -1,4 +1,4 @@
-"""What was measured of each claim beside what was published: a row per claim, on a logarithmic scale."""
+"""Measured and published effects: a row per claim, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from hops.report.view import View
 
 _LOOKS = looks(OUTCOMES)
 _DRAWN = _LOOKS[:3]
-"""Of claims that are not comparable there is nothing to draw."""
+"""Claims that are not comparable have nothing to draw."""
 
 
 def picture(view: View) -> Figures:
-    """The claims of each study."""
+    """Draws the claims of each study."""
     return effects([(cited(one["study"]), one) for one in replayed_in(view.summary)])
 
 
 def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:
-    """A chart for each study that has an effect to show.
+    """Draws a chart for each study with an effect to show.
 
     Args:
         studies: Title of the chart, and the study.

@@ -1,4 +1,4 @@
-"""A study as a run's manifest has it, and what became of its claims."""
+"""A study as in a run's manifest, and the verdicts on its claims."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Metric = Literal[
 Outcome = Literal["holds", "contradicted", "not shown", "not comparable"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NAIVE = "-naive"
-"""What the name of a topology whose client makes one request per item ends in."""
+"""Suffix of a topology whose client makes one request per item."""
 SIDES = {
     "rest": "rest",
     "graphql": "graphql",
@@ -36,16 +36,16 @@ SIDES = {
     "dataloader": "graphql",
     "n_plus_one": "graphql-naive",
 }
-"""What a claim may compare, and the topology that stands for it, unless a study says otherwise."""
+"""Sides that a claim may compare, and the default topology of each."""
 
 
 class Claim(TypedDict):
     """A claim as it was published.
 
-    `value` is the published ratio, or the two ends of a range; `published` the absolute figures that the study printed
-    for left and right, in its own unit. `between` are sides of an order that lie between left and right. `topologies`
-    stand for all sides here, in that order, and `why_topologies` says why. `loads` are those that answer it, in their
-    order, and `reason` why none can. `also` are further loads, by name, with their topologies: what they show decides
+    `value` is the published ratio, or the two ends of a range. `published` has the absolute figures that the study
+    printed for left and right, in its own unit. `between` are sides of an order between left and right. `topologies`
+    represent all sides here, in that order, and `why_topologies` says why. `loads` are the loads that answer it, in
+    their order, and `reason` says why none can. `also` are further loads, by name, with their topologies; they decide
     nothing.
     """
 
@@ -71,7 +71,7 @@ class Claim(TypedDict):
 class StudyLoad(TypedDict):
     """A load of a study: in words, as published, and as replayed.
 
-    `users` are those of a closed loop or, with a ramp-up, those who send one request each.
+    `users` are those of a closed loop or, with a ramp-up, users who send one request each.
     """
 
     about: str
@@ -99,9 +99,9 @@ class Study(TypedDict):
 
 
 class Size(TypedDict):
-    """Whether the published ratio lies inside the interval, and the measured effect divided by the ratio.
+    """Whether the published ratio is inside the interval, and the measured effect divided by the ratio.
 
-    Of a published range the nearest end counts; where the effect lies in the range, `measured_over_published` is 1.
+    For a published range, the nearest end counts; if the effect is in the range, `measured_over_published` is 1.
     """
 
     inside: bool
@@ -126,13 +126,13 @@ class OtherLoad(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What became of a claim.
+    """The verdict on a claim.
 
-    `outcome` is about direction and `size` about the published ratio, where there is one. `arms` are those that were
-    compared, and `values` their figures in `unit`. `effect` is left divided by right, but of success rates left minus
-    right, in points; its interval decides. `p` belongs to it, `p_holm` is corrected over all claims of the run.
-    `blocks` is how many would show a direction where none is shown. `why` explains what contradicts it, by parts that
-    were measured.
+    `outcome` is about direction, and `size` about the published ratio, if there is one. `arms` were compared, and
+    `values` are their figures in `unit`. `effect` is left divided by right; for success rates it is left minus right,
+    in points. Its interval decides. `p` belongs to it, and `p_holm` is corrected over all claims of the run. `blocks`
+    is the number of blocks that would show a direction, if none is shown. `why` explains a contradiction by
+    measurements of parts.
     """
 
     claim: Claim
@@ -168,15 +168,15 @@ class StudySummary(Summary):
 
 
 def arm_label(study: str, topology: str, load: str) -> str:
-    """What the results call a topology under a load of a study: `niswar-rest-flat-100`."""
+    """Names a topology under a load of a study in the results: `niswar-rest-flat-100`."""
     return f"{study}-{topology}-{load}"
 
 
 def replayed_in(summary: Summary) -> list[Replayed]:
-    """What the summary of replayed studies has beside that of every run."""
+    """Gives what the summary of replayed studies has in addition to that of every run."""
     return cast("StudySummary", summary)["studies"]
 
 
 def studies_in(manifest: dict[str, Any]) -> list[Study]:
-    """The studies that a run replays."""
+    """Lists the studies that a run replays."""
     return cast("list[Study]", manifest["studies"])

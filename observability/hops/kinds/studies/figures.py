@@ -32,7 +32,7 @@ UNITS: dict[Metric, str] = {
 }
 """The unit of each metric of a claim."""
 _OF_THE_PROTOCOL = ("services", "gateways")
-"""Groups of components whose CPU and memory count: those that speak a protocol, and neither edge nor database."""
+"""Groups of components whose CPU and memory count: those with a protocol, without edge and database."""
 _USED: dict[Metric, Literal["cpu_s", "rss_mb"]] = {"cpu_percent": "cpu_s", "memory_mb": "rss_mb"}
 _NS_PER_S = 1e9
 
@@ -41,7 +41,7 @@ class Figures:
     """Figures of a run's arms.
 
     Args:
-        measured: What the run measured.
+        measured: Measurements of the run.
     """
 
     def __init__(self, measured: Measured) -> None:
@@ -49,11 +49,11 @@ class Figures:
         self._trials = {(row["topology"], row["block"]): row for row in measured.run.used}
 
     def blocks(self, *arms: str) -> list[int]:
-        """The blocks that all of these arms have."""
+        """Lists the blocks that all of these arms have."""
         return sorted(set.intersection(*(self._measured.blocks[arm] for arm in arms)))
 
     def effect(self, metric: Metric, left: str, right: str) -> tuple[Effect, list[float | None]]:
-        """The effect of one arm against another, and the figures of both."""
+        """Computes the effect of one arm relative to another, and the figures of both."""
         blocks = self.blocks(left, right)
         if metric == "success_rate":
             return self._success(left, right, blocks)
@@ -61,10 +61,10 @@ class Figures:
         return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
-        """By how much an advantage at p50 grows from the first load to the last: right over left there, over that here.
+        """Computes how an advantage at p50 grows from the first load to the last: the ratio of right over left.
 
         Args:
-            left: Arm of the side that is said to gain, under the first load and the last.
+            left: Arm of the side claimed to gain, under the first load and the last.
             right: Arm of the other side, likewise.
         """
         arms = (left[0], right[0], left[-1], right[-1])
@@ -84,11 +84,11 @@ class Figures:
         return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
 
     def saturation(self, arms: Sequence[str], users: Sequence[int]) -> int | None:
-        """From how many users on more of them are not shown to get more done; None if more still do at the last step.
+        """Finds the number of users from which more users bring no shown gain; None if the last step still brings one.
 
         Args:
-            arms: Arms of one topology by rising users.
-            users: Users of each.
+            arms: Arms of one topology, by rising number of users.
+            users: Number of users of each.
         """
         for index, arm in enumerate(arms[:-1]):
             effect, _ = self.effect("throughput", arms[index + 1], arm)
@@ -98,13 +98,13 @@ class Figures:
         return None
 
     def cores(self, arm: str) -> float:
-        """CPU in use while the load lasted, in percent of a core, of the components that speak the protocol."""
+        """Computes the CPU in use during the load, in percent of a core, of the components that speak the protocol."""
         trials = [self._trials[arm, block] for block in self.blocks(arm)]
         seconds = sum(float(trial["generator"]["wall_s"]) for trial in trials)
         return 100 * sum(self._of_protocol(arm, trial["block"], "cpu_s") for trial in trials) / seconds
 
     def by_component(self, metric: Metric, arm: str) -> dict[str, float]:
-        """CPU of a journey in ms, or peak memory in MB, of each component that speaks the protocol."""
+        """Lists CPU per journey in ms, or peak memory in MB, of each component that speaks the protocol."""
         blocks, what = self.blocks(arm), _USED[metric]
         per = 1e3 / self._measured.journeys[arm].height if what == "cpu_s" else 1 / len(blocks)
         trials = [self._trials[arm, block][what] for block in blocks]
@@ -112,7 +112,7 @@ class Figures:
         return {name: per * sum(one.get(name, 0.0) for one in trials) for name in names}
 
     def bytes_by_part(self, left: str, right: str) -> list[tuple[float, float]]:
-        """Bytes of a journey's answers of each side: as they came, and before compression."""
+        """Computes the bytes of a journey's answers on each side: as they came, and before compression."""
         blocks, sides = self.blocks(left, right), (left, right)
         return [
             (
@@ -123,18 +123,18 @@ class Figures:
         ]
 
     def failures(self, arm: str) -> dict[str, float]:
-        """Share of an arm's journeys that ended in each other way than ok, in percent."""
+        """Computes the share of an arm's journeys with each outcome other than ok, in percent."""
         counts = self._measured.journeys[arm].filter(pl.col("outcome") != "ok").group_by("outcome").len().rows()
         return {name: 100 * count / self._measured.journeys[arm].height for name, count in sorted(counts)}
 
     def section(self, metric: Metric, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
-        """A figure of an arm, whole and by block.
+        """Computes a figure of an arm, whole and by block.
 
         Args:
-            metric: What is measured.
+            metric: The metric.
             arm: Label of the arm.
             blocks: Blocks that count.
-            beside: Arms that are compared, this one among them.
+            beside: Arms that are compared, including this one.
         """
         latencies = self._measured.latencies
         if metric.startswith("latency_"):
@@ -167,14 +167,14 @@ class Figures:
         return Effect(value, spread.around(value), spread.p_value(value), len(blocks), difference=True), [*means]
 
     def _answered(self, arm: str, block: int) -> float:
-        """Journeys a second that ended ok while the load lasted."""
+        """Counts the journeys a second that ended ok during the load."""
         rows = self._measured.journeys[arm].filter(pl.col("block") == block)
         seconds = length_s(self._measured.run.manifest, arm)
         took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / _NS_PER_S
         return float(((rows["outcome"] == "ok") & (took_s <= seconds)).sum()) / seconds
 
     def _per_journey(self, column: str, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
-        """Mean of the journeys of the tape that ended ok in each of these arms, in the same block."""
+        """Computes the mean over journeys of the tape that ended ok in each of these arms, in the same block."""
         keys = ["block", "seq"]
         rows = self._ok(arm)
         for other in beside:
@@ -201,7 +201,7 @@ def _by_block(values: Sequence[float]) -> Section:
 
 def _ratio(left: Section, right: Section, blocks: int) -> Effect:
     result = contrast(left, right)
-    if result.reason == NO_SCATTER:  # a figure that is the same in each, such as bytes
+    if result.reason == NO_SCATTER:  # a figure that is the same in each block, such as bytes
         assert result.ratio is not None
         return Effect(result.ratio, (result.ratio, result.ratio), 0.0, blocks)
     return Effect(result.ratio, result.ratio_interval, result.p, blocks, reason=result.reason)

@@ -26,14 +26,14 @@ METRICS = {
     "success_rate": "answered well",
     "saturation_users": "users until full",
 }
-"""What each metric is called."""
+"""Name of each metric."""
 _IS: dict[Outcome, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "contradicted": ("is contradicted", "are contradicted"),
     "not shown": ("is not shown", "are not shown"),
     "not comparable": ("is not comparable", "are not comparable"),
 }
-"""What one claim does, and what several do."""
+"""Verb for one claim, and for several."""
 _TONES = {"holds": "best", "contradicted": "bad"}
 ONE_MACHINE = (
     "One machine carries the load generator, the shop, its database and its telemetry. Every arm is this project's "
@@ -51,19 +51,19 @@ RULE = (
 
 
 def section(view: SummaryView) -> Section:
-    """What became of the claims: the first section of the report."""
+    """Makes the first section of the report: the verdicts on the claims."""
     return Section("claims", "What became of the claims", verdict_elements(replayed_in(view.summary)))
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
-    """How many claims hold, are contradicted, and so on."""
+    """Counts the claims that hold, are contradicted, and so on."""
     counts = Counter(verdict["outcome"] for verdict in verdicts)
     texts = [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
     return f"Of {plural(len(verdicts), 'claim')}, {listed(texts)}."
 
 
 def several_note(verdicts: Sequence[Verdict]) -> str:
-    """What becomes of the verdicts if all claims are tested at once."""
+    """Says how the verdicts change if all claims are tested together."""
     decided = [one for one in verdicts if one["outcome"] in ("holds", "contradicted") and one["p_holm"] is not None]
     lost = [one["claim"]["id"] for one in decided if (one["p_holm"] or 0.0) >= SIGNIFICANCE]
     several = "Each interval is of one claim alone."
@@ -75,7 +75,7 @@ def several_note(verdicts: Sequence[Verdict]) -> str:
 
 
 def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
-    """How many claims hold, then study by study which ones, and why others are contradicted."""
+    """Counts the claims that hold, then lists them study by study, and explains contradictions."""
     verdicts = [verdict for one in studies for verdict in one["verdicts"]]
     whose = f"{cited(studies[0]['study'])}: " if len(studies) == 1 else ""
     elements: list[Element] = [Points([f"{whose}{counted(verdicts)}"], tone="sentences")]
@@ -109,14 +109,14 @@ def _study_elements(one: Replayed, *, alone: bool) -> list[Element]:
 
 
 def cited(study: Study) -> str:
-    """The study in a few words."""
+    """Cites the study in a few words."""
     surnames = [author.split()[-1] for author in study["authors"]]
     year = f" ({study['year']})" if study["year"] else ""
     return f"{listed(surnames)}{year}"
 
 
 def source(study: Study) -> str:
-    """The study with all that is known of where it was published."""
+    """Cites the study with every known detail of its publication."""
     parts = [listed(study["authors"]), f"“{study['title']}”", study["venue"]]
     if study["year"] and str(study["year"]) not in study["venue"]:
         parts.append(str(study["year"]))
@@ -124,7 +124,7 @@ def source(study: Study) -> str:
 
 
 def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
-    """Claim, published, measured, verdict and reason."""
+    """Lists claim, published value, measured value, verdict and reason."""
     columns = [
         Column("claim", numeric=False),
         Column("says", numeric=False),
@@ -140,7 +140,7 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def says(verdict: Verdict) -> str:
-    """The claim in words: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
+    """Words the claim: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
     claim = verdict["claim"]
     left, right, value = _side(claim["left"]), _side(claim["right"]), claim["value"]
     about = ", ".join(f"{name} {value}" for name, value in claim["under"].items())
@@ -158,7 +158,7 @@ def says(verdict: Verdict) -> str:
 
 
 def size_text(verdict: Verdict) -> str:
-    """The second word of a verdict: `inside`, or `0.1 times the ratio`."""
+    """Words the second part of a verdict: `inside`, or `0.1 times the ratio`."""
     size = verdict["size"]
     if size is None:
         return numbers.NOTHING
@@ -166,7 +166,7 @@ def size_text(verdict: Verdict) -> str:
 
 
 def explained(verdict: Verdict) -> str:
-    """Why a claim is contradicted, and what it holds for; empty if there is nothing to explain."""
+    """Explains why a claim is contradicted, and where it holds; empty without anything to explain."""
     texts = list(verdict["why"])
     other = verdict["other_client"]
     if other is not None and other["outcome"] != verdict["outcome"]:
@@ -188,7 +188,7 @@ def explained(verdict: Verdict) -> str:
 
 
 def loads_table(study: Study) -> Table:
-    """Each load as published and as replayed."""
+    """Lists each load as published and as replayed."""
     rows = []
     for name, load in study["loads"].items():
         ends = ((load["users"], load["duration_s"]), (load["users_replayed"], load["duration_replayed_s"]))
@@ -200,7 +200,7 @@ def loads_table(study: Study) -> Table:
 
 
 def replay_text(study: Study) -> str:
-    """By what the loads are scaled, and what is left out."""
+    """Says how the loads are scaled, and what is not replayed."""
     return f"{study['scale']} Not replayed: {study['not_replayed']}"
 
 

@@ -15,19 +15,19 @@ from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
 MAX_BLOCKS = 100
-"""More blocks than this are no advice."""
+"""Maximum number of blocks that is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What was measured of a claim.
+    """The measured effect of a claim.
 
     Args:
         value: Left divided by right, or left minus right.
-        interval: Its 95 % interval.
+        interval: 95 % interval of the value.
         p: Probability of an effect at least this far from none; None if it was not tested.
-        blocks: How many blocks there are.
-        difference: Whether it is left minus right, in points.
+        blocks: Number of blocks.
+        difference: Whether the value is left minus right, in points.
         reason: Why there is no interval; None if there is one.
     """
 
@@ -40,7 +40,7 @@ class Effect:
 
     @property
     def none(self) -> float:
-        """The effect of no difference at all."""
+        """The value that means no effect."""
         return 0.0 if self.difference else 1.0
 
     @property
@@ -53,12 +53,12 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What follows for a claim.
+    """Judgement of a claim.
 
     Args:
         outcome: The verdict on the direction.
         reason: Its reason.
-        blocks: How many blocks would show a direction; None if too many, or if one is shown.
+        blocks: Number of blocks that would show a direction; None if too many, or if one is shown.
     """
 
     outcome: Outcome
@@ -67,14 +67,14 @@ class Judgement:
 
 
 def judge(claim: Claim, effect: Effect) -> Judgement:
-    """Judges the direction of a claim: holds when the interval lies wholly on the claimed side of no effect.
+    """Judges the direction of a claim: it holds if the whole interval is on the claimed side of no effect.
 
-    It is contradicted when the interval lies wholly on the other side, and not shown otherwise. How large the effect
-    is decides nothing here; see `size_of`.
+    It is contradicted if the whole interval is on the other side, and not shown otherwise. The size of the effect is
+    judged by `size_of`.
 
     Args:
         claim: The claim.
-        effect: What was measured of it.
+        effect: The measured effect.
     """
     low, high = effect.interval
     if effect.value is None or low is None or high is None:
@@ -94,10 +94,10 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
 
 
 def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
-    """Judges a claimed order by the number of users from which on each side levels off.
+    """Judges a claimed order by the number of users from which each side levels off.
 
     Args:
-        full: That number of each side, in the claimed order; None for a side that does not level off.
+        full: That number for each side, in the claimed order; None for a side that does not level off.
         refused: Why nothing can be said; None if something can.
     """
     if refused:
@@ -111,16 +111,16 @@ def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
 
 
 def rank(full: Sequence[int | None]) -> list[float]:
-    """Numbers of users that compare: a side that does not level off is above all others."""
+    """Makes numbers of users comparable: a side that does not level off is above all others."""
     return [math.inf if users is None else users for users in full]
 
 
 def size_of(claim: Claim, effect: Effect) -> Size | None:
-    """Compares the published ratio with the measured one; None if no ratio was published, or none was measured.
+    """Compares the published ratio with the measured one; None if either is missing.
 
     Args:
         claim: The claim.
-        effect: What was measured of it.
+        effect: The measured effect.
     """
     low, high = effect.interval
     if claim["value"] is None or claim["relation"] != "ratio" or not effect.value or low is None or high is None:
@@ -131,20 +131,20 @@ def size_of(claim: Claim, effect: Effect) -> Size | None:
 
 
 def ends_of(value: float | list[float]) -> tuple[float, float]:
-    """Both ends of a published value."""
+    """Gives both ends of a published value."""
     return (value[0], value[1]) if isinstance(value, list) else (value, value)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Corrects tests for being several (S. Holm, *Scandinavian Journal of Statistics* 6, 1979); None stays None."""
-    # Each test is between two sides of its own, so that nothing of one follows from another.
+    """Corrects for multiple tests (S. Holm, *Scandinavian Journal of Statistics* 6, 1979); None stays None."""
+    # The tests have different pairs of sides, so no test implies another.
     tests = {(ALL, f"{number} left", f"{number} right"): p for number, p in enumerate(p_values) if p is not None}
     result = {test: one.p for test, one in corrected(tests).items()}
     return [result.get((ALL, f"{number} left", f"{number} right")) for number in range(len(p_values))]
 
 
 def _claimed(claim: Claim, none: float) -> tuple[float, float]:
-    """The effects that a claim allows."""
+    """Gives the range of effects that a claim allows."""
     if claim["relation"] == "eq":
         tolerance = claim["tolerance"] or 0.0
         return (none - tolerance, none + tolerance)
@@ -167,7 +167,7 @@ def _where(claim: Claim, *, other: bool = False) -> str:
 
 
 def _blocks(effect: Effect, bounds: tuple[float, float]) -> int | None:
-    """How many blocks it takes until an interval around the same effect leaves out what decides; None if too many."""
+    """Estimates how many blocks make an interval around the same effect exclude the boundary; None if too many."""
     low, high = effect.interval
     assert effect.value is not None
     assert low is not None

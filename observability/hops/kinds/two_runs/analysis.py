@@ -25,18 +25,18 @@ from hops.statistics.over_blocks import Section, rate_section
 from hops.units import ALL
 
 WATCHED = ("p50", "p99")
-"""Metrics that a threshold looks at unless the user names others."""
+"""Metrics that a threshold applies to unless the user names others."""
 KNOWN_METRICS = (*METRICS, CPU)
 
 Regression = Literal["shown", "possible", "no", "unknown"]
-"""`shown`: beyond the threshold with its whole interval. `possible`: the figure itself is, its interval is not."""
+"""`shown`: the whole interval is beyond the threshold. `possible`: only the figure itself is."""
 
 
 class RunDifference(Difference):
-    """One metric of one journey, of two runs: `difference` is b minus a, `ratio` b divided by a.
+    """One metric of one journey in two runs: `difference` is b minus a, `ratio` is b divided by a.
 
-    `effect` is the probability that a journey of b is faster than one of a. `verdict` says what b is, `lower` or
-    `higher`. `regression` is None where no threshold was given or the metric is not watched.
+    `effect` is the probability that a journey of b is faster than one of a. `verdict` says whether b is `lower` or
+    `higher`. `regression` is None without a threshold, or if the metric is not watched.
     """
 
     topology_a: str
@@ -47,7 +47,7 @@ class RunDifference(Difference):
 
 
 class RunFacts(TypedDict):
-    """One of the two runs; `reasons` are the gates that fail, `notice` says what was slowed on purpose, or nothing."""
+    """One of the two runs; `reasons` are its failing gates; `notice` says what was slowed on purpose, or is empty."""
 
     name: str
     blocks: int
@@ -57,7 +57,7 @@ class RunFacts(TypedDict):
 
 
 class RunsComparison(TypedDict):
-    """The whole comparison, as `--json` prints it. `threshold` is a share: 0.1 is 10 %."""
+    """The whole comparison, as printed by `--json`. `threshold` is a share: 0.1 is 10 %."""
 
     schema: int
     a: RunFacts
@@ -83,10 +83,10 @@ class Threshold:
     metrics: Sequence[str] = WATCHED
 
     def judge(self, row: RunDifference) -> Regression | None:
-        """Whether b is worse than a by more than the threshold.
+        """Judges whether b is worse than a by more than the threshold.
 
-        It is shown only if the near end of the ratio's 95 % interval lies beyond the threshold, and the difference
-        itself is shown after the correction: an alarm that stops a build must not be noise.
+        It is shown only if the near end of the ratio's 95 % interval is beyond the threshold, and the difference itself
+        is shown after the correction: an alarm that stops a build must not be noise.
         """
         if row["metric"] not in self.metrics:
             return None
@@ -105,11 +105,11 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     Args:
         a: The earlier run, or the one to compare with.
         b: The other run.
-        threshold: How much slower is too much; None to judge nothing.
+        threshold: How much slower is too much; None for no verdict.
 
     Raises:
         MalformedRunError: The files of a run contradict each other, or lack something.
-        NotComparableError: A difference of the two would say nothing.
+        NotComparableError: A difference between the two would be meaningless.
     """
     for run in (a, b):
         check_run(run)
@@ -140,10 +140,10 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
 
     Args:
         compared: Names of the topology in a and in b, and a figure of both; the left of the pair is b's.
-        threshold: How much slower is too much; None to judge nothing.
+        threshold: How much slower is too much; None for no verdict.
     """
     rows = [_row(name_a, name_b, pair) for name_a, name_b, pair in compared]
-    # A topology of one run is another system than that of the same name in the other.
+    # Topologies of the same name in two runs are two systems.
     judge(rows, lambda row: (f"a {row['topology_a']}", f"b {row['topology_b']}"), "lower", "higher")
     if threshold is not None:
         for row in rows:
@@ -152,12 +152,12 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
 
 
 def regressions(comparison: RunsComparison, level: Regression) -> list[RunDifference]:
-    """The rows that the threshold judged so."""
+    """Lists the rows with this verdict of the threshold."""
     return [row for row in comparison["rows"] if row["regression"] == level]
 
 
 def watched(comparison: RunsComparison) -> list[RunDifference]:
-    """The rows that the threshold looked at."""
+    """Lists the rows that the threshold applies to."""
     return [row for row in comparison["rows"] if row["regression"] is not None]
 
 

@@ -1,4 +1,4 @@
-"""Whether two runs may be compared, and what else about them differs."""
+"""Whether two runs can be compared, and how else they differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_THE_DATA = ("scale", "payload")
 
 
 class Differs(TypedDict):
-    """One thing in which two runs differ although they may be compared."""
+    """One difference between two runs that can still be compared."""
 
     what: str
     a: str
@@ -52,7 +52,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
 
 
 def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
-    """Which topology of `a` is compared with which of `b`: those in both, else the only one of each.
+    """Pairs the topologies of `a` and `b`: those in both, else the only one of each.
 
     Raises:
         NotComparableError: There is no such pair.
@@ -69,7 +69,7 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
 
 
 def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
-    """What may differ and often explains the rest: commit, machine, switches, versions, topologies, blocks."""
+    """Lists allowed differences, which often explain the rest: commit, machine, switches, versions, topologies."""
     first, second = a.manifest, b.manifest
     rows = [
         Differs(what="commit", a=_commit(first), b=_commit(second)),
@@ -104,7 +104,7 @@ def _loop(manifest: Mapping[str, Any]) -> str:
 
 
 def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """The settings behind two tapes, where they tell them apart."""
+    """Describes how the settings of two tapes differ, if they do."""
     looked_at = {
         "workload": (first.get("workload"), second.get("workload")),
         "seed": (first["seeds"]["tape"], second["seeds"]["tape"]),
@@ -124,7 +124,7 @@ def _word(name: str) -> str:
 
 
 def _network(manifest: Mapping[str, Any]) -> str:
-    """What was emulated between customers and edge; arms that differ in it are told apart."""
+    """Describes the emulated network between customers and edge; arms with different networks are listed separately."""
     arms = manifest.get("arms", {"": manifest["switches"]})
     told = {label: network_text(switches) or "none" for label, switches in arms.items()}
     if len(set(told.values())) == 1:

@@ -1,4 +1,4 @@
-"""Two runs compared with each other: what they are, what differs, what is shown, and the verdict on a threshold."""
+"""Tables of two compared runs: what they are, what differs, what is shown, and the verdict on a threshold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hops.tables.latency import chance, difference, metric_name, visible
 from hops.units import ALL
 
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
-"""Metrics on a terminal; Markdown and JSON have all."""
+"""Metrics on a terminal; Markdown and JSON have all metrics."""
 _DAYS = (
     "Each run has its day, which no interval includes: equal code on two days can look different, and more blocks do "
     "not help. Two revisions in the same blocks: make compare-versions a=REV b=REV."
@@ -27,7 +27,7 @@ _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop ge
 
 
 def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = None) -> list[Section]:
-    """What the two are, what is shown, and the figures of each pair of topologies.
+    """Makes sections about the two runs, the shown differences, and the figures of each pair of topologies.
 
     Args:
         comparison: Comparison by `compare_runs`.
@@ -46,7 +46,7 @@ def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = No
 
 
 def headline(comparison: RunsComparison) -> list[str]:
-    """Which runs, and whether to trust them."""
+    """Names the runs, and says whether they can be trusted."""
     sides = (("a", comparison["a"]), ("b", comparison["b"]))
     lines = [_facts(letter, facts) for letter, facts in sides]
     lines += [f"{letter}: {facts['notice']}" for letter, facts in sides if facts["notice"]]
@@ -59,7 +59,7 @@ def headline(comparison: RunsComparison) -> list[str]:
 
 
 def findings(comparison: RunsComparison) -> list[str]:
-    """What is shown, by pair, in sentences."""
+    """Says what is shown, by pair, in sentences."""
     lines = []
     for name_a, name_b in _pairs(comparison):
         for metric in ("p50", "p99"):
@@ -86,7 +86,7 @@ def findings(comparison: RunsComparison) -> list[str]:
 
 
 def threshold_lines(comparison: RunsComparison) -> list[str]:
-    """What the threshold says, with the rule that it follows."""
+    """Says what the threshold found, and the rule that it applies."""
     share = comparison["threshold"]
     if share is None:
         return []

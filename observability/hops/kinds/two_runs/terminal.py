@@ -10,7 +10,7 @@ from hops.terminal.render import rendered
 
 
 def runs_view(comparison: RunsComparison) -> Group:
-    """What the two are, what differs, the figures, what is shown, the threshold.
+    """Shows what the two runs are, what differs, the figures, what is shown, and the threshold.
 
     Args:
         comparison: Comparison by `compare_runs`.

@@ -1,4 +1,4 @@
-"""How late updates were and what waiting for them took, from the rows of a run."""
+"""How late updates were, and what waiting for them cost, from the rows of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = {"protocol": "", "reconnects": 0, "longest_reconnect_s": 0.0, "opened_s
 
 
 def watch_figures(measured: Measured) -> Mapping[str, Watched]:
-    """What such a run has, on top of the figures of every run."""
+    """Computes what such a run has in addition to the figures of every run."""
     run = measured.run
     asked: Mapping[str, Asked] = run.manifest[KIND]
     of_arms = list(asked.values())
@@ -39,7 +39,7 @@ def watch_figures(measured: Measured) -> Mapping[str, Watched]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """The gates of all trials, and those of updates."""
+    """Evaluates the gates of all trials, and those of updates."""
     gates, left_out = every_gate(run, figures)
     waited = [one for one in watched_of(figures)["waited"] if one["watchers"]]
     budgets = [one["budget_ms"] for one in waited if one["traced"]]
@@ -55,11 +55,11 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
 
 
 def figures_of_updates(updates: pl.DataFrame, hops: pl.DataFrame) -> dict[str, Any]:
-    """Counts, lateness and budgets of updates.
+    """Computes counts, lateness and budgets of updates.
 
     Args:
         updates: Rows of `hops.run.rows.WATCHED`.
-        hops: Rows of `hops.run.rows.HOPS` of the traced ones.
+        hops: Rows of `hops.run.rows.HOPS` of the traced updates.
     """
     first = updates.filter(~pl.col("again") & ~pl.col("missed"))
     late_ms = (first["arrived_ns"] - first["created_ns"]) / NS_PER_MS

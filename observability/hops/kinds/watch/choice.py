@@ -1,4 +1,4 @@
-"""Which way to wait to take, by a run of `make watch`: in time, and at the least cost."""
+"""Which way to wait for updates to choose, by a run of `make watch`: in time, and at the lowest cost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hops.kinds.watch.tables import THOUSAND, bytes_of, cases, cores_of, each, h
 from hops.statistics.over_blocks import spread_of
 
 MIN_INTERVAL_S = 1.0
-"""Between two polls of a customer: more often, a stream is what is wanted."""
+"""Minimum time between two polls of a customer: for less, a stream is better."""
 TIED_CORES = 0.05
-"""A difference of CPU below which the memory decides, in cores, where a single block has no interval."""
+"""With a single block, which gives no interval, memory decides between ways whose CPU differs by less, in cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Choice:
     """One way to wait, for a number of customers.
 
     Attributes:
-        topology: Where they wait.
-        way: How, in words.
-        late_ms: How late an update is at p99 at most, over the blocks; of polling, at the interval.
-        interval_s: Time between two polls; 0 of a stream.
-        cores: CPU that their waiting takes, in cores.
-        cores_high: Upper end of its 95 % interval; the mean plus `TIED_CORES` of a single block.
-        memory_mib: Memory that it takes, in MiB.
-        mib_per_hour: What their connections carry, in MiB an hour.
+        topology: Topology in which they wait.
+        way: How they wait, in words.
+        late_ms: Lateness of an update at p99, the maximum over the blocks; for polling, at the interval.
+        interval_s: Time between two polls; 0 for a stream.
+        cores: CPU for their waiting, in cores.
+        cores_high: Upper end of its 95 % interval; with a single block, the mean plus `TIED_CORES`.
+        memory_mib: Memory for their waiting, in MiB.
+        mib_per_hour: Traffic of their connections, in MiB an hour.
     """
 
     topology: str
@@ -46,15 +46,15 @@ class Choice:
 
 
 def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
-    """The ways that are in time, the cheapest first: the one that surely takes the least CPU, then by memory.
+    """Lists the ways that are in time, the cheapest first: the way shown to take the least CPU, then by memory.
 
-    What a customer costs is that of the least number of them that was measured and is not below `watchers`. Who polls
-    asks as often as the lateness allows, which costs in proportion.
+    A customer's cost is taken from the smallest measured number of customers that is not below `watchers`. Customers
+    who poll do so as rarely as the lateness allows, and cost in proportion.
 
     Args:
         watched: The run.
-        watchers: How many customers wait, at most as many as were measured.
-        lateness_s: How late an update may be, in seconds: at p99 over a stream, at most by polling.
+        watchers: Number of waiting customers, at most as many as were measured.
+        lateness_s: Allowed lateness of an update, in seconds: p99 over a stream, maximum for polling.
     """
     found = list(_in_time(watched, watchers, lateness_s))
     limit = _limit(found)
@@ -62,7 +62,7 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
 
 
 def _limit(found: Sequence[Choice]) -> float:
-    """The CPU up to which a way may take as little as the one that takes the least, in cores."""
+    """Computes the CPU up to which a way may take as little as the cheapest, in cores."""
     return min(found, key=lambda one: one.cores).cores_high if found else 0.0
 
 
@@ -73,7 +73,7 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
             continue
         late_ms, interval_s, as_often = _late(of), 0.0, 1.0
         if way == POLL:
-            # An answer takes its time too: what came later than the interval did so.
+            # An answer takes time too: lateness above the interval comes from that.
             answer_ms = max(late_ms - 1_000 * watched["interval_s"], 0.0)
             interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
             if interval_s < MIN_INTERVAL_S:
@@ -97,7 +97,7 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
 
 
 def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[Element]:
-    """What a terminal shows: the ways in their order, and which to take."""
+    """Shows on a terminal the ways in their order, and which to choose."""
     found, measured = choices(watched, watchers, lateness_s), _measured(watched, watchers)
     if not found:
         soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)

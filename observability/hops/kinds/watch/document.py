@@ -1,4 +1,4 @@
-"""What a run with customers who wait for updates asked, measured and found, on top of what every run has."""
+"""What a run with customers who wait for updates requested, measured and found, in addition to what every run has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PUSH, POLL = "push", "poll"
 
 
 class Asked(TypedDict):
-    """What one arm is: how many customers wait at a topology, and how; `way` is empty without any."""
+    """One arm: how many customers wait at a topology, and how; `way` is empty without customers."""
 
     topology: str
     way: str
@@ -19,31 +19,31 @@ class Asked(TypedDict):
 
 
 class Waited(TypedDict):
-    """So many customers who waited for news while a tape was replayed, in one block.
+    """A number of customers who waited for updates while a tape was replayed, in one block.
 
     Attributes:
-        block: From 1.
-        topology: What they waited at.
+        block: Number of the block, from 1.
+        topology: Topology in which they waited.
         way: `push` for streams, `poll` for requests at an interval; empty without watchers.
-        watchers: How many waited.
-        protocol: What they spoke: `grpc` or `rest`; empty without watchers.
-        journeys: Journeys of the tape that were sent.
-        failed: How many of them failed.
+        watchers: Number of watchers.
+        protocol: `grpc` or `rest`; empty without watchers.
+        journeys: Number of journeys of the tape that were sent.
+        failed: Number of journeys that failed.
         updates: Updates that reached a watcher for the first time.
         missed: Updates of watched customers that did not.
         repeated: Updates that reached a watcher again.
         reconnects: How often watchers had to connect again.
-        longest_reconnect_s: How long one of them was without a stream, at most.
-        lateness_ms: How long after the change of its order an update was there, by name of a percentile: `p50`.
-        opened_s: How long it took until all waited.
-        open_s: How long they waited from then on.
-        seconds: How long the load took.
-        cpu_s: CPU seconds of each component meanwhile.
+        longest_reconnect_s: Longest time that a watcher was without a stream.
+        lateness_ms: Time from the change of the order to the arrival of the update, by name of a percentile: `p50`.
+        opened_s: Time until all watchers waited.
+        open_s: Time that they waited from then on.
+        seconds: Duration of the load.
+        cpu_s: CPU seconds of each component during the load.
         memory_mb: Peak memory of each component during the load.
         bytes: What all watchers received and sent in `open_s`.
         budget_ms: Mean budget of the traced updates, by part.
-        traced: How many updates were traced whole.
-        off_ns: Largest distance of a budget from adding up, in ns.
+        traced: Number of updates with a complete trace.
+        off_ns: Largest difference between a budget's total and the sum of its parts, ns.
     """
 
     block: int
@@ -71,7 +71,7 @@ class Waited(TypedDict):
 
 
 class Watched(TypedDict):
-    """Every arm of every block; `counts` are the numbers of watchers, ascending, from 0 on."""
+    """Every arm of every block; `counts` are the numbers of watchers, ascending from 0."""
 
     topologies: list[str]
     ways: list[str]
@@ -82,5 +82,5 @@ class Watched(TypedDict):
 
 
 def watched_of(summary: Mapping[str, object]) -> Watched:
-    """What the summary of such a run has on top of every run's."""
+    """Gives what the summary of such a run has in addition to that of every run."""
     return cast("Watched", summary[KIND])

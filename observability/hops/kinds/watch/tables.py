@@ -25,7 +25,7 @@ Case = tuple[str, str, int]
 
 
 def section(view: SummaryView) -> Section:
-    """How late updates were, what waiting cost, and where the time went."""
+    """Shows how late updates were, what waiting cost, and where the time went."""
     watched = watched_of(view.summary)
     said = list(conclusions(watched))
     traced = any(one["traced"] and one["way"] == PUSH for one in watched["waited"])
@@ -39,7 +39,7 @@ def section(view: SummaryView) -> Section:
 
 
 def lateness_table(watched: Watched) -> Table:
-    """How late updates were, and whether each watcher got its own."""
+    """Shows how late updates were, and whether each watcher got its own."""
     rows: list[Sequence[Cell]] = []
     for (topology, way, count), of in cases(watched):
         figures = [over_blocks(each(of, _lateness(name))) for name in PERCENTILES]
@@ -56,7 +56,7 @@ def lateness_table(watched: Watched) -> Table:
 
 
 def cost_table(watched: Watched) -> Table:
-    """What a thousand watchers cost."""
+    """Shows what a thousand watchers cost."""
     rows: list[Sequence[Cell]] = []
     for (topology, way, count), of in cases(watched):
         cells = [over_blocks(each(of, per)) for per in (cores_of(watched), memory_of(watched), bytes_of)]
@@ -77,7 +77,7 @@ def cost_table(watched: Watched) -> Table:
 
 
 def budget_table(watched: Watched) -> Table:
-    """Where the time of traced updates went that were pushed; who polls waits for the next poll, which is no hop."""
+    """Shows where the time of pushed, traced updates went; customers who poll wait for a poll, which is no hop."""
     counts = watched["counts"][1:]
     rows: list[Sequence[Cell]] = []
     for topology in watched["topologies"]:
@@ -107,7 +107,7 @@ def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
 
 
 def conclusions(watched: Watched) -> Iterator[str]:
-    """What was more than the shop holds, and at which interval polling costs what a stream costs, by topology."""
+    """Says which numbers were too many for the shop, and at which interval polling costs as much as a stream."""
     cores, seen = cores_of(watched), dict(cases(watched))
     for (topology, way, count), of in seen.items():
         if not holds(of):
@@ -139,12 +139,12 @@ def conclusions(watched: Watched) -> Iterator[str]:
 
 
 def holds(of: Sequence[Waited]) -> bool:
-    """Whether nothing failed or was missed, and something came."""
+    """Whether nothing failed or was missed, and an update came."""
     return bool(of) and not any(one["failed"] or one["missed"] or not one["updates"] for one in of)
 
 
 def cores_of(watched: Watched) -> Callable[[Waited], float]:
-    """Returns what says how many cores more a thousand watchers take than the same load without."""
+    """Returns a function that gives the additional cores for a thousand watchers."""
 
     def cores(one: Waited) -> float:
         alone = _alone(watched, one)
@@ -155,7 +155,7 @@ def cores_of(watched: Watched) -> Callable[[Waited], float]:
 
 
 def memory_of(watched: Watched) -> Callable[[Waited], float]:
-    """Returns what says how much more memory the shop has for a thousand watchers, in MiB."""
+    """Returns a function that gives the shop's additional memory for a thousand watchers, in MiB."""
 
     def memory(one: Waited) -> float:
         more = sum(one["memory_mb"].values()) - sum(_alone(watched, one)["memory_mb"].values())
@@ -165,12 +165,12 @@ def memory_of(watched: Watched) -> Callable[[Waited], float]:
 
 
 def bytes_of(one: Waited) -> float:
-    """What the connection of one watcher carries in an hour, in KiB."""
+    """Computes the traffic of one watcher's connection in an hour, in KiB."""
     return one["bytes"] / 1_024 / one["watchers"] / one["open_s"] * HOUR_S
 
 
 def _alone(watched: Watched, one: Waited) -> Waited:
-    """The same load without watchers."""
+    """Finds the same load without watchers."""
     place = ("block", "topology")
     return next(
         other
@@ -180,7 +180,7 @@ def _alone(watched: Watched, one: Waited) -> Waited:
 
 
 def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:
-    """Each topology, way and number of watchers but 0, with what was seen of it in each block."""
+    """Groups the results of each topology, way and number of watchers but 0, by block."""
     for topology in watched["topologies"]:
         for way in watched["ways"]:
             for count in filter(None, watched["counts"]):
@@ -191,7 +191,7 @@ def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:
 
 
 def how(of: Sequence[Waited], way: str) -> str:
-    """A way to wait in words, with the protocol that it went over."""
+    """Describes a way to wait, with its protocol."""
     return f"{of[0]['protocol'].partition('-')[0]} {WAYS[way]}"
 
 
@@ -200,5 +200,5 @@ def _lateness(name: str) -> Callable[[Waited], float]:
 
 
 def each(of: Sequence[Waited], figure: Callable[[Waited], float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """A figure of each block."""
+    """Computes a figure of each block."""
     return np.array([figure(one) for one in of])
