@@ -102,8 +102,8 @@ type FramedCall struct {
 
 // Frame sends one call and reads its answer.
 //
-// A failure has a class: client if there was no connection to send on, server if no answer came back, wrong_answer if
-// the answer broke off, timeout if the context's deadline passed. Otherwise Read decides the class.
+// A failure has a class: client without a connection to send on, server without an answer, timeout if the context's
+// deadline passed. An answer that breaks off is a wrong_answer. Otherwise Read decides the class.
 func (x *Exchange) Frame(ctx context.Context, c FramedCall) error {
 	x.begin()
 	call := x.trace.Thrift(c.Service, c.Method)

@@ -100,8 +100,8 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 
 // Ask sends the document of that name, by its hash or as a text, and returns the data of the answer.
 //
-// If the gateway does not know the hash (another replica, or a restarted process), the text is sent once more, as in
-// the protocol of persisted queries; the extra request counts.
+// If the gateway does not know the hash (another replica, or a restarted process), the text is sent once more. The
+// protocol of persisted queries requires this, and the extra request counts.
 func Ask[T any](ctx context.Context, c Client, name string, variables Variables) (T, error) {
 	document, _ := c.sends.document(name)
 	data, code, err := ask[T](ctx, c, document, variables, c.sends.Texts)

@@ -208,7 +208,7 @@ func (t Target) check() error {
 		return err
 	}
 	if t.Fresh && len(t.Networks) > 0 && t.Visit != link.First {
-		return fmt.Errorf("fresh connections with the visit warm, whose connections are open from before; visits: first")
+		return fmt.Errorf("fresh connections with the visit warm, whose connections are open already; visits: first")
 	}
 	scheme, why := "http", "without"
 	if t.CACertificate != "" {

@@ -49,7 +49,7 @@ def read(path: Path) -> str:
         (
             ["--command", "./nobody"],
             1,
-            "product (command: ./nobody): there is no program ./nobody that can be executed",
+            "product (command: ./nobody): there is no program ./nobody to execute",
         ),
         (["--component", "edge"], 2, "valid: product, user, order, payment, rest-gateway, graphql-gateway"),
         (["--protocols", "smoke"], 2, "product is not tested over smoke; valid: grpc, rest, graphql, thrift"),

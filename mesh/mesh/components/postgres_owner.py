@@ -32,7 +32,7 @@ STATE = Path("/var/lib/hopwise")
 UIDS = range(60706, 61184)
 """Neither accounts nor systemd's services get these (https://systemd.io/UIDS-GIDS), and every container has them."""
 
-OTHERWISE = "Run as another user, or set DATABASE_URL to a server of yours."
+OTHERWISE = "Run as another user, or set DATABASE_URL to your own server."
 _COPIED = ("bin/postgres", "bin/initdb", "lib/postgresql", "share")
 
 

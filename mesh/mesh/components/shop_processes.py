@@ -232,8 +232,8 @@ def argv_of(component: str, program: Program | None, checkout: str = "") -> list
             raise StartError(f"{component} in {program.implementation} cannot be built.\n{error}") from error
     if shutil.which(program.command[0]) is None:
         raise StartError(
-            f"{component} (command: {shlex.join(program.command)}): there is no program {program.command[0]} that can "
-            "be executed; name one that is on PATH, or give its path."
+            f"{component} (command: {shlex.join(program.command)}): there is no program {program.command[0]} "
+            "to execute; name a program on PATH, or give its path."
         )
     return list(program.command)
 

@@ -127,9 +127,9 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
     for setting, asked in beyond.items():
         if others and asked:
             raise SwitchError(
-                f"{setting} with {topology.name}, in which another program than the project's own in Python runs as "
-                f"{' and as '.join(sorted(others))}: the contract of such components has nothing of the kind; leave it "
-                f"out, or give implementation={','.join(f'{name}:python' for name in sorted(others))}."
+                f"{setting} with {topology.name}, where another program runs as {' and as '.join(sorted(others))}: "
+                f"the contract of such programs does not include it; leave it out, or give "
+                f"implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
 
 

@@ -61,7 +61,7 @@ class Switches:
     )
     plugins: str = entry(
         "none",
-        choice("What the edge does besides routing", "none", "typical", "all"),
+        choice("What the edge does in addition to routing", "none", "typical", "all"),
         layer="edge",
         needs=AN_EDGE,
     )
@@ -122,7 +122,7 @@ class Switches:
     implementation: Mapping[str, str] = entry(
         {},
         Values(
-            "Components to run as another program than the one in Python, such as product:go.",
+            "Components to run as a program other than the Python one, such as product:go.",
             "product:go",
             implementations,
         ),
@@ -145,12 +145,12 @@ class Switches:
     )
     updates: str = entry(
         "off",
-        choice("Whether a notification service tells customers of changes of their orders", "off", "on"),
+        choice("Whether a notification service sends customers updates of their orders", "off", "on"),
         layer="services",
     )
     cache: str = entry(
         "none",
-        choice("What products and users are read from before the database", "none", "valkey"),
+        choice("Cache that is read before the database, for products and users", "none", "valkey"),
         layer="services",
     )
     runtime: str = entry(
@@ -186,7 +186,7 @@ class Switches:
     )
     payload: str = entry(
         "1KB",
-        choice("Size of what the journey document reads", "100B", "1KB", "10KB", "100KB", "1MB"),
+        choice("Size of the documents that the journey document reads", "100B", "1KB", "10KB", "100KB", "1MB"),
         layer="data",
     )
     http: int = entry(
@@ -220,7 +220,7 @@ class Switches:
     )
     visit: str = entry(
         "warm",
-        choice("With a network, whether customers' connections are open from before", *VISITS),
+        choice("With a network, whether customers' connections are open already", *VISITS),
         layer="customers' network",
         needs=A_NETWORK,
     )
@@ -241,17 +241,17 @@ class Switches:
     )
     compression: str = entry(
         "json",
-        choice("What clients accept compressed, JSON alone, nothing, or gRPC's messages too", "json", "off", "all"),
+        choice("Which answers clients accept compressed, JSON, none, or gRPC's messages too", "json", "off", "all"),
         layer="clients",
     )
     client_cache: str = entry(
         "off",
-        choice("Whether clients keep answers, and ask whether they have changed", "off", "on"),
+        choice("Whether clients cache answers, and revalidate them", "off", "on"),
         layer="clients",
     )
     selection: str = entry(
         "graphql",
-        choice("Which clients ask for no more than screens show, GraphQL's, none, or all", "graphql", "off", "all"),
+        choice("Which clients request only fields that screens show, GraphQL's, none, or all", "graphql", "off", "all"),
         layer="clients",
     )
     delay_ms: Mapping[str, float] = entry(
@@ -364,7 +364,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
     _require_connections_to_keep(switches, given)
     if switches.client_cache == "on" and switches.visit == "first":
         raise SwitchError(
-            "client_cache=on with visit=first: who was never here has nothing to ask for conditionally; give "
+            "client_cache=on with visit=first: new customers have no cached answers to revalidate; give "
             "visit=warm, or client_cache=off."
         )
     if switches.edge == "none" and switches.http > 1:
@@ -394,8 +394,8 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
 
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
-            f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing shares the clients' requests "
-            "out among a gateway's replicas; give edge=envoy, or replicas of services only."
+            f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing balances clients' requests "
+            "over a gateway's replicas; give edge=envoy, or replicas of services only."
         )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)
@@ -432,7 +432,7 @@ def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | f
         )
     if switches.emulates_network and switches.visit != "first":
         raise SwitchError(
-            f"reuse=off with visit={switches.visit}: connections of a warm visit are open from before; give "
+            f"reuse=off with visit={switches.visit}: connections of a warm visit are open already; give "
             "visit=first, or reuse=on."
         )
 
@@ -479,10 +479,10 @@ def _require_fit_for_edge_cache(switches: Switches) -> None:
     for name, value, remedy, reason in (
         ("http", switches.http, (1, 2), "Varnish speaks HTTP/1.1 and HTTP/2 only"),
         ("tls", switches.tls, ("off",), "Varnish speaks no TLS, and nothing in front of it ends TLS"),
-        ("mesh", switches.mesh, ("none",), "calls that invalidate the cache would pass the sidecars by"),
+        ("mesh", switches.mesh, ("none",), "calls that invalidate the cache would bypass the sidecars"),
         ("runtime", switches.runtime, ("native",), "the cache runs on this machine"),
         ("updates", switches.updates, ("off",), "streams of updates need connections that the cache does not forward"),
-        ("admission", switches.admission, ("off",), "the edge tells callers apart by addresses, and sees the cache's"),
+        ("admission", switches.admission, ("off",), "the edge identifies callers by address, and sees the cache's"),
         (
             "visit",
             switches.visit,

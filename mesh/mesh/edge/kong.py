@@ -54,9 +54,9 @@ def require_kong(topology: Topology) -> None:
         )
     if topology.transcodes:
         raise SwitchError(
-            f"edge=kong: {topology.name} needs an edge that turns gRPC into protobuf's JSON, and Kong's grpc-gateway "
-            "plugin does not: it writes 64-bit numbers as JSON numbers and puts no array around a stream; valid with "
-            f"{topology.name}: envoy."
+            f"edge=kong: {topology.name} needs an edge that turns gRPC into protobuf's JSON. Kong's grpc-gateway "
+            "plugin does not: it writes 64-bit numbers as JSON numbers, and streams without an array; "
+            f"valid with {topology.name}: envoy."
         )
 
 

@@ -90,7 +90,7 @@ class Restarts:
         if death.when_lost == "leave" or tried >= MOST:
             self._left.add(name)
             del self._down[name]
-            self._say(f"{death if death.when_lost == 'leave' else gives_up}\nThe run goes on without {name}.")
+            self._say(f"{death if death.when_lost == 'leave' else gives_up}\nThe run continues without {name}.")
             return
         if tried and self._clock() - self._last[name] < FIRST_PAUSE_S * 2 ** (tried - 1):
             return

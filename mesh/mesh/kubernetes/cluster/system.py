@@ -129,7 +129,7 @@ class ClusterSystem(Run):
 
     @property
     def in_words(self) -> str:
-        return ", ".join([*parts_of(self.topology, self.switches), "in a namespace of its own"])
+        return ", ".join([*parts_of(self.topology, self.switches), "in a separate namespace"])
 
     @property
     def edge_log(self) -> Path | None:

@@ -18,7 +18,7 @@ from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 
-HEADER = "# Made by `make manifests`: change the topology, the switches or an overlay of your own, and not this file.\n"
+HEADER = "# Made by `make manifests`: change the topology, the switches or your own overlay, not this file.\n"
 
 
 class _Plain(yaml.CSafeDumper):

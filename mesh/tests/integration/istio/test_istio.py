@@ -171,7 +171,7 @@ def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixtur
             run.check()
     said = capfd.readouterr().err
     assert said.count("istiod exited during the run, by SIGKILL") == 1
-    assert {"restart": "istiod was restarted", "leave": "The run goes on without istiod"}[then] in said
+    assert {"restart": "istiod was restarted", "leave": "The run continues without istiod"}[then] in said
     # An ended process stays a zombie if its parent does not reap it.
     assert {one.status() for one in processes if one.is_running()} <= {psutil.STATUS_ZOMBIE}
 

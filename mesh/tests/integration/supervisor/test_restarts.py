@@ -80,7 +80,7 @@ def test_what_the_run_can_do_without_is_given_up_after_as_many_restarts(ports: P
             restarts.look()
             clock.now += 30
         assert restarts.counts == {"frail": MOST}
-        assert "The run goes on without frail." in said[-1]
+        assert "The run continues without frail." in said[-1]
         assert len(said) == MOST + 1
         kill(run, "sturdy")
         wait_for(lambda: len(run.ended()) == 2)

@@ -167,7 +167,7 @@ def test_components_of_its_own_need_an_edge_a_machine_and_one_database(beside: d
     ("beside", "message"),
     [
         ({"connections": "8"}, "reuse=off with connections=8: each request opens its own connection; leave conn"),
-        ({"network": "4g"}, "reuse=off with visit=warm: connections of a warm visit are open from before; give visit="),
+        ({"network": "4g"}, "reuse=off with visit=warm: connections of a warm visit are open already; give visit="),
     ],
 )
 def test_a_connection_for_each_request(beside: dict[str, str], message: str) -> None:
@@ -180,7 +180,7 @@ def test_a_connection_for_each_request(beside: dict[str, str], message: str) -> 
 def test_who_comes_for_the_first_time_keeps_no_answers() -> None:
     assert parse_switches(client_cache="on", network="4g").client_cache == "on"
     with pytest.raises(
-        SwitchError, match="client_cache=on with visit=first: who was never here has nothing to ask for"
+        SwitchError, match="client_cache=on with visit=first: new customers have no cached answers to revalidate"
     ):
         parse_switches(client_cache="on", network="4g", visit="first")
 
@@ -261,11 +261,11 @@ NO_EDGE = {"edge": "none", "http": "1"}
         ({"edge_cache": "varnish", "rtt": "40ms", "visit": "first"}, "visit=first with edge_", {"visit": "warm"}),
         (NO_EDGE | {"edge_cache": "varnish"}, "edge_cache=varnish needs an edge", {"edge": "kong"}),
         ({"store": "memory", "replicas": "product:2,rest-gateway:2"},
-         "store=memory with replicas of product: each replica would keep data of its", {"replicas": "rest-gateway:2"}),
+         "store=memory with replicas of product: each replica would keep separate", {"replicas": "rest-gateway:2"}),
         ({"store": "memory", "updates": "on"},
          "store=memory with updates=on: .*; give store=postgres, or updates=off", {"updates": "off"}),
         (NO_EDGE | {"replicas": "product:2,rest-gateway:2"},
-         "edge=none with replicas of rest-gateway: without an edge, nothing shares", {"replicas": "product:2"}),
+         "edge=none with replicas of rest-gateway: without an edge, nothing balances", {"replicas": "product:2"}),
         ({"mesh": "istio", "delay": "payment:2ms,user:500us"},
          r"delay=user:0\.5ms: Istio injects delays from 1 ms on", {"mesh": "envoy"}),
     ],
