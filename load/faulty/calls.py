@@ -102,6 +102,6 @@ IGNORED_EDGE = Fault(
 )
 NO_RETRY = Fault(
     "errors do not say when to come again",
-    "who_asks_too_often_is_told_when_to_come_again",
+    "too_many_requests_get_a_time_to_retry",
     change_arguments(rpc_status.to_status, status=_drop_retry),
 )

@@ -35,7 +35,7 @@ FAULTS = (
     ),
     Fault(
         "documents may cost anything",
-        "what_is_too_much_is_refused_before_anything_runs",
+        "documents_above_a_limit_are_refused_before_anything_runs",
         replace(max_cost, lambda operation, *, is_partner: sys.maxsize),
     ),
     Fault(
@@ -56,7 +56,7 @@ FAULTS = (
     ),
     Fault(
         "callees do not get the trace",
-        "whoever_is_called_gets_the_caller_s_span",
+        "callees_get_the_callers_span",
         replace(trace_headers, lambda span: {} if span is not None else trace_headers(None)),
     ),
 )

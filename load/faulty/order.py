@@ -34,14 +34,14 @@ FAULTS = (
     ),
     Fault(
         "a cancelled order keeps its stock",
-        "cancelling_gives_stock_and_money_back",
+        "cancelling_returns_stock_and_money",
         change_arguments(
             CancellationSaga.__init__, product=lambda _client: SimpleNamespace(release_reservation=_keep_stock)
         ),
     ),
     Fault(
         "customers see other customers' orders",
-        "what_belongs_to_a_customer_is_nobody_else_s",
+        "a_customers_things_are_closed_to_others",
         forget_owner(NOTE_METHOD, "/GetOrder"),
     ),
     Fault(

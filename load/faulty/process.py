@@ -64,12 +64,12 @@ FAULTS = (
     ),
     Fault(
         "it does not say that it is about to end",
-        "whoever_watches_its_health_is_told_that_it_stops",
+        "watchers_of_its_health_learn_that_it_stops",
         replace(health.aio.HealthServicer.enter_graceful_shutdown, _stay_healthy),
     ),
     Fault(
         "clients keep their connections for ever",
-        "clients_are_told_to_connect_anew",
+        "clients_are_asked_to_reconnect",
         change_arguments(
             grpc.aio.server,
             options=lambda given: [one for one in given or () if one[0] != "grpc.max_connection_age_ms"],
@@ -104,7 +104,7 @@ FAULTS = (
     ),
     Fault(
         "the password stands in the message",
-        "a_database_that_is_not_there_ends_it_without_a_word_of_the_password",
+        "a_missing_database_ends_it_without_showing_the_password",
         change_error(connect_database, _show_url),
     ),
 )

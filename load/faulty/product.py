@@ -49,7 +49,7 @@ FAULTS = (
     ),
     Fault(
         "a batch comes in the order of the ids",
-        "batch_keeps_the_order_asked_for_and_leaves_unknown_ids_out",
+        "batch_keeps_the_requested_order_and_leaves_out_unknown_ids",
         change_answer(ProductService.batch_get_products, lambda products: sorted(products, key=lambda one: one.id)),
     ),
     Fault(
@@ -64,7 +64,7 @@ FAULTS = (
     ),
     Fault(
         "an update overwrites what the caller has not read",
-        "of_four_changes_of_one_state_one_is_made",
+        "of_four_changes_of_one_version_one_succeeds",
         change_arguments(PostgresProductStore.change, expected=lambda _read: None),
     ),
     Fault(
@@ -84,12 +84,12 @@ FAULTS = (
     ),
     Fault(
         "everybody may add products",
-        "every_method_admits_whom_it_should",
+        "every_method_admits_the_right_callers",
         admit("CreateProduct", Access.EVERYBODY),
     ),
     Fault(
         "partners may reserve stock",
-        "every_method_admits_whom_it_should",
+        "every_method_admits_the_right_callers",
         admit("ReserveStock", Access.PARTNER),
     ),
     Fault(

@@ -54,7 +54,7 @@ FAULTS = (
     IGNORED_EDGE,
     Fault(
         "a change is made although somebody else made one",
-        "if_match_lets_the_reader_of_the_last_state_change_it",
+        "if_match_admits_changes_of_the_last_version",
         replace(check_if_match, lambda if_match, content: None),
     ),
 )

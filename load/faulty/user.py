@@ -24,23 +24,23 @@ async def _count_no_failure(_self: PostgresUserStore, email: str, seconds: float
 FAULTS = (
     Fault(
         "a login says that there is no such user",
-        "wrong_password_and_unknown_email_are_told_alike",
+        "wrong_password_and_unknown_email_get_the_same_answer",
         change_answer(PostgresUserStore.credentials, _tell_unknown),
     ),
     Fault(
         "passwords may be guessed for ever",
-        "after_ten_failures_nobody_is_told_whether_the_next_would_match",
+        "after_ten_failures_the_next_login_is_refused_unchecked",
         replace(PostgresUserStore.note_failure, _count_no_failure),
     ),
     NO_RETRY,
     Fault(
         "customers see other customers",
-        "what_belongs_to_a_customer_is_nobody_else_s",
+        "a_customers_things_are_closed_to_others",
         forget_owner(NOTE_METHOD, "/GetUser"),
     ),
     Fault(
         "page tokens have another scope",
-        "a_page_that_another_implementation_began_goes_on",
+        "a_page_token_of_another_implementation_works",
         change_arguments(page_token.encode, scope=lambda scope: f"{scope}s"),
     ),
 )

@@ -146,7 +146,7 @@ async def test_open_reads_do_not_look_at_the_token(gateway: Any) -> None:
 @pytest.mark.parametrize(
     "selection", ["id status user { id }", "id user { id name }", "payment { status } user { id }"]
 )
-async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(gateway: Any, selection: str) -> None:
+async def test_the_order_of_a_deleted_account_is_only_for_partners(gateway: Any, selection: str) -> None:
     query = f'{{ order(id: "{ORDER_1}") {{ {selection} }} }}'
     assert (await gateway.data(query, user=1))["order"]["user"]["id"] == USER_1
     await gateway.shop.delete_user(1)
@@ -158,7 +158,7 @@ async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(gateway:
     assert (await gateway.error(f'{{ payment(id: "{PAYMENT_1}") {{ status }} }}', user=1))[0] == "NOT_FOUND"
 
 
-async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, verifier: Any) -> None:
+async def test_passwords_leave_room_for_requests_that_the_edge_always_admits(shop: Any, verifier: Any) -> None:
     login = 'mutation { login(input: {email: "nobody@example.com", password: "battery staple"}) { token } }'
     address = '{recipient: "A", street: "B", city: "C", postalCode: "1", countryCode: "DE"}'
     sign_up = (

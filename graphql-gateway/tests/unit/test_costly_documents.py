@@ -170,7 +170,7 @@ def test_no_document_costs_much_before_it_runs(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPEATED)
-def test_what_is_repeated_as_often_as_the_limits_allow_costs_little(name: str) -> None:
+def test_repetitions_up_to_the_limits_cost_little(name: str) -> None:
     repeat, times = REPEATED[name], most_times(name)
     most = steps(repeat(times))
     print(f"{name}, {times} times: {most:,} steps, {cpu_ms(repeat(times)):.1f} ms of CPU")

@@ -179,7 +179,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("query", "message"), REFUSED, ids=[case[1] for case in REFUSED])
-async def test_what_is_too_much_is_refused_before_anything_runs(gateway: Any, query: str, message: str) -> None:
+async def test_documents_above_a_limit_are_refused_before_anything_runs(gateway: Any, query: str, message: str) -> None:
     code, _, found = await gateway.error(query, user=1)
 
     assert code == "RESOURCE_EXHAUSTED"
@@ -231,7 +231,7 @@ async def test_fragments_in_each_other_are_never_followed_one_by_one(
     assert says(message, "the limit is 12000")
 
 
-async def test_each_fragment_is_looked_at_once_for_what_it_asks(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_fragment_is_analysed_once(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost_model, "MAX_COST", 2**40)
     began = time.thread_time()
     data = await gateway.data(f'{{ order(id: "T3JkZXI6MQ==") {{ ...f0 }} }} {FAN_OUT}', user=1)

@@ -78,7 +78,7 @@ async def test_a_user_signs_up_logs_in_and_leaves(gateway: Any) -> None:
     assert (await gateway.error(login, credentials))[0] == "UNAUTHENTICATED"
 
 
-async def test_a_profile_changes_by_what_is_given(gateway: Any) -> None:
+async def test_a_profile_changes_only_the_given_fields(gateway: Any) -> None:
     update = """mutation ($input: UpdateProfileInput!) {
       updateProfile(input: $input) { user { name email address { city } } } }"""
     data = await gateway.data(update, {"input": {"name": "Renamed"}}, user=4)
@@ -131,7 +131,7 @@ async def test_a_purchase_that_cannot_be(gateway: Any, changes: dict[str, Any], 
     assert (await gateway.error(CHECKOUT, purchase(**changes), user=1))[:2] == (code, field)
 
 
-async def test_a_partner_must_say_who_buys(gateway: Any) -> None:
+async def test_a_partner_must_name_the_buyer(gateway: Any) -> None:
     assert (await gateway.error(CHECKOUT, purchase(), partner=True))[:2] == ("INVALID_ARGUMENT", "input.userId")
 
 

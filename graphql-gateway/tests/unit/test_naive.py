@@ -49,7 +49,7 @@ async def test_the_answers_are_the_same_and_the_calls_are_many(
         ('{ order(id: "T3JkZXI6OTk5OTk5") { id } }', ["order"]),
     ],
 )
-async def test_what_is_not_there(naive_gateway: Any, query: str, path: list[str]) -> None:
+async def test_missing_things(naive_gateway: Any, query: str, path: list[str]) -> None:
     answer = await naive_gateway.run(query, partner=True)
     assert answer["data"] == {path[0]: None}
     assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [(path, "NOT_FOUND")]

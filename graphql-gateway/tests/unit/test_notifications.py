@@ -41,7 +41,7 @@ def test_each_document_of_the_watchers_is_valid(path: Path) -> None:
 
 
 class TestASubscription:
-    async def test_tells_what_happens_and_reads_orders_anew(self, follow: Any, shop: MemoryShop, tell: Tell) -> None:
+    async def test_sends_updates_and_reads_orders_anew(self, follow: Any, shop: MemoryShop, tell: Tell) -> None:
         bought = await shop.clients.order.checkout(
             user_id=1, lines=[CheckoutLine(1, 1)], payment_token="tok_ok", idempotency_key="key"
         )
@@ -110,7 +110,7 @@ class TestASubscription:
         assert (error["extensions"]["code"], error["extensions"]["field"]) == (code, argument.partition(":")[0])
 
 
-async def test_there_are_none_where_customers_are_told_nothing() -> None:
+async def test_there_are_none_without_updates() -> None:
     told_nothing = core_schema(build_schema(updates=False))
     assert told_nothing.subscription_type is None
     assert told_nothing.query_type is not None

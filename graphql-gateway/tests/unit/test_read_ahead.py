@@ -67,7 +67,7 @@ async def test_items_resolve_without_a_task_each(gateway: Any, monkeypatch: pyte
         ("... @skip(if: true) { reviews { id } }", {}, PRODUCTS),
     ],
 )
-async def test_only_what_is_asked_for_is_read(
+async def test_only_selected_fields_are_read(
     gateway: Any, selection: str, variables: dict[str, Any], calls: list[str]
 ) -> None:
     used = "".join(
@@ -137,7 +137,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("product", "calls"), [("id", 0), ("id title", 1)])
 @pytest.mark.parametrize("operation", FIELDS)
-async def test_products_of_lines_are_read_once_and_only_if_more_than_their_id_is_asked_for(
+async def test_products_of_lines_are_read_once_and_only_if_more_than_their_id_is_selected(
     gateway: Any, operation: str, product: str, calls: int
 ) -> None:
     for name in ("order", "user", "payment"):
@@ -148,7 +148,7 @@ async def test_products_of_lines_are_read_once_and_only_if_more_than_their_id_is
     assert gateway.shop.record.methods.count("batch_get_products") == calls
 
 
-async def test_each_part_of_a_query_gets_of_an_order_what_it_asks_for(gateway: Any) -> None:
+async def test_each_part_of_a_query_gets_its_own_selection_of_an_order(gateway: Any) -> None:
     query = """query ($id: ID!) {
       ids: order(id: $id) { lines { product { id } } }
       titles: order(id: $id) { lines { product { title } } }
@@ -164,7 +164,7 @@ async def test_each_part_of_a_query_gets_of_an_order_what_it_asks_for(gateway: A
     assert gateway.shop.record.methods == ["batch_get_orders", "batch_get_products"]
 
 
-async def test_a_request_that_is_given_up_gives_its_calls_up() -> None:
+async def test_a_cancelled_request_cancels_its_calls() -> None:
     shop = MemoryShop.demo()
     begun, ended = asyncio.Event(), asyncio.Event()
 
@@ -186,7 +186,7 @@ async def test_a_request_that_is_given_up_gives_its_calls_up() -> None:
         await reading
 
 
-async def test_a_failed_read_ahead_is_left_to_whoever_asks() -> None:
+async def test_a_failed_read_ahead_is_left_to_the_resolver() -> None:
     shop = MemoryShop.demo()
 
     async def fail(_method: str) -> None:

@@ -21,7 +21,7 @@ async def test_node_returns_anything_by_its_global_id(gateway: Any, kind: str) -
     assert data["node"] == {"__typename": kind, "id": global_id(kind, 5)}
 
 
-async def test_node_gives_the_fields_of_the_type(gateway: Any) -> None:
+async def test_node_returns_the_fields_of_the_type(gateway: Any) -> None:
     query = """query ($id: ID!) { node(id: $id) {
       ... on Payment { status amount { amountMinor } order { id total { currency } } } } }"""
     data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
@@ -30,7 +30,7 @@ async def test_node_gives_the_fields_of_the_type(gateway: Any) -> None:
     assert gateway.shop.record.methods == ["get_payment", "batch_get_orders"]
 
 
-async def test_what_is_asked_for_twice_is_read_once(gateway: Any) -> None:
+async def test_things_that_are_selected_twice_are_read_once(gateway: Any) -> None:
     query = """query ($a: ID!, $b: ID!) {
       one: product(id: $a) { title } same: product(id: $a) { stock } other: product(id: $b) { title } }"""
     data = await gateway.data(query, {"a": global_id("Product", 1), "b": global_id("Product", 2)})
@@ -103,7 +103,7 @@ async def test_a_payment_without_an_order(gateway: Any) -> None:
     assert data["payment"]["order"] is None
 
 
-async def test_what_is_known_already_is_not_asked_for(gateway: Any) -> None:
+async def test_known_fields_need_no_call(gateway: Any) -> None:
     query = """
       query ($id: ID!) { payment(id: $id) { order { ...known } } }
       fragment known on Order { __typename ... on Order { id payment { id } } }
@@ -276,7 +276,7 @@ async def test_a_cursor_of_another_list_is_refused(gateway: Any) -> None:
     assert (code, field) == ("INVALID_PAGE_TOKEN", "after")
 
 
-async def test_what_is_read_ahead_may_stand_in_fragments_and_depend_on_variables(gateway: Any) -> None:
+async def test_reading_ahead_follows_fragments_and_variables(gateway: Any) -> None:
     query = """
       query ($n: Int!) { products(first: 2) { ... on ProductConnection { edges { ...e } } } }
       fragment e on ProductEdge { node { ... on Product { reviews(first: $n) { id } } } }
@@ -287,7 +287,7 @@ async def test_what_is_read_ahead_may_stand_in_fragments_and_depend_on_variables
     assert gateway.shop.record.methods == ["list_products_with_reviews"]
 
 
-async def test_what_fails_when_read_ahead_is_the_fields_error(gateway: Any) -> None:
+async def test_a_failed_read_ahead_is_the_fields_error(gateway: Any) -> None:
     async def fail(method: str) -> None:
         if method == "batch_get_products":
             raise DeadlineExceeded("the product service was late")  # not repeated, as Unavailable is

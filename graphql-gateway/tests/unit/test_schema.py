@@ -24,7 +24,7 @@ def test_the_published_schema_is_valid() -> None:
     assert validate_schema(parse_schema(PUBLISHED.read_text())) == []
 
 
-def test_what_is_public_is_in_the_schema() -> None:
+def test_public_names_are_in_the_schema() -> None:
     types = core_schema(build_schema()).type_map
     for name in PUBLIC:
         owner, _, field = name.partition(".")

@@ -17,7 +17,7 @@ from shop.platform.rest.openapi import document
 Headers = dict[str, str]
 
 
-def test_everybody_is_not_asked_for_a_token() -> None:
+def test_open_calls_need_no_token() -> None:
     Authenticator(None).admit(Access.EVERYBODY, "Bearer bad", None)
 
 
@@ -33,7 +33,7 @@ def test_a_gateway_needs_the_key_that_verifies_tokens() -> None:
         pytest.param("Bearer ", marks=pytest.mark.ours),  # no client sends it over a network
     ],
 )
-async def test_what_is_no_token_is_refused(api: httpx.AsyncClient, header: str) -> None:
+async def test_an_invalid_token_is_refused(api: httpx.AsyncClient, header: str) -> None:
     answer = await api.get("/v1/orders/1", headers={"authorization": header.encode("latin-1")})
 
     assert answer.status_code == 401

@@ -132,7 +132,7 @@ async def test_a_body_that_does_not_come_runs_into_the_deadline(api: httpx.Async
     assert (problem["title"], problem["status"], problem["code"]) == ("Request timeout", 408, "DEADLINE_EXCEEDED")
 
 
-async def test_a_body_where_none_is_taken_is_ignored(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_an_unexpected_body_is_ignored(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
     answer = await api.post("/v1/orders/4:cancel", content=b"whatever", headers=partner)
 
     assert answer.status_code == 200

@@ -58,7 +58,7 @@ async def test_the_tag_follows_the_content(api: httpx.AsyncClient, partner: Head
     assert after.headers["etag"] != before
 
 
-async def test_the_compressed_body_has_a_tag_of_its_own(api: httpx.AsyncClient) -> None:
+async def test_the_compressed_body_has_a_separate_tag(api: httpx.AsyncClient) -> None:
     plain = (await api.get("/v1/products")).headers["etag"]
     packed = (await api.get("/v1/products", headers={"accept-encoding": "gzip"})).headers["etag"]
 
@@ -83,7 +83,7 @@ def test_anything_else_does_not_match(header: str) -> None:
     assert not is_not_modified(header, content_hash(b"body"))
 
 
-async def test_if_match_lets_the_reader_of_the_last_state_change_it(api: httpx.AsyncClient, partner: Headers) -> None:
+async def test_if_match_admits_changes_of_the_last_version(api: httpx.AsyncClient, partner: Headers) -> None:
     tag = (await api.get("/v1/products/3")).headers["etag"]
     first = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, "if-match": tag})
     second = await api.patch("/v1/products/3", json={"stock": 8}, headers={**partner, "if-match": tag})
@@ -96,7 +96,7 @@ async def test_if_match_lets_the_reader_of_the_last_state_change_it(api: httpx.A
 
 
 @pytest.mark.parametrize(("path", "field"), [("/v1/products/3", "title"), ("/v1/users/3", "name")])
-async def test_of_changes_with_one_tag_side_by_side_one_is_made(
+async def test_of_concurrent_changes_with_one_tag_one_succeeds(
     api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, path: str, field: str
 ) -> None:
     async def let_rivals_read(_method: str) -> None:
@@ -147,7 +147,7 @@ async def test_if_match_holds_for_deleting(
         assert (await api.delete(path, headers={**who, "if-match": tag})).status_code == 204
 
 
-async def test_of_an_order_that_moves_between_check_and_change_the_reader_is_told(
+async def test_an_order_that_moves_between_check_and_change_fails_the_condition(
     api: httpx.AsyncClient, shop: MemoryShop, partner: Headers
 ) -> None:
     tag = (await api.get("/v1/orders/4", headers=partner)).headers["etag"]
@@ -175,7 +175,7 @@ async def test_if_match_takes_the_star_and_no_weak_tag(api: httpx.AsyncClient, p
     assert (weak.status_code, star.status_code, gone.status_code) == (412, 200, 404)
 
 
-async def test_what_was_made_has_the_tag_of_its_resource(api: httpx.AsyncClient, partner: Headers) -> None:
+async def test_changed_resources_have_their_entity_tag(api: httpx.AsyncClient, partner: Headers) -> None:
     body = {"user_id": 3, "lines": [{"product_id": 5, "quantity": 1}], "payment_token": "tok_ok"}
     made = await api.post("/v1/orders", json=body, headers={**partner, "idempotency-key": "k"})
     read = await api.get(made.headers["location"], headers=partner)
@@ -195,7 +195,7 @@ async def test_what_was_made_has_the_tag_of_its_resource(api: httpx.AsyncClient,
         ("/v1/users/3", None),
     ],
 )
-async def test_a_shared_cache_that_can_take_answers_out_is_told_by_which_keys(
+async def test_a_shared_cache_that_can_purge_gets_the_keys(
     api: httpx.AsyncClient, partner: Headers, path: str, expected: str | None
 ) -> None:
     assert "surrogate-key" not in (await api.get(path, headers=partner)).headers

@@ -28,7 +28,7 @@ from shop.platform.http.compression import MIN_BYTES, accepts_gzip, gzip
         ("*;q=0", False),
     ],
 )
-def test_who_takes_gzip(header: str | None, accepted: bool) -> None:
+def test_clients_that_accept_gzip(header: str | None, accepted: bool) -> None:
     assert accepts_gzip(header) is accepted
 
 

@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.ours
-async def test_the_page_needs_nothing_from_elsewhere(api: httpx.AsyncClient) -> None:
+async def test_the_page_loads_nothing_from_elsewhere(api: httpx.AsyncClient) -> None:
     page = await api.get("/docs")
 
     assert page.headers["content-type"] == "text/html; charset=utf-8"

@@ -42,7 +42,7 @@ async def test_an_unknown_path_is_a_problem(api: httpx.AsyncClient, path: str) -
         ("TRACE", "/docs", "GET, HEAD"),
     ],
 )
-async def test_a_method_that_is_not_possible_names_those_that_are(
+async def test_a_refused_method_names_the_allowed_ones(
     api: httpx.AsyncClient, method: str, path: str, allow: str
 ) -> None:
     answer = await api.request(method, path)

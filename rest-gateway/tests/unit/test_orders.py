@@ -51,7 +51,7 @@ async def test_includes_user_and_products_in_one_call_each(
     ]
 
 
-async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(
+async def test_the_order_of_a_deleted_account_is_only_for_partners(
     api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, customer: ForUser
 ) -> None:
     buyer = Data.demo().orders[3].user_id
@@ -128,7 +128,7 @@ async def test_a_partner_buys_for_any_user_and_as_many_as_1000(api: httpx.AsyncC
     assert (answer.status_code, answer.json()["user_id"]) == (201, 3)
 
 
-async def test_a_repeated_purchase_gives_the_first_order(api: httpx.AsyncClient, partner: Headers) -> None:
+async def test_a_repeated_purchase_returns_the_first_order(api: httpx.AsyncClient, partner: Headers) -> None:
     first = await api.post("/v1/orders", json=BODY, headers=add_key(partner))
     second = await api.post("/v1/orders", json=BODY, headers=add_key(partner))
 

@@ -130,7 +130,7 @@ async def test_an_unknown_field_names_the_valid_ones(api: httpx.AsyncClient, par
     ]
 
 
-async def test_all_that_is_wrong_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+async def test_every_error_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
     answer = await api.post("/v1/products", json={"title": 5, "stock": -1}, headers=partner)
 
     errors = {error["field"]: error["message"] for error in answer.json()["errors"]}
@@ -139,7 +139,7 @@ async def test_all_that_is_wrong_is_named(api: httpx.AsyncClient, partner: dict[
     assert says(answer.json()["detail"], "and 2 more")
 
 
-async def test_fields_choose_what_comes_and_have_a_separate_entity_tag(api: httpx.AsyncClient) -> None:
+async def test_fields_select_the_answer_and_have_a_separate_entity_tag(api: httpx.AsyncClient) -> None:
     whole = await api.get("/v1/products/3")
     some = await api.get("/v1/products/3", params={"fields": "price.currency,id"})
     assert some.json() == {"id": 3, "price": {"currency": whole.json()["price"]["currency"]}}

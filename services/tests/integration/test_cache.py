@@ -111,7 +111,7 @@ async def until_asked(replica: Replica) -> None:
     pytest.fail("the cache is out of use for good")
 
 
-async def test_what_was_read_is_read_from_the_cache_by_every_replica(start: Start):
+async def test_rows_are_read_from_the_cache_by_every_replica(start: Start):
     one, other = await start(), await start()
     made = [await one.tables.add(TEA) for _ in range(3)]
     ids = [product.id for product in made]
@@ -192,7 +192,7 @@ async def test_garbage_and_another_product_count_as_not_there(start: Start, clie
     assert replica.tables.reads == 6
 
 
-async def test_a_frozen_cache_fails_nobody_and_its_old_rows_are_gone_before_it_is_read_again(start: Start, valkey):
+async def test_a_frozen_cache_fails_no_request_and_loses_old_rows_before_it_is_read_again(start: Start, valkey):
     replica = await start(limit_s=0.2)
     made = [await replica.tables.add(TEA) for _ in range(2)]
     ids = [product.id for product in made]
@@ -206,7 +206,7 @@ async def test_a_frozen_cache_fails_nobody_and_its_old_rows_are_gone_before_it_i
     assert [await replica.stock(id_) for id_ in ids] == [3, 3]
 
 
-async def test_a_killed_cache_fails_nobody_and_is_used_again_once_it_is_back(start: Start, valkey):
+async def test_a_killed_cache_fails_no_request_and_is_used_again_once_it_is_back(start: Start, valkey):
     replica = await start()
     product = await replica.tables.add(TEA)
     valkey.supervisor.kill("valkey")
@@ -232,7 +232,7 @@ async def test_each_question_is_a_span_of_the_cache(start: Start, traces):
     assert [span.attributes["db.operation.name"] for span in spans] == ["GET", "SET", "DEL"]
 
 
-async def test_a_process_accounts_for_what_the_cache_had_second_by_second(valkey, role_url, tmp_path):
+async def test_a_process_counts_cache_hits_per_second(valkey, role_url, tmp_path):
     config = ServiceConfig(
         component="product",
         database_url=role_url("product"),
@@ -249,7 +249,7 @@ async def test_a_process_accounts_for_what_the_cache_had_second_by_second(valkey
     assert [sum(counts) for counts in zip(*seconds, strict=True)][1:] == [6, 2, 0]
 
 
-async def test_a_full_cache_fails_nobody(start: Start, client: Client):
+async def test_a_full_cache_fails_no_request(start: Start, client: Client):
     replica = await start()
     product = await replica.tables.add(TEA)
     before = await client.config_get("maxmemory*")

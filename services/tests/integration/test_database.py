@@ -91,7 +91,7 @@ def changing_table(admin: psycopg.Connection) -> Iterator[str]:
     admin.execute("DROP TABLE shop_product.changing")
 
 
-async def test_statements_are_prepared_anew_when_a_table_has_changed(
+async def test_statements_are_prepared_again_after_a_table_has_changed(
     database: Database, admin: psycopg.Connection, changing_table: str
 ) -> None:
     read, change = f"SELECT a FROM {changing_table}", f"INSERT INTO {changing_table} VALUES (2) RETURNING a"
@@ -206,7 +206,7 @@ async def test_role_reads_and_writes_rows_of_its_own_schema_only(database: Datab
             await database.fetchrow(statement)
 
 
-async def test_database_that_is_away_is_said_clearly(role_url: Callable[[str], str]) -> None:
+async def test_unavailable_database_is_reported_clearly(role_url: Callable[[str], str]) -> None:
     with pytest.raises(StartError, match=r"127\.0\.0\.1:1/x does not answer"):
         await connect_database("postgresql://role:secret@127.0.0.1:1/x", 1, limit_s=0.1)
     wrong = role_url("product").rpartition("/")[0] + "/no_such_database"

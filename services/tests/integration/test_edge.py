@@ -44,7 +44,7 @@ async def serving(name: str, bootstrap: Any, url: str, keys: Any, *, verifies: b
         yield rest
 
 
-async def test_payments_show_outside_what_a_gateway_shows(
+async def test_payments_show_callers_from_outside_what_a_gateway_shows(
     role_url: Callable[[str], str], keys: Any, partner: dict[str, str]
 ) -> None:
     path = "/v1/payments/by-checkout/0d5f4a52-7a0c-4d59-8a39-5a6a7f1f0001"

@@ -55,9 +55,7 @@ def failures(admin: psycopg.Connection) -> int:
     return int(row[0])
 
 
-async def test_after_ten_failures_nobody_is_told_whether_the_next_would_match(
-    user: UserClient, make_user: Make
-) -> None:
+async def test_after_ten_failures_the_next_login_is_refused_unchecked(user: UserClient, make_user: Make) -> None:
     made = await make_user()
     nobody = f"{uuid.uuid4().hex}@example.com"
     messages = set()
@@ -71,7 +69,7 @@ async def test_after_ten_failures_nobody_is_told_whether_the_next_would_match(
     assert (await user.login((await make_user()).email, PASSWORD)).token
 
 
-async def test_a_success_begins_the_count_anew(user: UserClient, make_user: Make) -> None:
+async def test_a_success_resets_the_count(user: UserClient, make_user: Make) -> None:
     made = await make_user()
     for _ in range(2):
         await fail(user, made.email, MAX_FAILED_LOGINS - 1)
@@ -105,7 +103,7 @@ async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, m
 
 
 @pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift"])
-async def test_passwords_that_would_wait_for_long_are_refused_at_once(
+async def test_passwords_that_would_wait_long_are_refused_at_once(
     served: Any, signer: TokenSigner, spoken: str
 ) -> None:
     with contextlib.closing(Argon2Passwords(max_wait_s=0.0)) as passwords:
@@ -132,7 +130,7 @@ async def test_the_table_holds_no_address(user: UserClient, make_user: Make, adm
     assert not any(made.email in str(row) for row in rows)
 
 
-async def test_what_was_not_tried_does_not_count(user: UserClient, make_user: Make) -> None:
+async def test_unchecked_logins_do_not_count(user: UserClient, make_user: Make) -> None:
     made = await make_user()
     for _ in range(MAX_FAILED_LOGINS + 1):
         with pytest.raises(InvalidArgument):

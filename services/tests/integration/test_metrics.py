@@ -106,7 +106,7 @@ async def test_a_call_is_measured_on_both_sides_and_leads_to_its_trace(
         assert of(samples, f"db_client_connection_{time}_seconds_count", **pool)[0].value == 2
 
 
-async def test_who_waits_for_a_connection_is_counted(
+async def test_waiting_for_a_connection_is_counted(
     measured: Runtime, scraped: Callable[[], list[Sample]], role_url: Callable[[str], str]
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -135,7 +135,7 @@ STUCK = """
 TOLD = "INSERT INTO outbox (order_id, user_id, status, happened_at) VALUES (1, 1, 'PENDING', now() - interval '1 hour')"
 
 
-async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> None:
+async def test_the_backlog_is_counted_with_its_oldest_age(trial: Any) -> None:
     meters = Meters()
     database = await connect_database(trial.role_url("order"), 1)
     backlog = Backlog(database, meters)
@@ -162,7 +162,7 @@ async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> 
     await database.close()
 
 
-async def test_nothing_is_measured_unless_asked_for() -> None:
+async def test_nothing_is_measured_unless_configured() -> None:
     async with metering(ServiceConfig(component="product")) as meters:
         assert meters is None
 

@@ -118,7 +118,7 @@ async def test_grpc_calls_go_in_turn_to_the_addresses_of_a_name_and_follow_them(
                 await pod.stop()
 
 
-async def test_a_pod_that_is_added_gets_grpc_calls_though_none_leaves() -> None:
+async def test_an_added_pod_gets_grpc_calls_though_none_leaves() -> None:
     first, second = Pod("127.0.0.1", connection_age_s=1), Pod("127.0.1.1")
     port = await first.start()
     async with name_server(first.host) as (names, authority):
@@ -138,7 +138,7 @@ async def test_a_pod_that_is_added_gets_grpc_calls_though_none_leaves() -> None:
                 await pod.stop()
 
 
-async def test_http_requests_name_the_service_whatever_address_they_go_to() -> None:
+async def test_http_requests_to_any_address_name_the_service() -> None:
     hosts: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:

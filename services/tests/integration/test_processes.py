@@ -92,7 +92,7 @@ def graphql_gateway_answers(client: httpx.Client, _partner: str) -> None:
 
 
 @pytest.mark.parametrize("answers", [rest_gateway_answers, graphql_gateway_answers])
-def test_a_gateway_serves_without_its_services_until_it_is_told_to_stop(
+def test_a_gateway_serves_without_its_services_until_it_is_stopped(
     answers: Callable[[httpx.Client, str], None], keys: Any, signer: TokenSigner, free_address: str
 ) -> None:
     module = answers.__name__.removesuffix("_answers")

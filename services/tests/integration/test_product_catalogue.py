@@ -38,7 +38,7 @@ async def test_created_product_is_read_back(product: ProductClient, make_product
     assert await product.get_product(made.id) == made
 
 
-async def test_batch_keeps_the_order_asked_for_and_leaves_unknown_ids_out(
+async def test_batch_keeps_the_requested_order_and_leaves_out_unknown_ids(
     product: ProductClient, make_product: Make
 ) -> None:
     first, second = await make_product(), await make_product()
@@ -129,7 +129,7 @@ async def test_update_of_nothing_is_refused(product: ProductClient, make_product
     assert refusal.value.field == "update_mask"
 
 
-async def test_a_change_is_made_to_what_the_caller_read_or_not_at_all(
+async def test_a_change_applies_only_to_the_version_that_the_caller_read(
     product: ProductClient, make_product: Make
 ) -> None:
     made = await make_product()
@@ -151,7 +151,7 @@ async def test_a_change_is_made_to_what_the_caller_read_or_not_at_all(
             await call
 
 
-async def test_stock_is_changed_only_by_a_caller_that_says_what_it_read(
+async def test_stock_changes_only_with_the_version_that_the_caller_read(
     product: ProductClient, make_product: Make
 ) -> None:
     made = await make_product()
@@ -161,7 +161,7 @@ async def test_stock_is_changed_only_by_a_caller_that_says_what_it_read(
     assert await product.get_product(made.id) == made
 
 
-async def test_of_four_changes_of_one_state_one_is_made(product: ProductClient, make_product: Make) -> None:
+async def test_of_four_changes_of_one_version_one_succeeds(product: ProductClient, make_product: Make) -> None:
     now = await make_product()
     for round_ in range(40):
         outcomes = await asyncio.gather(
@@ -195,7 +195,7 @@ async def test_reserved_product_is_deleted_only_after_its_release(product: Produ
     await product.delete_product(made.id)
 
 
-async def test_reviews_come_by_ascending_id_for_each_product_asked_for(
+async def test_reviews_come_by_ascending_id_for_each_requested_product(
     product: ProductClient, make_product: Make, admin: psycopg.Connection
 ) -> None:
     many, none, few = await make_product(), await make_product(), await make_product()

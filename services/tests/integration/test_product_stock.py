@@ -241,7 +241,7 @@ async def test_argument_out_of_range_is_named(
     assert field in refusal.value.message
 
 
-async def test_stock_is_bounded_so_that_what_was_reserved_fits_in_again(
+async def test_stock_is_bounded_so_that_reserved_pieces_can_be_returned(
     product: ProductClient, make_product: Make
 ) -> None:
     for stock in (MAX_STOCK + 1, 2**63 - 1):

@@ -208,7 +208,7 @@ async def test_a_collector_that_comes_late_gets_every_span(measured: Measured, f
     assert account.lost == 0
 
 
-async def test_what_waits_too_long_for_a_collector_is_lost_and_counted(
+async def test_spans_that_wait_too_long_for_a_collector_are_lost_and_counted(
     measured: Measured, caplog: pytest.LogCaptureFixture
 ) -> None:
     recorder = Recorder()
@@ -254,7 +254,7 @@ async def test_spans_that_did_not_fit_are_in_the_account(measured: Measured, col
         }
 
 
-async def test_what_waits_at_the_end_is_flushed(measured: Measured, collector: Collector) -> None:
+async def test_waiting_spans_are_flushed_at_the_end(measured: Measured, collector: Collector) -> None:
     recorder = Recorder()
     async with exporting(measured, recorder) as account:
         record(recorder, BATCH_SPANS + 1)

@@ -43,7 +43,7 @@ async def test_login_gives_a_token_of_the_user(user: UserClient, make_user: Make
     assert TokenVerifier(keys.public_pem).verify(result.token) == Principal("customer", ada.id)
 
 
-async def test_email_is_told_apart_without_case(user: UserClient, make_user: Make) -> None:
+async def test_email_is_compared_without_case(user: UserClient, make_user: Make) -> None:
     email = fresh_email()
     ada = await make_user(email=email.upper())
     assert ada.email == email
@@ -52,7 +52,7 @@ async def test_email_is_told_apart_without_case(user: UserClient, make_user: Mak
         await make_user(email=email)
 
 
-async def test_wrong_password_and_unknown_email_are_told_alike(user: UserClient, make_user: Make) -> None:
+async def test_wrong_password_and_unknown_email_get_the_same_answer(user: UserClient, make_user: Make) -> None:
     ada = await make_user()
     with pytest.raises(Unauthenticated) as wrong:
         await user.login(ada.email, "wrong password")
@@ -108,7 +108,7 @@ async def test_email_of_another_user_is_refused(user: UserClient, make_user: Mak
     assert refused[0].field == "user.email"
 
 
-async def test_batch_keeps_the_order_asked_for_and_leaves_unknown_ids_out(user: UserClient, make_user: Make) -> None:
+async def test_batch_keeps_the_requested_order_and_leaves_out_unknown_ids(user: UserClient, make_user: Make) -> None:
     ada, bob = await make_user(name="Ada"), await make_user(name="Bob")
     assert await user.batch_get_users([bob.id, NOWHERE, ada.id, bob.id]) == [bob, ada]
 
@@ -151,7 +151,7 @@ async def test_update_of_nothing_is_refused(user: UserClient, make_user: Make) -
     assert refusal.value.field == "update_mask"
 
 
-async def test_a_change_is_made_to_what_the_caller_read_or_not_at_all(user: UserClient, make_user: Make) -> None:
+async def test_a_change_applies_only_to_the_version_that_the_caller_read(user: UserClient, make_user: Make) -> None:
     made = await make_user()
     changed = await user.update_user(made.id, name="Countess", expected=made)
     for call in (user.update_user(made.id, name="Late", expected=made), user.delete_user(made.id, expected=made)):
@@ -165,7 +165,7 @@ async def test_a_change_is_made_to_what_the_caller_read_or_not_at_all(user: User
             await call
 
 
-async def test_of_four_changes_of_one_state_one_is_made(user: UserClient, make_user: Make) -> None:
+async def test_of_four_changes_of_one_version_one_succeeds(user: UserClient, make_user: Make) -> None:
     now = await make_user()
     for round_ in range(40):
         outcomes = await asyncio.gather(

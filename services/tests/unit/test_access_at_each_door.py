@@ -256,7 +256,7 @@ class TestWhereCallersHaveIdentities:
         assert await ask("read", [(EDGE_MARK, "1")]) == ("UNAUTHENTICATED", REFUSED, 0)
         assert await ask("read", [(CERTIFICATE, f"URI={EDGE}")]) == Answer()
 
-    async def test_health_and_reflection_ask_for_none(self, known: Served) -> None:
+    async def test_health_and_reflection_need_none(self, known: Served) -> None:
         at = known[1]
         async with grpc.aio.insecure_channel(at["grpc"], options=[("grpc.enable_http_proxy", 0)]) as channel:
             health = health_pb2_grpc.HealthStub(channel)
@@ -281,7 +281,7 @@ async def overloaded(keys: Any) -> AsyncIterator[Served]:
 
 
 @pytest.mark.parametrize("name", [*GATEWAYS, "connect", "graphql_clients", "grpc", "rest", "thrift_json"])
-async def test_a_process_that_does_not_keep_up_refuses_what_is_new(overloaded: Served, name: str) -> None:
+async def test_an_overloaded_process_refuses_new_requests(overloaded: Served, name: str) -> None:
     ask, outside = overloaded[0][name], (EDGE_MARK, "1")
     refused = await ask("read", [outside])
     assert (refused.code, refused.retry_s) == ("UNAVAILABLE", 1)

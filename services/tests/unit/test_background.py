@@ -12,7 +12,7 @@ from shop.order.background import Background
 from shop.platform.deadline import deadline, own_deadline, remaining
 
 
-async def test_work_goes_on_when_its_caller_is_cancelled() -> None:
+async def test_work_continues_when_its_caller_is_cancelled() -> None:
     background, done = Background(), asyncio.Event()
 
     async def work() -> str:

@@ -54,7 +54,7 @@ def test_a_customer_makes_calls_that_concern_a_user_only_with_a_token(call: Any)
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_the_user_whom_a_request_concerns_is_an_argument_of_this_name(service: Service[Any]) -> None:
+def test_the_user_concerned_is_an_argument_of_this_name(service: Service[Any]) -> None:
     for call in service.calls:
         if call.owner.startswith("request."):
             codec = protobuf_codec(call)
@@ -88,13 +88,13 @@ def test_calls_of_the_shop_itself_are_closed_to_clients() -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_rest_serves_the_routes_of_the_rows_and_admits_whom_they_admit(service: Service[Any]) -> None:
+def test_rest_serves_the_routes_of_the_rows_with_their_access(service: Service[Any]) -> None:
     app: FastAPI = adapter(service, "rest").build_app(None, ADMITTING)
     rows = {(call.rest.partition("?")[0], call.access.value) for call in service.calls if call.rest}
     assert served_by(app) == rows
 
 
-def test_the_rest_gateway_serves_routes_of_the_rows_and_admits_whom_they_admit() -> None:
+def test_the_rest_gateway_serves_routes_of_the_rows_with_their_access() -> None:
     routes = served_by(build_app(MemoryShop().clients, ADMITTING, streams=Streams()))
     assert routes <= {(call.rest, call.access.value) for call in CALLS}
     assert routes

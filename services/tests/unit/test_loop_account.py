@@ -34,7 +34,7 @@ def hold(held_s: float = HELD_S) -> None:
         pass
 
 
-def test_who_comes_while_the_loop_is_held_is_told_for_how_long() -> None:
+def test_a_request_that_waited_for_the_loop_records_how_long() -> None:
     async def work(account: LoopAccount) -> None:
         assert account.busy() is None, "the loop was at rest"
         seen: list[tuple[int, int] | None] = []
@@ -51,7 +51,7 @@ def test_who_comes_while_the_loop_is_held_is_told_for_how_long() -> None:
 
 
 @pytest.mark.parametrize("waits_too", [False, True])
-def test_who_is_seen_a_rest_later_is_told_of_the_longest_stretch_before(waits_too: bool) -> None:
+def test_a_request_seen_a_pause_later_records_the_longest_stretch(waits_too: bool) -> None:
     async def work(account: LoopAccount) -> None:
         for _ in range(50):
             account.busy()
@@ -93,7 +93,7 @@ def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
     on_a_loop(work)
 
 
-def test_short_pieces_with_rests_between_keep_nobody_waiting() -> None:
+def test_short_work_with_pauses_keeps_no_request_waiting() -> None:
     async def work(account: LoopAccount) -> None:
         told = []
         for _ in range(20):
@@ -106,7 +106,7 @@ def test_short_pieces_with_rests_between_keep_nobody_waiting() -> None:
     on_a_loop(work)
 
 
-def test_work_that_nobody_announced_counts_by_its_cpu_time() -> None:
+def test_unannounced_work_counts_by_its_cpu_time() -> None:
     async def work(account: LoopAccount) -> None:
         hold()
         told = account.busy()
@@ -116,7 +116,7 @@ def test_work_that_nobody_announced_counts_by_its_cpu_time() -> None:
     on_a_loop(work)
 
 
-def test_after_a_rest_nobody_has_waited() -> None:
+def test_after_a_pause_no_request_has_waited() -> None:
     async def work(account: LoopAccount) -> None:
         account.busy()
         hold()

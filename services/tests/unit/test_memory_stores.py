@@ -152,7 +152,7 @@ async def test_checkout_of_a_key_is_begun_once() -> None:
         await store.fail(away, AWAY)
 
 
-async def test_checkout_of_an_account_that_is_gone_is_not_told() -> None:
+async def test_checkout_of_a_deleted_account_is_not_shown() -> None:
     known = checkout(state=SagaState.COMPLETED, step=Step.SETTLE, order_id=4)
     store = MemoryCheckouts(MemoryOrders(gone={1}), [(known, 0.0)])
     with pytest.raises(NotFound, match="user 1"):
@@ -182,7 +182,7 @@ async def test_checkout_places_one_order_and_goes_no_way_back() -> None:
     assert [line.id async for lines in orders.lines(after=0, limit=9, chunk=1) for line in lines] == [1, 2]
 
 
-async def test_only_checkouts_that_nobody_drives_are_taken_up() -> None:
+async def test_only_checkouts_without_a_driver_are_taken_over() -> None:
     clock = Clock()
     store = MemoryCheckouts(MemoryOrders(), clock=clock)
     driven, left = await store.claim(checkout()), await store.claim(checkout("left"))
@@ -223,7 +223,7 @@ async def test_cancellation_is_begun_once_and_left_to_recovery() -> None:
     assert await store.take_stuck(9) == []
 
 
-async def test_things_of_an_account_that_is_gone_are_nobody_s() -> None:
+async def test_things_of_a_deleted_account_belong_to_nobody() -> None:
     payments = MemoryPayments([await MemoryPayments().add("a", 1, EUR, "")], gone={1})
     shown = await payments.get(1)
     assert shown is not None
@@ -262,7 +262,7 @@ async def test_failed_logins_are_forgotten_in_time() -> None:
         ("expected.price.currency", Product(1, "", "", "", Money(1, "\ud800"), 1)),
     ],
 )
-async def test_what_is_expected_of_a_product_can_be_compared(field: str, expected: Product) -> None:
+async def test_an_expected_product_can_be_compared(field: str, expected: Product) -> None:
     service = ProductService(MemoryProductStore())
     for call in (
         service.update_product(1, title="x", expected=expected),

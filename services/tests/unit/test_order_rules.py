@@ -13,7 +13,7 @@ from shop.order.domain import purchase
 from shop.values.order import CheckoutLine, OrderStatus, refused_move
 
 
-def test_a_refused_move_says_what_the_order_must_be() -> None:
+def test_a_refused_move_names_the_required_status() -> None:
     refusal = refused_move(7, OrderStatus.CONFIRMED, OrderStatus.DELIVERED)
     assert refusal.message == "order 7 is CONFIRMED; it must be SHIPPED to become DELIVERED"
 

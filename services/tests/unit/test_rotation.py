@@ -64,7 +64,7 @@ async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now(sessio
         await rotation.close()
 
 
-async def test_an_address_that_the_name_has_lost_is_not_asked_for_its_health(session: aiohttp.ClientSession) -> None:
+async def test_an_address_that_the_name_has_lost_is_not_checked(session: aiohttp.ClientSession) -> None:
     names = Names(OLD, KEPT)
     rotation = Rotation(session, [NAME], look_up=names.look_up, lookup_pause_s=0.001)
     try:

@@ -41,17 +41,17 @@ def test_a_call_is_undone_unless_its_error_says_that_nothing_was_done(step: Step
         assert undone is (None if step is Step.RESERVE else Step.RESERVE)
 
 
-def test_an_error_that_nobody_knows_is_uncertain() -> None:
+def test_an_unknown_error_is_uncertain() -> None:
     assert uncertain(RuntimeError("a bug"))
     assert undo_from(Step.AUTHORIZE, KeyError("x")) is Step.AUTHORIZE
 
 
 @pytest.mark.parametrize("code", ErrorCode)
-def test_a_failed_checkout_may_be_begun_anew_unless_the_error_is_an_answer(code: ErrorCode) -> None:
+def test_a_failed_checkout_may_start_anew_unless_the_error_is_an_answer(code: ErrorCode) -> None:
     assert Refusal.of(ERROR_TABLE[code].error("because")).final is (code not in UNCERTAIN)
 
 
-def test_a_step_takes_back_what_came_before_it_too_the_newest_first() -> None:
+def test_a_step_also_undoes_earlier_steps_newest_first() -> None:
     assert compensations(Step.RESERVE) == (Compensation.RELEASE_STOCK,)
     assert compensations(Step.AUTHORIZE) == (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK)
 
@@ -83,7 +83,7 @@ def test_bodies_that_differ_have_different_hashes() -> None:
     assert request_hash(*bodies[0]) == request_hash([CheckoutLine(1, 2)], "tok_ok")
 
 
-async def test_retries_repeat_what_is_uncertain_and_only_that() -> None:
+async def test_retries_repeat_only_uncertain_calls() -> None:
     async def attempts(*outcomes: BaseException | None) -> tuple[int, str]:
         left, made = list(outcomes), 0
 

@@ -52,7 +52,7 @@ def test_nobody_else_may_read_them(folder: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in folder.rglob("*") if path.is_file()} == {0o400}
 
 
-def test_they_stay_and_what_is_missing_is_made_to_fit(folder: Path) -> None:
+def test_secrets_stay_and_missing_ones_are_added(folder: Path) -> None:
     before = contents(folder)
     (folder / "order" / "pgpass").unlink()
     (folder / "public" / "jwt-public.pem").unlink()

@@ -86,7 +86,7 @@ def test_three_reviews_a_product(shop: tuple[int, Rows]) -> None:
         assert 1 <= len(body) <= 2_000
 
 
-def test_regulars_have_ten_orders_each_and_the_pools_of_writes_none(shop: tuple[int, Rows]) -> None:
+def test_regulars_have_ten_orders_each_and_the_pools_of_writes_have_none(shop: tuple[int, Rows]) -> None:
     scale, rows = shop
     orders = Counter(int(row[1]) for row in rows["shop_order.orders"])
     assert {user: orders[user] for user in range(1, 800 * scale + 1)} == dict.fromkeys(range(1, 800 * scale + 1), 10)
@@ -95,7 +95,7 @@ def test_regulars_have_ten_orders_each_and_the_pools_of_writes_none(shop: tuple[
         assert int(row[1]) == (int(row[0]) - 1) % (800 * scale) + 1
 
 
-def test_regulars_were_told_of_each_of_their_orders(shop: tuple[int, Rows]) -> None:
+def test_regulars_have_a_notification_for_each_of_their_orders(shop: tuple[int, Rows]) -> None:
     scale, rows = shop
     assert rows["shop_notification.mailbox"] == [[str(user), "10"] for user in range(1, 800 * scale + 1)]
     orders = {order: (user, status, placed) for order, user, status, placed, *_ in rows["shop_order.orders"]}

@@ -152,7 +152,7 @@ def test_ids_are_distinct(recorder: Recorder) -> None:
     assert len({span.context.span_id for span in spans_of(recorder)}) == 1_000
 
 
-def test_what_does_not_fit_is_lost_and_counted() -> None:
+def test_spans_that_do_not_fit_are_lost_and_counted() -> None:
     recorder = Recorder(most_waiting=2)
     for number in range(5):
         RecordedSpan(recorder, f"work {number}", 0, REMOTE).end()
@@ -168,7 +168,7 @@ def test_spans_that_wait_are_no_work_for_the_garbage_collector(recorder: Recorde
     assert not any(gc.is_tracked(ended) for ended in recorder.waiting)
 
 
-def test_attributes_of_its_own_come_beside_shared_ones(recorder: Recorder) -> None:
+def test_own_attributes_are_added_to_shared_ones(recorder: Recorder) -> None:
     common = shared_attributes({"a": 1, "b": "2"})
     RecordedSpan(recorder, "work", 0, REMOTE, {"c": 3}, common).end()
     RecordedSpan(recorder, "work", 0, REMOTE, {"c": [3, 4]}, common).end()
@@ -177,7 +177,7 @@ def test_attributes_of_its_own_come_beside_shared_ones(recorder: Recorder) -> No
     assert [span.attributes for span in spans_of(recorder)] == [own | {"c": 3}, own | {"c": [3, 4]}, own]
 
 
-def test_a_child_is_current_and_notes_what_ended_it(sampled: Callable[[], list[ReadSpan]]) -> None:
+def test_a_child_is_current_and_records_what_ended_it(sampled: Callable[[], list[ReadSpan]]) -> None:
     with contextlib.suppress(RuntimeError), child_span("outer") as outer:
         assert trace.get_current_span() is outer
         with child_span("inner", kind=SpanKind.CLIENT, attributes={"a": 1}):
@@ -201,7 +201,7 @@ def test_a_span_that_is_only_noted_is_as_one_that_has_ended(sampled: Callable[[]
 
 
 @pytest.mark.parametrize("context", [UNSAMPLED, None], ids=["unsampled", "no trace"])
-def test_a_child_of_what_is_not_traced_leaves_nothing(context: SpanContext | None) -> None:
+def test_an_untraced_parent_has_no_child_spans(context: SpanContext | None) -> None:
     recorder = Recorder()
     with nullcontext() if context is None else Spans(recorder).below(context), child_span("work"):
         pass

@@ -249,7 +249,7 @@ async def test_a_sampled_request_leaves_one_server_span(leaves: Any, name: str) 
 
 
 @pytest.mark.parametrize("sampled", [True, False], ids=["sampled", "unsampled"])
-async def test_the_callers_trace_goes_on(door: Door, shop: MemoryShop, traces: Any, sampled: bool) -> None:
+async def test_the_callers_trace_continues(door: Door, shop: MemoryShop, traces: Any, sampled: bool) -> None:
     seen = []
 
     async def look(_method: str) -> None:
@@ -286,7 +286,7 @@ async def test_a_fault_is_an_error_and_says_nothing_of_its_cause(leaves: Any, na
     assert "secret" not in "".join(span.text for span in spans)
 
 
-async def test_a_clients_mistake_is_no_error_of_the_server(leaves: Any, name: str) -> None:
+async def test_a_clients_mistake_is_not_an_error_of_the_server(leaves: Any, name: str) -> None:
     spans = await leaves("read", 999)
     server = server_of(spans)
     assert (server.status.status_code, server.attributes.get("error.type")) == (StatusCode.UNSET, KINDS[name].missing)
@@ -294,7 +294,7 @@ async def test_a_clients_mistake_is_no_error_of_the_server(leaves: Any, name: st
         assert (client.status.status_code is StatusCode.ERROR) == (name not in ANSWERED_WITH_200)
 
 
-async def test_what_a_client_sends_is_in_no_span(leaves: Any) -> None:
+async def test_no_span_has_data_of_a_client(leaves: Any) -> None:
     spans = await leaves("list", MARKER)
     for email, password in (CREDENTIALS, ("nobody@example.com", "hopwise-demo")):
         spans += await leaves("login", email, password)
@@ -323,7 +323,7 @@ async def test_health_checks_leave_none(name: str, addresses: dict[str, str], tr
 
 @pytest.mark.parametrize("name", GATEWAYS)
 @pytest.mark.parametrize("header", ["nonsense", "00-0-0-01"])
-async def test_a_context_that_is_none_begins_no_trace(
+async def test_an_invalid_context_begins_no_trace(
     name: str, addresses: dict[str, str], traces: Any, header: str
 ) -> None:
     method, path, body = REQUESTS[name]["read"](3)

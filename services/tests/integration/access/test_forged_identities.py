@@ -81,7 +81,7 @@ def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[System]:
         yield system
 
 
-def test_nobody_is_taken_for_inside(shop: System, tmp_path: Path) -> None:
+def test_no_stranger_counts_as_inside(shop: System, tmp_path: Path) -> None:
     edge = issue(Authority(shop.folder.keys / "mesh-ca"), [identity(EDGE)], tmp_path)
     trusting = ssl.create_default_context(cafile=str(edge.trusted))
     trusting.check_hostname = False

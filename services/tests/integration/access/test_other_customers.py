@@ -219,7 +219,7 @@ def _add_victim(database: psycopg.Connection) -> Ids:
     return Ids(user, order, payment, line - 1, checkout, page_token.encode(f"ListOrdersByUser:{user}", NOBODY), key)
 
 
-def test_an_argument_that_nobody_has_classified_fails() -> None:
+def test_an_unclassified_argument_fails() -> None:
     for name in ("voucher_id", "id", "ids"):
         with pytest.raises(UnclassifiedError, match=name):
             classify("GetVoucher", name, resource_of("GetVoucher"), names_user=False)

@@ -189,7 +189,7 @@ async def test_arguments_out_of_range_are_named(shop: Clients, buy: Buy, change:
     assert refusal.value.field == field
 
 
-async def test_a_caller_who_goes_away_leaves_nothing_half_done(shop: Clients, buy: Buy, shared_trial: Any) -> None:
+async def test_a_caller_that_leaves_leaves_nothing_half_done(shop: Clients, buy: Buy, shared_trial: Any) -> None:
     async def hurry(attempt: int) -> None:
         async with asyncio.timeout(0.001 * attempt):
             with deadline(0.002 * attempt + 0.001):

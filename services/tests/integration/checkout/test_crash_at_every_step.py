@@ -227,7 +227,7 @@ async def test_two_replicas_that_cancel_one_order_give_back_once(backends: Any, 
     assert backends.audit() == []
 
 
-async def test_a_process_is_told_from_others_by_its_name_or_its_address(backends: Any, buy: Buy) -> None:
+async def test_a_process_is_identified_by_its_name_or_its_address(backends: Any, buy: Buy) -> None:
     """A cluster's replicas all listen on the same address."""
     config = ServiceConfig(
         component="order", listen_grpc="0.0.0.0:18030", database_url=backends.trial.role_url("order"), database_pool=2
@@ -253,7 +253,7 @@ async def test_a_live_process_of_another_instance_is_left_alone(backends: Any, b
     assert await backends.order(instance="alive")[1].sweep() == 1
 
 
-async def test_what_cannot_be_finished_is_tried_again_later(backends: Any, buy: Buy, conftest: Any) -> None:
+async def test_sagas_that_cannot_be_finished_are_retried_later(backends: Any, buy: Buy, conftest: Any) -> None:
     order, _ = backends.order(conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]))
     with pytest.raises(conftest.Crash):
         await buy(order)

@@ -152,7 +152,7 @@ async def test_an_order_moves_along(shop: Clients, buy: Buy) -> None:
 
 
 @pytest.mark.usefixtures("tables")
-async def test_what_a_deleted_user_bought_is_nobody_s(shop: Clients, buy: Buy, user: int, shared_trial: Any) -> None:
+async def test_orders_of_a_deleted_user_belong_to_nobody(shop: Clients, buy: Buy, user: int, shared_trial: Any) -> None:
     order = await buy(shop.order)
     (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
     assert (order.user_id, payment.user_id) == (user, user)
@@ -179,7 +179,7 @@ async def test_statuses_that_are_not_set_by_hand(shop: Clients, status: OrderSta
     assert refusal.value.field == "status"
 
 
-async def test_cancelling_gives_stock_and_money_back(shop: Clients, buy: Buy, shared_trial: Any) -> None:
+async def test_cancelling_returns_stock_and_money(shop: Clients, buy: Buy, shared_trial: Any) -> None:
     before = await shop.product.batch_get_products([8_001, 8_002])
     order = await buy(shop.order)
     assert await shop.product.batch_get_products([8_001, 8_002]) != before
@@ -200,7 +200,7 @@ async def test_seeded_orders_can_be_cancelled_too(shop: Clients, shared_trial: A
 
 
 @pytest.mark.parametrize("status", [OrderStatus.SHIPPED, OrderStatus.DELIVERED])
-async def test_what_was_shipped_is_not_cancelled(shop: Clients, status: OrderStatus) -> None:
+async def test_shipped_orders_are_not_cancelled(shop: Clients, status: OrderStatus) -> None:
     order = await find_seeded(shop, status)
     with pytest.raises(FailedPrecondition, match=words(f"order {order.id} is {status}")):
         await shop.order.cancel_order(order.id)
@@ -208,7 +208,7 @@ async def test_what_was_shipped_is_not_cancelled(shop: Clients, status: OrderSta
         await shop.order.cancel_order(NOWHERE)
 
 
-async def test_shipping_and_cancelling_at_once_do_one_of_both(shop: Clients, buy: Buy, shared_trial: Any) -> None:
+async def test_concurrent_shipping_and_cancelling_do_one_of_both(shop: Clients, buy: Buy, shared_trial: Any) -> None:
     for number in range(10):
         order = await buy(shop.order, key=f"key-{number}")
         answers = await asyncio.gather(

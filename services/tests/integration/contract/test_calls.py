@@ -69,7 +69,7 @@ def test_an_empty_request_is_answered_by_every_method(over_grpc: GrpcDoor) -> No
         assert over_grpc.ask(method.name, {}).code in ("", "INVALID_ARGUMENT", "UNAUTHENTICATED"), method.name
 
 
-def test_every_method_admits_whom_it_should(serving: Running, contracted: Contracted, bearer: Bearer) -> None:
+def test_every_method_admits_the_right_callers(serving: Running, contracted: Contracted, bearer: Bearer) -> None:
     door = serving.door
     if not isinstance(door, GrpcDoor | RestDoor):
         pytest.skip("a gateway's operations have suites of their own")
@@ -91,7 +91,7 @@ def test_every_method_admits_whom_it_should(serving: Running, contracted: Contra
         assert refusal_of({}) == "", f"{name}, from inside"
 
 
-def test_what_belongs_to_a_customer_is_nobody_else_s(
+def test_a_customers_things_are_closed_to_others(
     serving: Running, contracted: Contracted, rows: Rows, bearer: Bearer
 ) -> None:
     if not contracted.owned:
@@ -154,7 +154,7 @@ def test_a_read_mask_chooses_fields(over_grpc: GrpcDoor, contracted: Contracted,
     assert (unknown.code, unknown.field) == ("INVALID_ARGUMENT", "read_mask")
 
 
-def test_who_asks_too_often_is_told_when_to_come_again(over_grpc: GrpcDoor, contracted: Contracted) -> None:
+def test_too_many_requests_get_a_time_to_retry(over_grpc: GrpcDoor, contracted: Contracted) -> None:
     if contracted.component != "user":
         pytest.skip("only logins are counted")
     wrong = {"email": f"{uuid.uuid4().hex}@example.com", "password": "a wrong password"}
@@ -172,7 +172,7 @@ LISTS = {
 """For services with lists: the method, the scope of its tokens, its filter, and its items."""
 
 
-def test_a_page_that_another_implementation_began_goes_on(
+def test_a_page_token_of_another_implementation_works(
     over_grpc: GrpcDoor, contracted: Contracted, admin: psycopg.Connection, rows: Rows
 ) -> None:
     if contracted.component not in LISTS:

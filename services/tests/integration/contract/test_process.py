@@ -102,7 +102,7 @@ def test_a_wrong_setting_is_named(
 
 
 @pytest.mark.usefixtures("same_code")
-def test_a_database_that_is_not_there_ends_it_without_a_word_of_the_password(
+def test_a_missing_database_ends_it_without_showing_the_password(
     start: Start, settings: dict[str, str], contracted: Contracted
 ) -> None:
     if contracted.is_gateway:
@@ -137,7 +137,7 @@ def test_a_call_under_way_is_answered_although_the_process_stops(
 
 
 @pytest.mark.usefixtures("same_code")
-def test_whoever_watches_its_health_is_told_that_it_stops(start: Start, settings: dict[str, str]) -> None:
+def test_watchers_of_its_health_learn_that_it_stops(start: Start, settings: dict[str, str]) -> None:
     with start(settings) as program:
         if not isinstance(program.door, GrpcDoor):
             pytest.skip("health is watched over gRPC")
@@ -157,7 +157,7 @@ def test_whoever_watches_its_health_is_told_that_it_stops(start: Start, settings
 
 
 @pytest.mark.usefixtures("same_code")
-async def test_clients_are_told_to_connect_anew(start: Start, settings: dict[str, str]) -> None:
+async def test_clients_are_asked_to_reconnect(start: Start, settings: dict[str, str]) -> None:
     with start(settings | {"SHOP_CONNECTION_AGE_S": "1"}) as program:
         if not isinstance(program.door, GrpcDoor):
             pytest.skip("clients of HTTP are not told")

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.integration
         ("sleep 60 & trap 'exit 0' TERM; echo up; wait", Running.stop, "left a process behind: sleep 60; it said: up"),
     ],
 )
-def test_a_program_that_misbehaves_is_named_with_what_it_did(
+def test_a_misbehaving_program_is_reported_with_its_fault(
     script: str, step: Callable[[Running], object], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/a/home")

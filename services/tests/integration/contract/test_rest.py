@@ -68,9 +68,7 @@ def client(serving: Running) -> httpx.Client:
 
 
 @pytest.mark.parametrize(("method", "path", "body", "field"), WRONG)
-def test_what_is_wrong_with_a_request_is_named(
-    client: httpx.Client, method: str, path: str, body: Any, field: str
-) -> None:
+def test_errors_of_a_request_are_named(client: httpx.Client, method: str, path: str, body: Any, field: str) -> None:
     content, headers = (None, {}) if body is None else (json.dumps(body), {"content-type": "application/json"})
     answer = client.request(method, path, content=content, headers=headers)
     problem = answer.json()
@@ -79,7 +77,7 @@ def test_what_is_wrong_with_a_request_is_named(
 
 
 @pytest.mark.parametrize("body", UNREADABLE, ids=lambda body: repr(body[:20]))
-def test_a_body_that_is_no_object_is_refused(client: httpx.Client, body: bytes) -> None:
+def test_a_body_that_is_not_an_object_is_refused(client: httpx.Client, body: bytes) -> None:
     answer = client.patch(f"{PRODUCTS}/1", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_ARGUMENT")
 
@@ -132,7 +130,7 @@ def test_a_read_has_an_entity_tag_and_may_be_kept(client: httpx.Client, admin: p
     assert client.get(one, headers={"if-none-match": '"other"'}).status_code == 200
 
 
-def test_a_change_is_made_to_what_the_client_read(client: httpx.Client) -> None:
+def test_a_change_applies_only_to_the_version_that_the_client_read(client: httpx.Client) -> None:
     made = client.post(PRODUCTS, json=TEA)
     path, tag = made.headers["location"], made.headers["etag"]
     assert (made.status_code, made.json()) == (201, {"id": made.json()["id"], **TEA})

@@ -72,7 +72,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     assert not without, f"the account has no cost_ns of {', '.join(sorted(without))}"
 
 
-def test_whoever_is_called_gets_the_caller_s_span(
+def test_callees_get_the_callers_span(
     start: Start,
     settings: dict[str, str],
     contracted: Contracted,

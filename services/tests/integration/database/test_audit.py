@@ -157,7 +157,7 @@ def test_a_fresh_seed_is_sound(database: psycopg.Connection) -> None:
     assert broken(database) == {}
 
 
-def test_a_whole_checkout_is_sound(database: psycopg.Connection) -> None:
+def test_a_complete_checkout_is_sound(database: psycopg.Connection) -> None:
     change(database, WHOLE)
     assert broken(database, Acknowledgement(1, 10_001, 9_000, "key")) == {}
 
@@ -175,7 +175,7 @@ def test_a_whole_checkout_is_sound(database: psycopg.Connection) -> None:
     ],
     ids=["told", "told more", "waiting", "both", "gone"],
 )
-def test_a_whole_checkout_that_was_told_is_sound(database: psycopg.Connection, told: str) -> None:
+def test_a_complete_checkout_with_notifications_is_sound(database: psycopg.Connection, told: str) -> None:
     change(database, WHOLE + told)
     assert broken(database, Acknowledgement(1, 10_001, 9_000, "key")) == {}
 
@@ -186,7 +186,7 @@ def test_a_checkout_under_way_is_sound(database: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize(("name", "statements"), BROKEN, ids=[f"{name}-{n}" for n, (name, _) in enumerate(BROKEN)])
-def test_what_is_broken_is_found(database: psycopg.Connection, name: str, statements: str) -> None:
+def test_violations_are_found(database: psycopg.Connection, name: str, statements: str) -> None:
     change(database, statements)
     found = broken(database)
     assert name in found
@@ -217,7 +217,7 @@ def test_every_invariant_is_broken_by_some_test() -> None:
         ),
     ],
 )
-def test_what_clients_saw_must_be_there_once(
+def test_acknowledged_orders_must_exist_once(
     database: psycopg.Connection, seen: list[Acknowledgement], name: str, sample: str
 ) -> None:
     change(database, WHOLE)

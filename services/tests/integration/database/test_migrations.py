@@ -53,7 +53,7 @@ def test_rows_get_what_migrations_add(earlier: str) -> None:
     assert migrate(earlier) == []
 
 
-def test_the_command_migrates_the_database_itself_and_lets_the_services_in(
+def test_the_command_migrates_the_database_and_lets_the_services_connect(
     earlier: str, passwords: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     environment = {"SHOP_ADMIN_URL": earlier, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}

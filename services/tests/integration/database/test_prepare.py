@@ -167,7 +167,7 @@ def test_only_the_services_may_connect(trial: Any, admin: psycopg.Connection) ->
 
 
 @pytest.mark.parametrize("name", ["postgres", "template1", "@template"])
-def test_a_database_that_is_no_trials_stays(admin_url: str, template: str, name: str) -> None:
+def test_a_database_that_is_not_a_trials_stays(admin_url: str, template: str, name: str) -> None:
     with pytest.raises(ValueError, match="is not a trial's database"):
         create_trial(admin_url, template=template, name=template if name == "@template" else name)
 
@@ -219,7 +219,7 @@ def test_bad_settings_of_the_command_line_are_named_and_not_repeated(
     assert "secret" not in told
 
 
-def test_passwords_follow_the_one_who_prepares_last(
+def test_passwords_are_those_of_the_last_preparation(
     admin_url: str, passwords: dict[str, str], template: str, trial: Any
 ) -> None:
     url = trial.role_url("user")

@@ -83,7 +83,7 @@ def test_every_wait_in_the_database_has_a_limit(service: str, shared_trial: Any)
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_who_may_do_what_with_the_ids_of_deleted_users(service: str, shared_trial: Any) -> None:
+def test_rights_on_the_ids_of_deleted_users(service: str, shared_trial: Any) -> None:
     allowed = {"user": ("SELECT", "INSERT"), "product": ()}.get(service, ("SELECT",))
     statements = {
         "SELECT": "SELECT id FROM shop_shared.deleted_user",

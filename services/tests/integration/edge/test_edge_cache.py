@@ -79,7 +79,7 @@ async def test_a_public_answer_serves_everybody_over_both_versions_of_http(cache
     assert (await client.get(PRODUCT, headers={"if-none-match": first.headers["etag"]})).status_code == 304
 
 
-async def test_what_is_personal_or_an_error_is_never_kept(cached: Shop, client: Any) -> None:
+async def test_personal_answers_and_errors_are_never_kept(cached: Shop, client: Any) -> None:
     for path in ("/v1/users/3", "/v1/users/3/orders"):
         for token, status in ((cached.token("customer", 3), 200), (cached.token("customer", 4), 403), ("", 401)) * 2:
             answer = await client.get(path, headers={"authorization": token} if token else {})
@@ -117,7 +117,7 @@ async def test_persisted_queries_by_get_are_kept_if_they_are_public(cached: Shop
     assert not any(map(is_hit, posted))
 
 
-async def test_a_change_takes_out_what_shows_the_product_and_nothing_else(cached: Shop, client: Any) -> None:
+async def test_a_change_purges_only_answers_with_the_product(cached: Shop, client: Any) -> None:
     shown = [PRODUCT, "/v1/products?ids=17,18", "/graphql?query={products(first:20){edges{node{title}}}}"]
     other = "/v1/products/18"
     for path in (*shown, other):
@@ -162,9 +162,7 @@ SMUGGLED = b"GET /v1/users/3 HTTP/1.1\r\nHost: shop\r\n\r\n"
         b"Connection: keep-alive\r\nExpect: 100-continue\r\nContent-Length: 0\r\n",
     ],
 )
-async def test_what_hides_behind_a_request_never_becomes_the_answer_to_another(
-    cached: Shop, client: Any, head: bytes
-) -> None:
+async def test_a_smuggled_request_never_answers_another(cached: Shop, client: Any, head: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", cached.system.ports["edge-cache"])
     writer.write(b"POST " + PRODUCT.encode() + b" HTTP/1.1\r\nHost: shop\r\n" + head + b"\r\n" + SMUGGLED)
     writer.write_eof()
@@ -178,7 +176,7 @@ async def test_what_hides_behind_a_request_never_becomes_the_answer_to_another(
         assert answer.json()["id"] == 17
 
 
-async def test_a_hit_and_a_miss_have_parts_of_their_own_in_budgets_that_add_up(cached: Shop, client: Any) -> None:
+async def test_a_hit_and_a_miss_have_separate_parts_in_budgets_that_add_up(cached: Shop, client: Any) -> None:
     ids = [secrets.token_hex(16) for _ in range(2)]
     for trace_id in ids:
         await client.get(PRODUCT, headers={"traceparent": f"00-{trace_id}-{'a' * 16}-01"})

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.parametrize("shop", ["rest"],
 ROUNDS = 40
 
 
-async def test_of_moves_of_an_order_with_one_tag_one_is_made(shop: Shop) -> None:
+async def test_of_moves_of_an_order_with_one_tag_one_succeeds(shop: Shop) -> None:
     async with shop.client(headers={"authorization": shop.token("partner", 1)}) as client:
         listed = await client.get("/v1/orders", params={"ids": ",".join(map(str, range(1, 1001)))})
         confirmed = [order["id"] for order in listed.json()["orders"] if order["status"] == "CONFIRMED"]

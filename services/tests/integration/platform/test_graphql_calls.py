@@ -118,7 +118,7 @@ NO_ANSWERS = [
 @pytest.mark.parametrize(
     ("status", "body", "length", "error"), [case[1:] for case in NO_ANSWERS], ids=[case[0] for case in NO_ANSWERS]
 )
-async def test_an_answer_that_is_none_is_an_error(
+async def test_an_invalid_answer_is_an_error(
     status: int, body: bytes, length: int, error: type[ShopError], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with connected(Puppet()) as (wire, clients):
@@ -152,7 +152,7 @@ async def test_a_stream_is_read_until_an_empty_page(monkeypatch: pytest.MonkeyPa
         assert puppet.calls == calls
 
 
-async def test_what_comes_through_the_edge_is_refused() -> None:
+async def test_calls_through_the_edge_are_refused() -> None:
     puppet = Puppet()
     async with serving(puppet) as (_, address), httpx.AsyncClient() as http:
         for value in ("1", ""):

@@ -149,7 +149,7 @@ async def test_reads_are_tried_again_and_changes_are_not() -> None:
         assert puppet.calls == 4
 
 
-async def test_reflection_describes_what_is_served_and_what_else_is_named() -> None:
+async def test_reflection_describes_the_contract_and_lists_the_named_services() -> None:
     async with (
         serving("grpc", Puppet(), reflection=("order",)) as address,
         grpc.aio.insecure_channel(address) as channel,

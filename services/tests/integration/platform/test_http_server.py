@@ -106,7 +106,7 @@ async def test_each_answer_is_the_last_over_its_connection_while_clients_leave(f
     assert (last.text, last.headers["connection"]) == ("done", "close")
 
 
-async def test_nobody_is_waited_for_where_nobody_is_connected(free_address: str) -> None:
+async def test_the_server_ends_at_once_without_connections(free_address: str) -> None:
     async with asyncio.timeout(10), http_server(slow_app, free_address, drain_s=30) as address:
         assert (await get(address)).text == "done"
 
@@ -114,7 +114,7 @@ async def test_nobody_is_waited_for_where_nobody_is_connected(free_address: str)
 @pytest.mark.parametrize(
     "asks", ["", "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: bm90aGluZyBpcyByZWFkIQ==\r\n"]
 )
-async def test_who_reads_nothing_loses_the_connection(
+async def test_a_client_that_reads_nothing_loses_the_connection(
     free_address: str, monkeypatch: pytest.MonkeyPatch, asks: str
 ) -> None:
     monkeypatch.setattr(server, "UNREAD_S", 1)

@@ -87,7 +87,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces:
             assert all(other.start_time >= span.start_time + DELAY_US * 1_000 for other in below)
 
 
-async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, traces: Any) -> None:
+async def test_a_request_that_waited_for_the_loop_records_it(protocol: str, traces: Any) -> None:
     held_us = 12_000
     holding = replace(traces.runtime, before_work=(InjectedHold(held_us, every=2).pause,))
     async with connected(protocol, Puppet(), holding, traces.runtime) as clients:

@@ -84,7 +84,7 @@ async def test_a_header_that_is_not_utf_8_stays_out_of_the_log(log: io.StringIO)
 
 
 @pytest.mark.parametrize("case", STATEMENTS)
-async def test_whoever_logs_it(case: str, shop_url: str, log: io.StringIO, free_address: str) -> None:
+async def test_any_logger_leaves_it_out(case: str, shop_url: str, log: io.StringIO, free_address: str) -> None:
     statement, arguments, shown = STATEMENTS[case]
 
     async def fails(*_: Any) -> None:

@@ -84,7 +84,7 @@ def incoming() -> Incoming:
 @pytest.mark.parametrize(
     ("serving", "encoding", "count"), [(framed, COMPACT, FRAMES), (posted, JSON, BODIES)], ids=["framed", "json"]
 )
-async def test_mutated_messages_harm_nobody(serving: Any, encoding: Any, count: int, log: Any) -> None:
+async def test_mutated_messages_harm_no_one_else(serving: Any, encoding: Any, count: int, log: Any) -> None:
     chance = random.Random(4711)
     messages = [call(encoding, Stubs, method) for method in METHODS]
     answered = 0
@@ -116,7 +116,7 @@ async def test_frames_that_are_too_long_or_break_off_are_not_answered() -> None:
         assert (await clients.product.list_products(page_size=1)).items
 
 
-async def test_whoever_comes_by_the_entrance_is_outside() -> None:
+async def test_callers_at_the_entrance_are_outside() -> None:
     lines = [StockLine(1, 1)]
     for from_outside in (True, False):
         server = framed_server("127.0.0.1:0", processor(), incoming(), from_outside=from_outside)

@@ -121,7 +121,7 @@ async def test_transaction_that_never_began_leaves_connections_that_can_begin_on
             assert lent.is_in_transaction()
 
 
-async def test_a_transaction_that_nobody_ended_is_no_error_in_the_log(database: Database, log: io.StringIO) -> None:
+async def test_an_unfinished_transaction_is_not_an_error_in_the_log(database: Database, log: io.StringIO) -> None:
     async def leave_open() -> None:
         async with database.acquire() as lent:
             await lent.execute("BEGIN")
@@ -135,7 +135,7 @@ async def test_a_transaction_that_nobody_ended_is_no_error_in_the_log(database: 
     assert log.getvalue() == ""
 
 
-async def test_what_follows_a_statement_that_was_given_up_does_not_overtake_it(
+async def test_statements_after_an_abandoned_one_do_not_overtake_it(
     database: Database, admin: psycopg.Connection
 ) -> None:
     for _ in range(5):
@@ -186,7 +186,7 @@ async def test_database_that_goes_away_is_unavailable_until_it_is_back(
     assert backends(admin) == SIZE
 
 
-async def test_connection_lost_while_lent_is_replaced_for_those_who_wait(
+async def test_connection_lost_while_lent_is_replaced_for_waiting_requests(
     database: Database, admin: psycopg.Connection
 ) -> None:
     async def lose() -> None:
@@ -207,7 +207,7 @@ async def test_connection_lost_while_lent_is_replaced_for_those_who_wait(
         assert backends(admin) == SIZE
 
 
-async def test_close_waits_for_what_is_lent_and_then_cuts_it(
+async def test_close_waits_for_lent_connections_and_then_cuts_them(
     role_url: Callable[[str], str], admin: psycopg.Connection
 ) -> None:
     database = await connect_database(role_url("product"), SIZE)

@@ -76,7 +76,7 @@ async def test_read_is_sent_again_when_the_connection_was_lost_and_a_change_is_n
         (b"SMTP\r\n\r\n", Unavailable),
     ],
 )
-async def test_answer_that_is_none_is_never_taken_for_one(answer: bytes, error: type[Exception]) -> None:
+async def test_invalid_answer_is_an_error(answer: bytes, error: type[Exception]) -> None:
     async with answering(answer) as (address, _), calling(address) as clients:
         with pytest.raises(error):
             await clients.product.get_product(1)

@@ -111,7 +111,7 @@ def authority_of_first_request(listener: socket.socket, protocol: str) -> str:
             connection.sendall(link.data_to_send())
 
 
-async def test_socket_in_use_is_said_clearly_and_stays(protocol: str, path: str) -> None:
+async def test_socket_in_use_is_reported_clearly_and_stays(protocol: str, path: str) -> None:
     async with serving(protocol, Puppet(), f"unix:{path}"), calling(protocol, path) as clients:
         with pytest.raises(StartError, match="Address already in use") as refusal:
             async with serving(protocol, Puppet(), f"unix:{path}"):
@@ -127,7 +127,7 @@ async def test_file_that_is_no_socket_stays(protocol: str, path: str) -> None:
             pass
 
 
-async def test_missing_folder_is_said_clearly(protocol: str, path: str) -> None:
+async def test_missing_folder_is_reported_clearly(protocol: str, path: str) -> None:
     with pytest.raises(StartError, match="No such file or directory; the folder must exist"):
         async with serving(protocol, Puppet(), f"unix:{path}/none/product.sock"):
             pass

@@ -82,7 +82,7 @@ def nothing_left(shop: Shop) -> None:
     shop.rows("DELETE FROM shop_order.outbox")
 
 
-async def test_events_of_an_order_are_told_in_turn(shop: Shop, relay_to: Any, user: int) -> None:
+async def test_events_of_an_order_are_delivered_in_order(shop: Shop, relay_to: Any, user: int) -> None:
     order = await shop.buy(user)
     await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
     recorder = Recorder()
@@ -93,7 +93,7 @@ async def test_events_of_an_order_are_told_in_turn(shop: Shop, relay_to: Any, us
     assert shop.rows(LEFT) == [(0,)]
 
 
-async def test_what_was_not_delivered_is_still_there(shop: Shop, relay_to: Any, user: int) -> None:
+async def test_undelivered_events_are_still_there(shop: Shop, relay_to: Any, user: int) -> None:
     await shop.buy(user)
     relay = await relay_to(Recorder(failures=1))
     with pytest.raises(Unavailable):
@@ -127,7 +127,7 @@ async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> No
     assert len(recorder.events) == len({event.id for event in recorder.events}) == 36
 
 
-async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop, relay_to: Any, user: int) -> None:
+async def test_events_of_a_dead_process_are_delivered_by_another(shop: Shop, relay_to: Any, user: int) -> None:
     """The database ends the connection, as if the process had been killed during a delivery."""
     order = await shop.buy(user)
     recorder, under_way = Recorder(), asyncio.Event()
@@ -149,7 +149,7 @@ async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop,
 
 
 @pytest.mark.timeout(300)
-async def test_a_backlog_is_delivered_whole_and_in_turn(shop: Shop, relay_to: Any) -> None:
+async def test_a_backlog_is_delivered_completely_and_in_order(shop: Shop, relay_to: Any) -> None:
     relay = await relay_to(shop.clients.notification)
     shop.rows(FILL, BACKLOG // 3)
     began, delivered = time.monotonic(), 0
@@ -179,7 +179,7 @@ async def test_the_news_of_a_placed_order_waits_for_no_confirmation_that_never_c
 
 
 @pytest.mark.parametrize("way", ["move", "cancel"])
-async def test_a_change_that_does_not_happen_tells_nobody(shop: Shop, user: int, way: str) -> None:
+async def test_a_change_that_does_not_happen_adds_no_event(shop: Shop, user: int, way: str) -> None:
     order = await shop.buy(user)
     await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
     before = shop.rows(LEFT)

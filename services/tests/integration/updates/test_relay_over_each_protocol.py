@@ -15,7 +15,7 @@ def told_over(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-async def test_what_happens_to_an_order_is_told(shop: Shop, user: int) -> None:
+async def test_updates_of_an_order_are_delivered(shop: Shop, user: int) -> None:
     order = await shop.buy(user)
     await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
     told = [(one.position, one.order_id, one.status) for one in await shop.notifications(user, 3)]

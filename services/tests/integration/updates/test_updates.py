@@ -157,7 +157,7 @@ class TestAnOrderIsFollowed:
         await shop.clients.order.cancel_order(order.id)
         assert [one.status for one in await shop.notifications(user, 3)] == [PENDING, CONFIRMED, OrderStatus.CANCELLED]
 
-    async def test_alone_where_only_one_is_asked_for(self, shop: Shop, door: Any, by: By, user: int) -> None:
+    async def test_alone_if_only_one_order_is_watched(self, shop: Shop, door: Any, by: By, user: int) -> None:
         watched = await shop.buy(user)
         await shop.notifications(user, 2)
         async with door.watch(by(user), order=watched.id) as following:
@@ -188,7 +188,7 @@ class TestAnOrderIsFollowed:
 
 
 class TestAStream:
-    async def test_goes_on_behind_a_position(self, shop: Shop, door: Any, by: By, user: int) -> None:
+    async def test_continues_after_a_position(self, shop: Shop, door: Any, by: By, user: int) -> None:
         await shop.clients.notification.notify([event(user) for _ in range(3)])
         async with door.watch(by(user), user=user, after=1) as following:
             assert [(await following()).position for _ in range(3)] == [1, 2, 3]
@@ -213,7 +213,7 @@ class TestAStream:
         assert ended.code == ("NOT_FOUND" if door.says_why else "")
         assert await code_of(opening(door, by(user), order=order.id)) == "NOT_FOUND"
 
-    async def test_goes_on_while_nobody_hears_what_the_database_tells(self, shop: Shop, user: int) -> None:
+    async def test_continues_while_the_listening_connection_is_lost(self, shop: Shop, user: int) -> None:
         """The listening connection is cut; later updates are found once there is a new connection."""
         async with InsideDoor(shop.clients.notification).watch({}, user=user) as following:
             await following()
@@ -330,13 +330,15 @@ def closed(streams: Streams) -> Iterator[None]:
         pytest.param("partner", {"order": 1}, "", id="a partner, an order"),
     ],
 )
-async def test_a_stream_is_opened_for_those_who_may(outside: Any, by: By, who: str, watched: Any, code: str) -> None:
+async def test_a_stream_is_opened_only_for_admitted_callers(
+    outside: Any, by: By, who: str, watched: Any, code: str
+) -> None:
     headers = {"other": by(2), "partner": by(1, "partner"), "nobody": by(None)}[who]
     assert await code_of(opening(outside, headers, **watched)) == code
 
 
 @pytest.mark.parametrize("watched", [{"after": -1}, {"after": 1}, {"order": NOWHERE}, {"user": NOWHERE}], ids=str)
-async def test_what_is_not_there_is_not_followed(door: Any, by: By, user: int, watched: dict[str, int]) -> None:
+async def test_missing_things_cannot_be_watched(door: Any, by: By, user: int, watched: dict[str, int]) -> None:
     refused = await ending(door, by(1, "partner"), **{"user": user, **watched})
     assert refused.code == ("INVALID_ARGUMENT" if "after" in watched else "NOT_FOUND")
 
@@ -352,7 +354,7 @@ async def test_a_position_is_too_old(shop: Shop, door: Any, by: By, user: int) -
         assert [(await following()).position for _ in range(KEPT)] == list(range(1, KEPT + 1))
 
 
-async def test_what_is_read_is_marked_up_to_a_position(shop: Shop, door: Any, by: By, user: int) -> None:
+async def test_notifications_are_marked_up_to_a_position(shop: Shop, door: Any, by: By, user: int) -> None:
     await shop.clients.notification.notify([event(user, order=number) for number in range(1, 6)])
     assert await door.mark(by(user), user, 3) == 2
     assert await door.mark(by(1, "partner"), user, 2) == 2, "what is read stays so"
@@ -362,7 +364,7 @@ async def test_what_is_read_is_marked_up_to_a_position(shop: Shop, door: Any, by
 
 
 @pytest.mark.parametrize(("who", "code"), [(2, "PERMISSION_DENIED"), (None, "UNAUTHENTICATED")])
-async def test_customers_read_and_mark_what_is_their_own(outside: Any, by: By, who: int | None, code: str) -> None:
+async def test_customers_read_and_mark_only_their_own(outside: Any, by: By, who: int | None, code: str) -> None:
     for asked in (outside.read_list(by(who), 1), outside.mark(by(who), 1, 1)):
         assert await code_of(asked) == code
 
@@ -373,7 +375,7 @@ class TestOverRest:
         return str(request.param)
 
     @pytest.mark.parametrize("position", ["x", "9" * 19])
-    async def test_what_is_no_position_is_refused(self, outside: Any, by: By, position: str) -> None:
+    async def test_an_invalid_position_is_refused(self, outside: Any, by: By, position: str) -> None:
         assert await code_of(opening(outside, by(1), user=1, after=position)) == "INVALID_ARGUMENT"
 
     async def test_a_client_that_polls_asks_whether_there_is_news(
@@ -387,13 +389,13 @@ class TestOverRest:
         await shop.clients.notification.notify([event(user)])
         assert [one.position for one in await outside.read_list(asked, user)] == [1]
 
-    async def test_there_are_none_where_customers_are_told_nothing(self, keys: Any) -> None:
+    async def test_there_are_none_without_updates(self, keys: Any) -> None:
         async with served_gateways(MemoryShop().clients, keys.public_file) as at, httpx.AsyncClient() as http:
             assert (await http.get(f"http://{at['rest-gateway']}/v1/users/1/notifications")).status_code == 404
 
 
 class TestAnEvent:
-    async def test_is_told_once_however_often_it_comes(self, shop: Shop, user: int, other: int) -> None:
+    async def test_is_stored_once_despite_repeated_delivery(self, shop: Shop, user: int, other: int) -> None:
         first, second, third = event(user), event(user, CONFIRMED), event(other)
         await shop.clients.notification.notify([first, third])
         await shop.clients.notification.notify([first, second])

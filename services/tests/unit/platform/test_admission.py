@@ -16,7 +16,7 @@ def let_in(share: Share, requests: int) -> int:
     return sum(share.take() for _ in range(requests))
 
 
-def test_without_delay_everything_is_let_in() -> None:
+def test_without_delay_everything_is_admitted() -> None:
     share = Share(DELAY_S)
     for _ in range(100):
         share.follow(DELAY_S)
@@ -24,7 +24,7 @@ def test_without_delay_everything_is_let_in() -> None:
 
 
 @pytest.mark.parametrize("value", [0.5, 0.3, 0.02])
-def test_a_share_is_let_in_at_even_distances(value: float) -> None:
+def test_a_share_is_admitted_at_even_distances(value: float) -> None:
     share = Share(DELAY_S)
     share.value = value
     assert abs(let_in(share, 1_000) - 1_000 * value) <= 1
@@ -39,7 +39,7 @@ def test_a_loop_that_is_late_all_the_time_sheds_down_to_a_rest() -> None:
     assert share.value == MIN_SHARE
 
 
-def test_a_load_ends_where_it_can_be_borne_and_everything_is_let_in_afterwards() -> None:
+def test_an_overload_is_shed_and_everything_is_admitted_afterwards() -> None:
     """The delay under a load is its excess over the capacity of the process, in intervals that end with a queue."""
     share = Share(DELAY_S)
     for _ in range(100):
@@ -50,7 +50,7 @@ def test_a_load_ends_where_it_can_be_borne_and_everything_is_let_in_afterwards()
     assert share.value == 1.0
 
 
-def test_checkouts_are_let_in_for_longer_and_what_is_under_way_for_longest() -> None:
+def test_checkouts_are_admitted_longer_and_calls_under_way_longest() -> None:
     limit = Admission()
     shares = (limit.new, limit.checkouts, limit.under_way)
     for times, refuses in ((1.9, (limit.new,)), (2.9, (limit.new, limit.checkouts))):

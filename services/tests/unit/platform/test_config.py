@@ -137,7 +137,7 @@ def test_a_file_stands_for_the_value(tmp_path: Path) -> None:
         (b"mysql://me:hush@host/db", {}, "SHOP_DATABASE_URL is not valid"),
     ],
 )
-def test_what_cannot_be_read_is_named_without_what_is_in_it(
+def test_unreadable_values_are_reported_without_their_content(
     tmp_path: Path, content: bytes | None, more: dict[str, str], why: str
 ) -> None:
     if content is not None:

@@ -23,7 +23,7 @@ def test_without_a_deadline_there_is_no_limit() -> None:
     assert not passed()
 
 
-def test_what_remains_shrinks_and_ends_with_the_context() -> None:
+def test_the_remaining_time_shrinks_and_ends_with_the_context() -> None:
     with deadline(10):
         first = remaining()
         second = remaining()
@@ -51,7 +51,7 @@ def test_passed_deadline_raises() -> None:
             remaining()
 
 
-async def test_tasks_at_once_have_deadlines_of_their_own() -> None:
+async def test_concurrent_tasks_have_separate_deadlines() -> None:
     async def time_left(seconds: float) -> float:
         with deadline(seconds):
             await asyncio.sleep(0.01)
@@ -86,7 +86,7 @@ async def test_work_for_a_caller_has_a_deadline() -> None:
     assert remaining() is None
 
 
-async def test_work_for_a_caller_that_goes_on_beyond_its_deadline_is_ended() -> None:
+async def test_work_beyond_the_callers_deadline_is_ended() -> None:
     with pytest.raises(DeadlineExceeded, match="allow it more time"):
         async with CallerLimit(0.1):
             await asyncio.sleep(30)

@@ -82,12 +82,12 @@ def element(uri: str) -> str:
         ("URI=https://cluster.local/ns/default/sa/edge", None),
     ],
 )
-def test_header_names_one_caller_or_nobody(header: str, identity: str | None) -> None:
+def test_header_has_one_identity_or_none(header: str, identity: str | None) -> None:
     assert caller_identity(header) == identity
 
 
 @given(st.text(alphabet='UURI=;,"\\ bspiffe:/.é\x00', max_size=80))
-def test_no_text_fails_and_what_stands_before_the_last_element_has_no_say(text: str) -> None:
+def test_no_header_raises_and_only_the_last_element_counts(text: str) -> None:
     caller_identity(text)
     after = caller_identity(f"{text},URI={ORDER}")
     # Either the text is malformed, for example by an open quote, or the last element counts.

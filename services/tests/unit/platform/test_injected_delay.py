@@ -44,7 +44,7 @@ async def test_wakes_each_at_its_own_time_and_never_before(timer: Callable[[], T
 
 
 @pytest.mark.parametrize("timer", TIMERS)
-async def test_the_loop_goes_on_and_a_cancelled_one_is_forgotten(timer: Callable[[], Timer]) -> None:
+async def test_the_loop_continues_and_a_cancelled_request_is_forgotten(timer: Callable[[], Timer]) -> None:
     made = timer()
     turns = 0
 
@@ -74,7 +74,7 @@ async def test_every_pause_takes_at_least_its_time(kernel: bool) -> None:
         delay.close()
 
 
-async def test_a_process_delays_only_if_it_was_told_to() -> None:
+async def test_a_process_delays_only_if_configured() -> None:
     with injected_delays(0, 0, 1) as delays:
         assert delays == ()
     with injected_delays(3_000, 1_000, 1) as delays:

@@ -143,7 +143,7 @@ def test_customers_act_for_themselves_and_partners_for_all() -> None:
             refused.customer_id()
 
 
-def test_what_belongs_to_nobody_is_hidden_from_customers() -> None:
+def test_ownerless_things_are_hidden_from_customers() -> None:
     with pytest.raises(NotFound):
         Caller(Principal("customer", 17)).require_visible(0, no_such("order", 5))
     Caller(Principal("partner", 1)).require_visible(0, no_such("order", 5))

@@ -21,7 +21,7 @@ def collector() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("collector")
-def test_a_process_collects_cyclic_garbage_seldom_and_leaves_out_what_it_imported() -> None:
+def test_a_process_rarely_collects_garbage_and_skips_imported_objects() -> None:
     seen = []
 
     async def serve(_config: ServiceConfig, _runtime: Runtime) -> None:

@@ -65,7 +65,7 @@ def test_last_page_has_no_token(count: int) -> None:
     assert cut(items, 3, "List") == (tuple(items), "")
 
 
-def test_one_item_more_than_a_page_makes_a_token_that_leads_behind_the_page() -> None:
+def test_one_item_more_than_a_page_makes_a_token_for_the_next_page() -> None:
     page, token = cut([Item(5), Item(7), Item(9)], 2, "List")
     assert page == (Item(5), Item(7))
     assert decode(token, "List") == 7

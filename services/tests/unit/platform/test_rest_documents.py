@@ -55,7 +55,7 @@ def test_document_is_valid_and_of_this_service(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "path"), [("order", "/v1/orders/1?include=payment"), ("product", "/v1/products/1?include=orders")]
 )
-async def test_what_belongs_to_another_service_is_not_included(name: str, path: str) -> None:
+async def test_things_of_other_services_are_not_included(name: str, path: str) -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app(name)), base_url="http://service") as client:
         answer = await client.get(path)
     assert answer.status_code == 400

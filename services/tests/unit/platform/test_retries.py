@@ -39,7 +39,7 @@ async def test_a_read_is_tried_three_times_and_anything_else_once() -> None:
         assert away.asked == tries
 
 
-async def test_what_was_answered_is_not_asked_again() -> None:
+async def test_answered_keys_are_not_sent_again() -> None:
     calls = 0
 
     async def refuse() -> None:

@@ -31,7 +31,7 @@ async def open_and_close(held: Streams, caller: Caller) -> None:
         await anext(stream)
 
 
-async def test_a_caller_who_opens_stream_after_stream_has_to_wait_and_others_do_not() -> None:
+async def test_a_caller_that_opens_many_streams_has_to_wait_and_others_do_not() -> None:
     held = Streams()
     for _ in range(streams.BURSTS * MAX_PER_CUSTOMER):
         await open_and_close(held, customer(1))
@@ -51,7 +51,7 @@ async def test_a_caller_may_open_again_after_a_while(monkeypatch: pytest.MonkeyP
         await open_and_close(held, customer(1))
 
 
-async def test_of_many_openings_at_once_some_wait_and_all_succeed() -> None:
+async def test_many_concurrent_openings_all_succeed() -> None:
     """As when all customers come back after a restart."""
     held = Streams()
     async with AsyncExitStack() as opened:

@@ -114,7 +114,7 @@ def empty_variables(service: Service[Any], text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("service", "method"), CALLS)
-async def test_each_call_admits_whom_the_table_says(
+async def test_each_call_admits_the_callers_of_its_row(
     asked: Asked, service: Service[Any], method: PortMethod[..., object]
 ) -> None:
     text, access = CallDocument(method).text, method.contract.access
@@ -188,7 +188,7 @@ DEAR = [
 
 
 @pytest.mark.parametrize(("service", "text", "who", "variables"), DEAR)
-async def test_what_costs_too_much_is_refused_before_anything_runs(
+async def test_costly_documents_are_refused_before_anything_runs(
     asked: Asked, service: str, text: str, who: str, variables: dict[str, Any]
 ) -> None:
     answer = await asked.answer(service, text, who, **variables)
@@ -230,7 +230,7 @@ async def test_no_answer_has_more_fields_than_its_document_costs(asked: Asked, s
     assert fields_of(answer["data"]) > 50
 
 
-def test_every_list_that_may_be_asked_for_without_a_length_has_one() -> None:
+def test_every_list_without_a_length_argument_has_a_bound() -> None:
     lists = set()
     for service in SERVICES:
         for named in core_schema(schema_of(service)).type_map.values():

@@ -129,7 +129,7 @@ async def test_an_execution_stops_at_its_deadline() -> None:
     assert resolved == done
 
 
-async def test_a_list_that_comes_too_late_is_not_gone_through() -> None:
+async def test_a_list_that_comes_too_late_is_not_resolved() -> None:
     assert codes(await ask("{ slow { number } }", x_envoy_expected_rq_timeout_ms="20")) == ["DEADLINE_EXCEEDED"]
     assert resolved == 0
 
@@ -139,6 +139,6 @@ async def test_a_query_stops_when_its_client_has_gone() -> None:
     assert 0 < resolved < ALL
 
 
-async def test_a_mutation_goes_on_when_its_client_has_gone() -> None:
+async def test_a_mutation_continues_after_its_client_has_gone() -> None:
     answer = await ask("mutation { make { number } }", leaves=True)
     assert len(answer["data"]["make"]) == resolved == WIDTH

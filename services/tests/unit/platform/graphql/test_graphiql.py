@@ -27,7 +27,7 @@ def asking(gateway: Any, folder: Path | None) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
 
 
-async def test_a_browser_gets_a_page_whose_files_are_all_served_here(gateway: Any, folder: Path) -> None:
+async def test_a_browser_gets_a_page_without_files_from_elsewhere(gateway: Any, folder: Path) -> None:
     http = asking(gateway, folder)
     page = await http.get("/graphql", headers=HTML)
 

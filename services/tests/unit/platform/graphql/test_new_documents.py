@@ -52,7 +52,7 @@ def preparation() -> Iterator[Preparation]:
     made.goes_on.set()
 
 
-async def test_whoever_sends_a_known_document_does_not_wait(preparation: Preparation) -> None:
+async def test_known_documents_do_not_wait(preparation: Preparation) -> None:
     documents = Documents(core_schema(SCHEMA), preparation)
     known = await documents.find(TEXTS[0], None)
     preparation.goes_on.clear()
@@ -66,7 +66,7 @@ async def test_whoever_sends_a_known_document_does_not_wait(preparation: Prepara
     assert [next(iter(prepared.operations)) for prepared in await asyncio.gather(*unknown)] == ["q1", "q2", "q3"]
 
 
-async def test_a_document_that_many_send_at_once_is_prepared_once(preparation: Preparation) -> None:
+async def test_a_document_from_many_clients_at_once_is_prepared_once(preparation: Preparation) -> None:
     documents = Documents(core_schema(SCHEMA), preparation)
     first, *others = await asyncio.gather(*[documents.find(TEXTS[0], None) for _ in range(10)])
 

@@ -146,7 +146,7 @@ async def test_requests_that_cannot_run(gateway: Any, body: dict[str, Any], mess
         assert says(answer["errors"][0]["message"], message)
 
 
-async def test_the_newer_media_type_is_given_to_whoever_accepts_it(gateway: Any) -> None:
+async def test_the_newer_media_type_is_sent_to_clients_that_accept_it(gateway: Any) -> None:
     response = await gateway.post(TYPENAME, accept=RESPONSE_JSON)
 
     assert (response.status_code, response.headers["content-type"]) == (200, RESPONSE_JSON)
@@ -323,9 +323,7 @@ async def test_caches_share_a_get_only_if_all_its_fields_are_public(
     ],
     ids=range(4),
 )
-async def test_a_shared_cache_is_told_by_which_products_to_take_an_answer_out(
-    gateway: Any, query: str, expected: set[str]
-) -> None:
+async def test_a_shared_cache_gets_the_products_as_keys(gateway: Any, query: str, expected: set[str]) -> None:
     headers = {"authorization": f"Bearer {gateway.token('customer', 3)}"}
     assert "surrogate-key" not in (await gateway.http.get("/graphql", params={"query": query}, headers=headers)).headers
     headers["surrogate-capability"] = 'cache="Surrogate/1.0"'
@@ -343,7 +341,7 @@ async def test_a_shared_cache_is_told_by_which_products_to_take_an_answer_out(
         ("GET", "/graphql?query=mutation%7B__typename%7D", b""),
     ],
 )
-async def test_nobody_keeps_any_other_answer(server: Any, method: str, path: str, body: bytes) -> None:
+async def test_no_cache_keeps_any_other_answer(server: Any, method: str, path: str, body: bytes) -> None:
     answer = await server.http.request(method, path, content=body, headers={"content-type": "application/json"})
     assert answer.headers["cache-control"] == "no-store"
 
@@ -424,7 +422,7 @@ async def test_the_callers_deadline_ends_the_wait(gateway: Any) -> None:
 
 
 @pytest.mark.ours
-async def test_a_deadline_that_has_passed_before_the_body_is_read_is_no_fault_of_the_shop(server: Any) -> None:
+async def test_a_deadline_before_the_end_of_the_body_is_not_the_shops_fault(server: Any) -> None:
     with deadline(0):
         response = await server.post({"query": "{ __typename }"})
 

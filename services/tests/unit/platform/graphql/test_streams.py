@@ -78,7 +78,7 @@ class TestAWebSocket:
             assert await receive(over) == {"type": "connection_ack"}
             assert await end_of(over) == 4401
 
-    async def test_that_waits_for_its_token_gives_way_to_others(
+    async def test_that_waits_for_its_token_may_be_closed_for_others(
         self, served: Served, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "MAX_PENDING", 1)
@@ -122,7 +122,7 @@ class TestAWebSocket:
             closed = await asyncio.to_thread(_read_to_end, raw)
         assert b"\x03\xf0too many frames" in closed
 
-    async def test_stays_open_while_it_sends_what_it_may(self, served: Served) -> None:
+    async def test_stays_open_within_its_allowance(self, served: Served) -> None:
         """Frames that come in pieces are counted once."""
         count = sockets.BURST_BYTES // sockets.FRAME_BYTES
         init = json.dumps({"type": "connection_init", "payload": served.authorization(1)}).encode()
@@ -162,7 +162,7 @@ class TestAWebSocket:
             '{"type": "connection_init", "payload": []}',
         ],
     )
-    async def test_is_closed_by_what_is_no_message(
+    async def test_is_closed_by_invalid_messages(
         self, served: Served, caplog: pytest.LogCaptureFixture, message: str
     ) -> None:
         async with served.socket() as over:
@@ -170,7 +170,7 @@ class TestAWebSocket:
             assert await end_of(over) == 4400
         assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
-    async def test_is_closed_by_what_comes_before_its_time(self, served: Served) -> None:
+    async def test_is_closed_by_early_messages(self, served: Served) -> None:
         async with served.socket() as over:
             await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
             assert await end_of(over) == 4401
@@ -223,7 +223,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestASilentClient:
     @pytest.mark.usefixtures("impatient")
-    async def test_is_not_waited_for_long(self, served: Served) -> None:
+    async def test_has_little_time_to_close(self, served: Served) -> None:
         async with served.socket() as over:
             assert await end_of(over) == 4408
 
@@ -268,7 +268,7 @@ class TestOverHTTP:
             ("/graphql", "application/graphql-response+json", {"query": POSITIONS}, 400, "use /graphql/stream"),
         ],
     )
-    async def test_what_does_not_belong_there_is_refused(
+    async def test_misplaced_arguments_are_refused(
         self, served: Served, path: str, accept: str, body: Any, status: int, message: str
     ) -> None:
         refused = await served.transport.post(path, json=body, headers={"accept": accept, **served.authorization(1)})
@@ -331,7 +331,7 @@ class TestASubscriptionIsARequest:
         assert count == 1
 
 
-async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served, runtime: Runtime) -> None:
+async def test_an_overloaded_gateway_opens_none(served: Served, runtime: Runtime) -> None:
     assert runtime.admission is not None
     outside = {**served.authorization(1), EDGE_MARK: "1"}
     async with served.socket(additional_headers=outside) as over:

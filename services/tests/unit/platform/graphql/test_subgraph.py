@@ -120,7 +120,7 @@ async def test_everybody_reads_products_by_their_keys_in_one_call(subgraphs: Sub
         None,
     ],
 )
-async def test_what_is_no_key_is_refused(subgraphs: Subgraphs, representation: Any) -> None:
+async def test_an_invalid_key_is_refused(subgraphs: Subgraphs, representation: Any) -> None:
     answer = await subgraphs.ask("user", ASK % "User { id }", subgraphs.token("partner", 1), of=[representation])
     assert codes(answer) == ["INVALID_ARGUMENT"]
 
@@ -134,7 +134,7 @@ async def test_failed_logins_are_counted_by_the_address_that_the_router_passes_o
 
 
 @pytest.mark.parametrize("name", SUBGRAPHS)
-def test_a_subgraph_has_all_calls_but_those_of_services_and_those_that_last(name: str) -> None:
+def test_a_subgraph_has_all_calls_except_internal_ones_and_streams(name: str) -> None:
     schema = core_schema(subgraph_of(SUBGRAPHS[name]))
     roots = [root for root in (schema.query_type, schema.mutation_type) if root is not None]
     served = {field for root in roots for field in root.fields if not field.startswith("_")}

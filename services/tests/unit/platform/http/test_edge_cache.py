@@ -46,7 +46,7 @@ def again_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.usefixtures("again_s")
-async def test_what_changes_together_is_taken_out_together(tmp_path: Path) -> None:
+async def test_concurrent_changes_are_purged_together(tmp_path: Path) -> None:
     door, path = Door(), tmp_path / "ban"
     async with await asyncio.start_unix_server(door.serve, path), edge_cache(str(path)) as cache:
         assert cache is not None
@@ -58,7 +58,7 @@ async def test_what_changes_together_is_taken_out_together(tmp_path: Path) -> No
         assert await door.next() == "product-1"
 
 
-async def test_what_was_under_way_is_taken_out_later(tmp_path: Path, again_s: list[float]) -> None:
+async def test_answers_under_way_are_purged_later(tmp_path: Path, again_s: list[float]) -> None:
     again_s += [0.02, 0.2]
     door, path = Door(), tmp_path / "ban"
     async with await asyncio.start_unix_server(door.serve, path), edge_cache(str(path)) as cache:
@@ -68,7 +68,7 @@ async def test_what_was_under_way_is_taken_out_later(tmp_path: Path, again_s: li
 
 
 @pytest.mark.usefixtures("again_s")
-async def test_what_could_not_be_taken_out_is_tried_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_purges_are_retried(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     door, path = Door(503), tmp_path / "ban"
     async with edge_cache(str(path)) as cache:
         assert cache is not None
