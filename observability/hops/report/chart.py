@@ -1,4 +1,4 @@
-"""Charts by Vega-Lite, as SVG that takes its colours from the page; the page gives them role and words."""
+"""Charts by Vega-Lite, as SVG that takes its colours from the page; the page adds role and description."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ VEGA_LITE = "5.21"
 
 INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--paper)"
 WIDTH = 312
-"""Width of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide
-page, and below each other on a narrow one."""
+"""Width of a whole chart with its labels, in pixels. It fits a phone. On a wide page charts are next to each other, on
+a narrow one below each other."""
 _CONFIG: Spec = {
     "aria": False,  # a chart is one image with words, not a tree of marks
     "background": "transparent",
     "font": "Liberation Sans, Arial, sans-serif",
     "view": {"stroke": None},
     "autosize": {"type": "fit-x", "contains": "padding"},
-    # Room for letters that are wider on the reader's machine than on this one.
+    # Room for letters that are wider on the reader's machine than here.
     "padding": {"left": 8, "right": 4, "top": 2, "bottom": 2},
     "axis": {
         "labelColor": SOFT,
@@ -54,7 +54,7 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
         title: Heading of the chart.
         description: What the chart shows, in a sentence.
         spec: Specification for Vega-Lite, without configuration; colours may be CSS variables.
-        rows: Data of the chart, if the specification has none.
+        rows: Data of the chart, if the specification has no data.
     """
     whole: Spec = {"config": _CONFIG, "width": WIDTH, **spec}
     if rows:
@@ -68,7 +68,7 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
 
 
 def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
-    """A logarithmic axis whose labels are 1, 2, 5, 10, ... ms."""
+    """Makes a logarithmic axis whose labels are 1, 2, 5, 10, ... ms."""
     return {
         "type": "quantitative",
         "scale": {"type": "log", "nice": False, "zero": False, **more.pop("scale", {})},
@@ -81,7 +81,7 @@ _MIN_TICKS = 3
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Where a logarithmic axis has labels: 1, 2, 5 of each decade, fewer if it is long, more if it is short."""
+    """Places the labels of a logarithmic axis: 1, 2, 5 of each decade, fewer if it is long, more if it is short."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     chosen: list[float] = []
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)):

@@ -24,11 +24,11 @@ from hops.report.view import View
 from hops.run.fault_notice import fault_notice
 
 MAX_IN_DETAIL = 30
-"""Arms up to which the report has the sections that show each of them."""
+"""Maximum number of arms for which the report has the sections that show each of them."""
 
 
 def all_sections(view: View) -> list[Section]:
-    """Makes every section: the conclusions with their picture, then why, then whether to trust them and the details."""
+    """Makes every section: the conclusions with their picture, the reasons, then validity and details."""
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
@@ -56,7 +56,7 @@ def all_sections(view: View) -> list[Section]:
 
 
 def pictured(said: Section, view: View) -> Section:
-    """The first section with its picture: one sentence, the picture, the table with its note, and then the words."""
+    """Adds the picture to the first section: one sentence, the picture, the table with its note, then the words."""
     first, *others = said.elements
     picture = view.kind.picture or latency.picture
     if not isinstance(first, Points):

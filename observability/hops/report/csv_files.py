@@ -1,4 +1,4 @@
-"""The tables as CSV: figures as measured, an interval's ends in columns of their own."""
+"""The tables as CSV: figures as measured, with separate columns for the ends of an interval."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
 
     Args:
         sections: Sections of the report.
-        folder: Folder to write into; made if it is not there.
+        folder: Folder to write into; created if missing.
 
     Returns:
-        The files.
+        Paths of the files.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written or is a symbolic link.
@@ -40,7 +40,7 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
 
 
 def tables_of(elements: Iterable[Element]) -> Iterator[Table]:
-    """Every table, those in folds too."""
+    """Finds every table, including those in folds."""
     for element in elements:
         if isinstance(element, Table):
             yield element
@@ -49,7 +49,7 @@ def tables_of(elements: Iterable[Element]) -> Iterator[Table]:
 
 
 def csv_text(table: Table) -> str:
-    """One table."""
+    """Formats one table."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_unique([name for column in table.columns for name in _names(column)]))

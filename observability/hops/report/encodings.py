@@ -1,4 +1,4 @@
-"""Axes, scales and layers that charts share: topologies look the same everywhere, and no chart has a legend inside."""
+"""Axes, scales and layers that charts share: topologies look the same everywhere, and no chart has its own legend."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hops.report.view import View
 
 
 def amount(field: str, title: str = "", *, scale: Spec | None = None, stacked: bool = False, **axis: Any) -> Spec:
-    """A linear axis of figures.
+    """Makes a linear axis of figures.
 
     Args:
         field: Field of the rows.
-        title: Title of the axis; none if empty.
-        scale: Scale, as Vega-Lite has it.
-        stacked: Whether the figures of one place stand on each other.
-        axis: More settings of the axis, as `tickCount`.
+        title: Title of the axis; no title if empty.
+        scale: Scale, in Vega-Lite's terms.
+        stacked: Whether the figures of one place are stacked.
+        axis: More settings of the axis, such as `tickCount`.
     """
     return {
         "field": field,
@@ -29,24 +29,24 @@ def amount(field: str, title: str = "", *, scale: Spec | None = None, stacked: b
 
 
 def kinds(field: str, domain: Sequence[str], marks: Sequence[Any]) -> Spec:
-    """Each kind with its mark: a colour, a shape, a fill."""
+    """Gives each kind its mark: a colour, a shape, a fill."""
     return {"field": field, "type": "nominal", "legend": None, "scale": {"domain": list(domain), "range": list(marks)}}
 
 
 def row_each(field: str, domain: Sequence[str]) -> Spec:
-    """A row of the chart for each name."""
+    """Gives each name a row of the chart."""
     axis = {"title": None, "labelColor": INK}
     return {"field": field, "type": "nominal", "scale": {"domain": list(domain)}, "axis": axis}
 
 
 def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | None = None, **style: Any) -> Spec:
-    """One kind of mark.
+    """Makes one kind of mark.
 
     Args:
-        mark: Mark, as Vega-Lite names it.
+        mark: Mark, by its name in Vega-Lite.
         encoding: Channels of the mark.
-        only: A condition on its rows; all if empty.
-        data: Rows of its own; those of the chart if None.
+        only: Condition on its rows; all rows if empty.
+        data: Separate rows; those of the chart if None.
         style: Style of the mark.
     """
     return {
@@ -58,7 +58,7 @@ def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | No
 
 
 def label(encoding: Spec, *, dx: int = 4, data: Sequence[Any] | None = None) -> Spec:
-    """The field `text`, behind a bar."""
+    """Labels a bar with the field `text`, to its right."""
     return layer(
         "text", {**encoding, "text": {"field": "text"}}, data=data, align="left", dx=dx, fontSize=11, color=INK
     )
@@ -67,7 +67,7 @@ def label(encoding: Spec, *, dx: int = 4, data: Sequence[Any] | None = None) -> 
 def stacked(
     mark: str, x: Spec, groups: Sequence[str], fills: Sequence[str], *, stroke: float = 1, **more: Spec
 ) -> Spec:
-    """Bars or areas of groups on top of each other, in the order of the groups."""
+    """Stacks bars or areas of groups, in the order of the groups."""
     encoding = {
         "x": x,
         "order": {"field": "order", "type": "quantitative"},
@@ -78,20 +78,20 @@ def stacked(
 
 
 def topology_axis(view: View) -> Spec:
-    """A row for each topology."""
+    """Gives each topology a row."""
     return row_each("topology", view.topologies)
 
 
 def topology_color(view: View) -> Spec:
-    """Each in its colour."""
+    """Gives each topology its colour."""
     return kinds("topology", view.topologies, [look.color for look in view.looks])
 
 
 def topology_dash(view: View) -> Spec:
-    """Each with its dashes."""
+    """Gives each topology its dashes."""
     return kinds("topology", view.topologies, [list(look.dash) for look in view.looks])
 
 
 def topology_shape(view: View) -> Spec:
-    """Each with its shape."""
+    """Gives each topology its shape."""
     return kinds("topology", view.topologies, [look.shape for look in view.looks])

@@ -1,4 +1,4 @@
-"""A page of a run's exemplars alone: the topologies of a comparison side by side, whatever Jaeger shows."""
+"""A page with only a run's exemplars: the topologies of a comparison next to each other, without Jaeger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.report.templates import render, source
 from hops.traces.tree import Node, Tree
 
 Exemplars = Mapping[str, tuple[Sequence[str], Tree]]
-"""By trace id, what a trace is the exemplar of, such as `checkout p50`, and its tree."""
+"""By trace id: what the trace is the exemplar of, such as `checkout p50`, and its tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> 
 
     Args:
         run: Name of the run.
-        loaded: How many of the run's traces these are, in a sentence without its full stop.
+        loaded: How many of the run's traces are loaded, in a sentence without its full stop.
         exemplars: The exemplars by topology.
     """
     by_title: dict[str, list[_Drawn]] = {}
@@ -59,7 +59,7 @@ def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> 
 
 
 def _section(title: str, drawn: Sequence[_Drawn], first: dict[str, str]) -> dict[str, object]:
-    """What the template shows of one percentile of one journey; a trace is drawn where it occurs first."""
+    """Makes what the template shows of one percentile of one journey; a trace is drawn where it occurs first."""
     scale = max(one.total_ns for one in drawn)
     traces = []
     for one in drawn:

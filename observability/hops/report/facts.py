@@ -17,7 +17,7 @@ from hops.tables.latency import loop_text
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:
-    """How the load was sent, in words."""
+    """Describes how the load was sent."""
     manifest, summary = view.run.manifest, view.summary
     profile, arms = manifest["profile"], [switches_of(manifest, topology) for topology in view.topologies]
     switches = {key: value for key, value in arms[0].items() if all(arm.get(key) == value for arm in arms)}
@@ -55,35 +55,35 @@ def load_facts(view: View) -> list[tuple[str, str]]:
 
 
 def _tracing(shares: Sequence[float]) -> str:
-    """Which share of the journeys is traced, or which shares if topologies differ in it."""
+    """Describes the share of traced journeys, or the shares if topologies differ."""
     told = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
     return f"{told} % of the journeys"
 
 
 def _left_out(summary: Summary) -> str:
-    """The traces that targets recorded though nobody asked for them."""
+    """Describes the traces that targets recorded without a request."""
     counts = summary.get("traces_unrequested", {})
     told = [f"{count:,} of {name}" for name, count in counts.items() if count]
     return f"; left out are traces that nobody asked for: {', '.join(told)}" if told else ""
 
 
 def network_fact(view: View) -> str:
-    """The emulated network, and where topologies had different ones, that of each; empty without any."""
+    """Describes the emulated network, of each topology if they differ; empty without a network."""
     return view.kind.network(view) if view.kind.network else _of_each(view, network_text)
 
 
 def mesh_fact(view: View) -> str:
-    """The mesh, and where topologies ran with different ones, that of each; empty without any."""
+    """Describes the mesh, of each topology if they differ; empty without a mesh."""
     return _of_each(view, mesh_text)
 
 
 def replicas_fact(view: View) -> str:
-    """The replicas, and where topologies ran with different ones, those of each; empty without any."""
+    """Describes the replicas, of each topology if they differ; empty without replicas."""
     return _of_each(view, replicas_text)
 
 
 def http_fact(view: View) -> str:
-    """The HTTP version of clients where some speak HTTP/3, and where topologies differ, that of each; else empty."""
+    """Describes the HTTP version of clients if some use HTTP/3, of each topology if they differ; else empty."""
     told = _of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
     return told if "HTTP/3" in told else ""
 
@@ -101,7 +101,7 @@ def _of_each(view: View, text: Callable[[Switches], str]) -> str:
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
-    """The machine, in words."""
+    """Describes the machine."""
     git = manifest["git"]
     dirty = ", with uncommitted changes" if git.get("dirty") else ""
     return [
@@ -120,7 +120,7 @@ def _machine_text(machine: Mapping[str, Any]) -> str:
 
 
 def _cluster_text(cluster: Mapping[str, Any]) -> str:
-    """A cluster in words; without the right to list its nodes, its version only."""
+    """Describes a cluster; only its version if the user may not list its nodes."""
     told = f"Kubernetes {cluster['kubernetes']}"
     if "nodes" not in cluster:
         return told
@@ -130,5 +130,5 @@ def _cluster_text(cluster: Mapping[str, Any]) -> str:
 
 
 def when(stamp: str | None) -> str:
-    """A time of the manifest, for people, in UTC."""
+    """Formats a time of the manifest for people, in UTC."""
     return "not yet" if not stamp else str(stamp)[:16].replace("T", " ") + " UTC"

@@ -52,7 +52,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("hop budget", "Where the time of a journey went along its critical path. The parts add up to the whole."),
     (
         "sidecar",
-        "A proxy beside a component that forwards everything that the component sends (outbound) and receives "
+        "A proxy next to a component that forwards everything that the component sends (outbound) and receives "
         "(inbound). Together they are the mesh.",
     ),
     ("mTLS", "Mutual TLS: both ends of a connection prove by certificate which component they are."),
@@ -69,7 +69,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "break-even distance",
-        "The round-trip time from which on a topology with fewer round trips answers faster than one that is faster "
+        "The round-trip time from which a topology with fewer round trips overtakes a topology that is faster "
         "at the edge.",
     ),
     ("hop", "One link crossed once, from a caller to its callee."),
@@ -78,7 +78,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("exemplar", "One real trace that represents a percentile: the nearest to it."),
     (
         "customer's network",
-        "What lies between a customer and the edge, if the run emulates it; a part of a budget is what it took.",
+        "What lies between a customer and the edge, if the run emulates it; as a part of a budget, the time it took.",
     ),
     ("handshakes", "Waiting for connections to the edge to be opened: TCP and TLS, or QUIC."),
     (
@@ -87,7 +87,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "messages; and the wait for a connection that another request has (client:waiting).",
     ),
     ("internal calls", "The same, between two components of the shop."),
-    ("busy components", "What of a call was spent waiting for an event loop that was busy with others (queue:…)."),
+    ("busy components", "Time of a call spent waiting for an event loop that was busy with other work (queue:…)."),
     (
         "start lag",
         "The time from the intended to the actual start of a journey. If it is large, the load generator was the "
@@ -106,12 +106,12 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("core-hour", "One CPU core fully used for an hour."),
     (
         "open loop, closed loop",
-        "What starts a journey: the tape, whatever the system does (open), or virtual users, each after its last "
+        "What starts a journey: the tape, at fixed times (open), or virtual users, each after its last "
         "answer (closed).",
     ),
 )
 
 
 def glossary_section() -> Section:
-    """The words of this report."""
+    """Makes the section with the words of this report."""
     return Section("glossary", "Words", [Terms(GLOSSARY)], detail=True)

@@ -1,8 +1,8 @@
-"""Colours, dashes, shapes and textures: whatever a colour tells, one of the others tells too.
+"""Colours, dashes, shapes and textures: each colour is paired with one of the others, so that colour is never alone.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), darker on a light page and lighter on a dark one,
-so that each keeps 3:1 against its page. They are in `page/style.css` as variables: a chart names the variable, so that
-it follows the reader's choice of light or dark.
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), darker on a light page and lighter on a dark one.
+So each keeps a contrast of 3:1. They are variables in `page/style.css`; a chart names the variable, so that it follows
+the reader's choice of light or dark.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Look:
 
     Args:
         name: Name of the topology.
-        index: Place of the topology in the summary, from 0.
-        color: CSS.
-        dash: Dash pattern of the lines: drawn and left out, in pixels.
+        index: Index of the topology in the summary, from 0.
+        color: Colour, as CSS.
+        dash: Dash pattern of the lines: lengths of dash and gap, in pixels.
         shape: Shape of the points, as Vega names it.
     """
 
@@ -36,7 +36,7 @@ class Look:
 
 
 def looks(topologies: Sequence[str]) -> list[Look]:
-    """A look for each topology; they repeat after eight."""
+    """Gives each topology a look; looks repeat after eight."""
     return [
         Look(name, index, f"var(--t{index % 8})", _DASHES[index % 8], _SHAPES[index % 8])
         for index, name in enumerate(topologies)
@@ -44,10 +44,10 @@ def looks(topologies: Sequence[str]) -> list[Look]:
 
 
 def group_fill(group: str) -> str:
-    """What fills the bars of a group of parts: a texture of the page, in the group's colour."""
+    """Gives the fill of a group's bars: a texture of the page, in the group's colour."""
     return f"url(#{group_class(group)})"
 
 
 def group_class(group: str) -> str:
-    """The class of a group's bars in the page's own drawings."""
+    """Gives the class of a group's bars in the page's own drawings."""
     return f"g{GROUPS.index(group)}"

@@ -1,4 +1,4 @@
-"""The templates of the page; what they are given is escaped unless it is markup already."""
+"""The templates of the page; values are escaped unless they are markup."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).with_name("page")
 
 @cache
 def environment() -> Environment:
-    """The environment of all templates."""
+    """Makes the environment of all templates."""
     return Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -30,5 +30,5 @@ def render(template: str, **values: object) -> Markup:
 
 
 def source(name: str) -> Markup:
-    """A file next to the templates, unchanged: the style sheet, the script."""
+    """Reads a file next to the templates, unchanged: the style sheet, the script."""
     return Markup((FOLDER / name).read_text(encoding="utf-8"))  # noqa: S704  a file of this package

@@ -39,7 +39,7 @@ def write_traces_page(
         read: Traces.
         analysed: Their budgets.
         operations: Operations to show.
-        left_out: How many more there are.
+        left_out: Number of operations left out.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.

@@ -1,4 +1,4 @@
-"""What every section looks at: the run, its figures, and how its topologies are drawn."""
+"""The basis of every section: the run, its figures, and how its topologies are drawn."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ Floats = npt.NDArray[np.float64]
 
 
 def what_it_says(view: SummaryView) -> Section:
-    """The first section of a comparison: its conclusions, and who is fastest for which journey."""
+    """Makes the first section of a comparison: its conclusions, and the fastest topology for each journey."""
     return Section("conclusions", "What this run says", conclusion_elements(view))
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What sets one kind of experiment apart; what is not given is as in a comparison of topologies.
+    """What is special about one kind of experiment; the defaults are those of a comparison of topologies.
 
     Args:
-        question: which the report answers; it stands below the title.
-        terminal: what a terminal shows of a summary; the first section of the report without its folds, and whether to
-            trust it, if not given.
-        called: what the page calls it; as the manifest does if empty.
-        pairs_of: the pairs that are compared.
-        figures_of: what the summary has beside the figures of every run.
-        gates_of: the gates that decide whether the run may be trusted; those of all its trials if not given.
-        conclusions: the first section of the report.
-        arms: what the trials of a block are, where they are more than topologies.
-        order: the order in which arms run.
-        in_detail: whether the report has the sections that show each arm; without, only what the kind shows of them.
-        network: the emulated network in words, where arms differ in it.
-        modelled: the view that the model of distance is of, where topologies have several arms.
-        traced: whether all its runs read traces; the others' reports have hop budgets only if there are any.
-        picture: the one picture of the first section; latencies of each journey and topology if not given.
+        question: Question that the report answers; it is below the title.
+        terminal: Makes what a terminal shows of a summary; by default, the first section of the report without its
+            folds, and whether to trust it.
+        called: Name of the kind on the page; the manifest's if empty.
+        pairs_of: Gives the pairs to compare.
+        figures_of: Computes what the summary has in addition to the figures of every run.
+        gates_of: Evaluates the gates that decide whether the run can be trusted; by default, those of all its trials.
+        conclusions: Makes the first section of the report.
+        arms: Name of a block's trials, if they are more than topologies.
+        order: Order in which arms run.
+        in_detail: Whether the report has the sections that show each arm.
+        network: Describes the emulated network, if arms differ in it.
+        modelled: Selects the view for the model of distance, if topologies have several arms.
+        traced: Whether all its runs read traces; the others' reports have hop budgets only if there are any.
+        picture: Draws the picture of the first section; by default, latencies of each journey and topology.
     """
 
     question: str
@@ -70,9 +70,9 @@ class View(SummaryView):
     """A run, ready to be shown.
 
     Args:
-        summary: as analysed.
-        run: as read.
-        kind: of the experiment.
+        summary: Summary of the run.
+        run: Files of the run.
+        kind: Kind of the experiment.
     """
 
     run: RunFiles
@@ -80,7 +80,7 @@ class View(SummaryView):
 
     @property
     def measured(self) -> list[str]:
-        """What the run is about: its topologies, each once where it has several arms."""
+        """Lists the run's topologies, each once if it has several arms."""
         if not self.kind.arms:
             return self.topologies
         return list(dict.fromkeys(str(one["name"]) for one in self.run.manifest["topologies"].values()))
@@ -92,12 +92,12 @@ class View(SummaryView):
 
     @property
     def looks(self) -> list[Look]:
-        """How each topology is drawn."""
+        """Gives the look of each topology."""
         return looks(self.topologies)
 
 
 def latencies_ms(view: View, topology: str, journey: str) -> Floats:
-    """Latencies of the journeys that ended ok, in ms."""
+    """Lists latencies of the journeys that ended ok, in ms."""
     chosen = (pl.col("topology") == topology) & (pl.col("outcome") == "ok")
     if journey != ALL:
         chosen &= pl.col("journey") == journey

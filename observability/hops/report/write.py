@@ -30,15 +30,15 @@ CSV = "csv"
 
 @dataclass(frozen=True)
 class Page:
-    """What the report of any kind of run says.
+    """The contents of the report of any kind of run.
 
     Args:
         name: Name of the run.
-        kind: What the page calls its kind.
+        kind: Name of its kind on the page.
         question: Question that it answers.
         measured: Topologies that it is about.
-        verdict: Whether the figures may be trusted.
-        trust: The same in a sentence that begins with the verdict; empty if there are no gates.
+        verdict: Whether the figures can be trusted.
+        trust: The same in a sentence that begins with the verdict; empty without gates.
         facts: The run in a few lines, below the title.
         sections: Sections in order.
     """
@@ -57,13 +57,13 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
     """Writes `report.html`, `report.md` and `csv/` of a run in blocks, each file whole or not at all.
 
     Args:
-        run: as read.
-        summary: as analysed.
-        folder: where to; usually the run's own.
-        kind: of the experiment.
+        run: Files of the run.
+        summary: Summary of the run.
+        folder: Folder to write into; usually the run's own.
+        kind: Kind of the experiment.
 
     Returns:
-        The page.
+        Path of the page.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -87,7 +87,7 @@ def write_page(page: Page, folder: Path) -> Path:
     """Writes a page as HTML, in short as Markdown, and its tables as CSV, each file whole or not at all.
 
     Returns:
-        The file of the page.
+        Path of the page.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -101,7 +101,7 @@ def write_page(page: Page, folder: Path) -> Path:
 
 
 def write_html(page: Page, file: Path) -> None:
-    """Writes a page alone, in one file that needs no other.
+    """Writes only a page, as one self-contained file.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.
@@ -119,7 +119,7 @@ def write_html(page: Page, file: Path) -> None:
 
 
 def facts(view: View) -> list[tuple[str, str]]:
-    """The run in a few lines, below the title."""
+    """Describes the run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
     journeys = view.run.journeys.height
     network, http, mesh, replicas = network_fact(view), http_fact(view), mesh_fact(view), replicas_fact(view)

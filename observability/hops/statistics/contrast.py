@@ -1,7 +1,7 @@
-"""Two figures against each other: difference, ratio, their 95 % intervals, and a p value.
+"""Comparison of two figures: difference, ratio, their 95 % intervals, and a p value.
 
-How far a difference scatters depends on how the blocks of both sides belong together. Topologies of one run share their
-blocks, and what a block does to all of them cancels (`paired`). Blocks of two runs share nothing (`independent`).
+The scatter of a difference depends on how the blocks of both sides are related. Topologies of one run share their
+blocks, so a block's common effect cancels (`paired`). Blocks of two runs share nothing (`independent`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hops.statistics.intervals import Floats, Interval, t_quantile
 from hops.statistics.over_blocks import NO_INTERVAL, Section, Spread, spread_of
 
 NO_SCATTER = "the blocks do not scatter"
-"""Why two figures that differ have no interval if each is the same in all blocks."""
+"""Why two different figures have no interval if each is the same in all blocks."""
 #: A difference counts as visible if it would be shown in this share of experiments.
 POWER = 0.8
 
@@ -26,14 +26,14 @@ class Contrast:
     """Two figures, left against right.
 
     Args:
-        difference: left minus right; None if a side has no value.
-        ratio: left divided by right; None if a side has no value, or right is 0.
-        interval: of the difference.
-        ratio_interval: of the ratio.
-        p: probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
-            ratio's interval leaves out 1.
-        freedom: degrees of freedom of the t distribution that p and the ratio's interval are from.
-        reason: why there are no intervals and no p; None if there are.
+        difference: Left minus right; None if a side has no value.
+        ratio: Left divided by right; None if a side has no value, or right is 0.
+        interval: Interval of the difference.
+        ratio_interval: Interval of the ratio.
+        p: Probability of a ratio at least this far from 1 without a difference; below 5 % if and only if the ratio's
+            interval excludes 1.
+        freedom: Degrees of freedom of the t distribution behind p and the ratio's interval.
+        reason: Why there are no intervals and no p; None if there are.
     """
 
     difference: float | None
@@ -46,25 +46,25 @@ class Contrast:
 
 
 def paired(left: Floats, right: Floats, first: Sequence[int | None] = (None, None)) -> Spread:
-    """How far a difference scatters whose sides share their blocks.
+    """Computes the scatter of a difference whose sides share their blocks.
 
     Args:
-        left: how far each block of one side deviates from its whole.
-        right: the same of the other side, for the same blocks in the same order.
-        first: as `spread_of` has it, of each side.
+        left: Deviation of each block of one side from the side's whole.
+        right: The same for the other side, for the same blocks in the same order.
+        first: As in `spread_of`, for each side.
     """
     return spread_of(left - right, first[0])
 
 
 def independent(*sides: Floats, first: Sequence[int | None] = ()) -> Spread:
-    """How far a difference or sum scatters whose sides have nothing to do with each other.
+    """Computes the scatter of a difference or sum of independent sides.
 
-    The variances add up, and the degrees of freedom are Welch's, which let each side scatter as it does (Welch,
+    The variances add up; the degrees of freedom are Welch's, which allow each side its own scatter (Welch,
     *Biometrika* 34, 1947; Satterthwaite, *Biometrics Bulletin* 2, 1946).
 
     Args:
-        sides: how far each block of a side deviates from the side's whole; at least 2, of as many blocks as it has.
-        first: as `spread_of` has it, of each side.
+        sides: Deviations of each side's blocks from the side's whole; at least 2 sides, with any number of blocks.
+        first: As in `spread_of`, for each side.
     """
     spreads = [spread_of(side, of_side).widest for side, of_side in zip_longest(sides, first)]
     variances = np.array([side.error**2 for side in spreads])
@@ -79,9 +79,9 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = pair
     """Compares two figures.
 
     Args:
-        left: one figure.
-        right: the other.
-        spread: `paired` if both have the same blocks in the same order, `independent` if they have none in common.
+        left: Left figure.
+        right: Right figure.
+        spread: `paired` if both have the same blocks in the same order, `independent` if they share no blocks.
     """
     if left.value is None or right.value is None:
         return Contrast(None, None, reason=left.reason or right.reason)
@@ -92,12 +92,12 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = pair
         return Contrast(difference, ratio, reason=reason or "one side is 0")
     first = (left.first, right.first)
     relative = spread(left.deviations, right.deviations, first=first)
-    # To the first order a value deviates by itself times the deviation of its logarithm.
+    # To first order, a value's deviation is the value times the deviation of its logarithm.
     absolute = spread(left.value * left.deviations, right.value * right.deviations, first=first)
     if not relative.error and difference:
         return Contrast(difference, ratio, reason=NO_SCATTER)
     factor = float(np.exp(relative.half_width))
-    # What a block does to both sides it does by a factor: it cancels in the ratio, and not in the difference.
+    # A block affects both sides by a factor, which cancels in the ratio but not in the difference.
     p = relative.p_value(float(np.log(ratio)))
     return Contrast(
         difference, ratio, absolute.around(difference), (ratio / factor, ratio * factor), p, relative.widest.freedom
@@ -105,19 +105,19 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = pair
 
 
 def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> float:
-    """The smallest ratio above 1 that blocks which scatter like these would show with 80 % power.
+    """Computes the smallest ratio above 1 that blocks with this scatter would show with 80 % power.
 
     Args:
-        ratio: that was measured.
-        high: upper end of its 95 % interval.
-        freedom: degrees of freedom of the interval.
-        level: below which p shows a difference.
+        ratio: Measured ratio.
+        high: Upper end of its 95 % interval.
+        freedom: Degrees of freedom of the interval.
+        level: Bound of p below which a difference is shown.
 
     Returns:
-        1.09 if a side that is 9 % higher would have been shown, or one that is lower by the same factor.
+        1.09 if a side that is 9 % higher, or lower by the same factor, would have been shown.
     """
-    from scipy import special  # not at the top: what reads traces has no scipy
+    from scipy import special  # imported here: code that reads traces has no scipy
 
     error = np.log(high / ratio) / t_quantile(freedom)
-    # The noncentrality at which t exceeds its bound that often; the chance of exceeding it on the other side is nil.
+    # The noncentrality at which t exceeds its bound that often; exceeding it on the other side has no chance.
     return float(np.exp(error * special.nctdtrinc(freedom, 1 - POWER, special.stdtrit(freedom, 1 - level / 2))))

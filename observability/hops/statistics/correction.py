@@ -1,17 +1,17 @@
-"""Many comparisons at once, corrected so that the chance of any false one is at most 5 %.
+"""Correction of many comparisons, so that the chance of any false difference is at most 5 %.
 
-The comparisons of one figure form families: the pairs of systems by the whole mix, and by each journey. Two rules keep
-the chance of any false difference over all of them at 5 %, whatever is true and however the tests depend on each other
-(closed testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
+The comparisons of one figure form families: the pairs of systems by the whole mix, and by each journey. Two rules limit
+the chance of any false difference over all of them to 5 %, for any truth and any dependence between the tests (closed
+testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
 
-- **Within a family** only what can be true at the same time is corrected for: if a equals b and b equals c, then a
-  equals c. Bonferroni's test of each such set gives the procedure of Bergmann and Hommel (in *Multiple Hypotheses
-  Testing*, Springer 1988), which takes Shaffer's idea (*JASA* 81, 1986) to its end.
-- **Between families** the mix has most of the 5 %, and the journeys share the rest. A family all of whose pairs are
-  shown hands its part on, the mix to the journeys, and a journey to the other journeys (Bretz, Maurer, Brannath and
-  Posch, *Statistics in Medicine* 28, 2009).
+- **Within a family**, the correction is only for what can be true at the same time: if a equals b and b equals c, then
+a equals c. Bonferroni's test of each such set gives the procedure of Bergmann and Hommel (in *Multiple Hypotheses
+Testing*, Springer 1988), which completes Shaffer's idea (*JASA* 81, 1986).
+- **Between families**, the mix has most of the 5 %, and the journeys share the rest. A family whose pairs are all shown
+passes its share on, the mix to the journeys, and a journey to the other journeys (Bretz, Maurer, Brannath and Posch,
+*Statistics in Medicine* 28, 2009).
 
-ADR 029 has the measured error rates and power of this and of what else was tried.
+ADR 029 has the measured error rates and power of this and of the alternatives.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ import numpy.typing as npt
 from hops.statistics.intervals import Floats
 from hops.units import ALL
 
-#: The share of experiments without any difference that may show one, for each metric.
+#: Share of experiments without any difference that may show one, for each metric.
 SIGNIFICANCE = 0.05
-#: How much of it the mix has, as long as there are journeys to be tested too.
+#: Share of it for the mix, as long as there are journeys to test too.
 MIX_SHARE = 0.75
-#: More systems than this can be equal in too many ways to look at each; then every set of pairs counts (Holm, 1979).
+#: More systems than this can be equal in too many ways to enumerate; then every set of pairs counts (Holm, 1979).
 _MAX_SYSTEMS = 8
 
 _Sets = npt.NDArray[np.bool_]
 
 
-#: One comparison: what is compared (`all`, or a journey), and the two systems.
+#: One comparison: its subject (`all`, or a journey), and the two systems.
 Pairing = tuple[str, str, str]
 
 
 class Corrected(NamedTuple):
-    """What the correction makes of one test.
+    """Result of correcting one test.
 
     Args:
-        p: corrected; a difference is shown if it is below `SIGNIFICANCE`.
-        level: the difference would be shown if the test's own p were below this, all other p being as they are.
+        p: Corrected p value; a difference is shown if it is below `SIGNIFICANCE`.
+        level: The difference would be shown if the test's own p were below this, with all other p unchanged.
     """
 
     p: float
@@ -53,11 +53,11 @@ class Corrected(NamedTuple):
 
 
 class _Scenario(NamedTuple):
-    """Families whose pairs are not all shown, one of which is looked at.
+    """Families whose pairs are not all shown, seen from one of them.
 
     Args:
-        share: of the 5 % that the one has then.
-        others: smallest p of the others, each divided by its share: they hand theirs on if it is below 5 %.
+        share: Share of the 5 % for the one.
+        others: Smallest p of each other family, divided by its share; a family passes its share on if it is below 5 %.
     """
 
     share: float
@@ -68,8 +68,8 @@ class _Family:
     """Systems that are compared with each other, in one journey.
 
     Args:
-        tests: between them.
-        p: of each.
+        tests: Tests between them.
+        p: P value of each test.
     """
 
     def __init__(self, tests: Sequence[Pairing], p: Floats) -> None:
@@ -83,7 +83,7 @@ class _Family:
         self.last = float(self.corrected.max())
 
     def divisor(self, index: int, level: float) -> int:
-        """By how much a level is divided for one test, given what the others of the family show."""
+        """Computes the divisor of a level for one test, given what the others of the family show."""
         others = self._sets.copy()
         others[:, index] = False
         open_sets = self._sets[:, index] & (self._smallest(others) > level)
@@ -97,7 +97,7 @@ def corrected(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]:
     """Corrects the tests of one figure.
 
     Args:
-        p_values: of every test; systems of equal names are the same.
+        p_values: P value of every test; systems of equal names are the same.
     """
     families = [_Family(tests, np.array([p_values[test] for test in tests])) for tests in _families(p_values)]
     results: dict[Pairing, Corrected] = {}
@@ -112,7 +112,7 @@ def corrected(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]:
 
 
 def _families(tests: Iterable[Pairing]) -> list[list[Pairing]]:
-    """Tests by journey, and apart where no chain of comparisons leads from one to the other."""
+    """Groups tests by journey, and separately if no chain of comparisons connects them."""
     families: list[list[Pairing]] = []
     for test in tests:
         joined = [one for one in families if any(_linked(test, other) for other in one)]
@@ -126,7 +126,7 @@ def _linked(test: Pairing, other: Pairing) -> bool:
 
 
 def _scenarios(family: _Family, rivals: Sequence[_Family]) -> list[_Scenario]:
-    """Every number of families that may not be all shown besides one; of so many, those with the largest p."""
+    """Lists every number of other families that may not be all shown; for each, the families with the largest p."""
     mixes, journeys = (
         sorted((rival.last for rival in rivals if rival.is_mix == is_mix), reverse=True) for is_mix in (True, False)
     )
@@ -141,7 +141,7 @@ def _scenarios(family: _Family, rivals: Sequence[_Family]) -> list[_Scenario]:
 
 
 def _share(is_mix: bool, mixes: int, journeys: int) -> float:
-    """What one family has of the 5 % where so many are left."""
+    """Computes one family's share of the 5 % if this many are left."""
     if is_mix:
         return (MIX_SHARE if journeys else 1.0) / mixes
     return (1 - MIX_SHARE if mixes else 1.0) / journeys
@@ -149,7 +149,7 @@ def _share(is_mix: bool, mixes: int, journeys: int) -> float:
 
 @lru_cache
 def _equal_together(pairs: tuple[tuple[int, int], ...]) -> _Sets:
-    """Which pairs can be equal at the same time: a row for each way to group the systems into equal ones."""
+    """Lists which pairs can be equal at the same time: a row for each way to partition the systems into equal ones."""
     groupings: list[tuple[int, ...]] = [()]
     for _ in range(1 + max(map(max, pairs))):
         groupings = [(*one, group) for one in groupings for group in range(max(one, default=-1) + 2)]
@@ -160,7 +160,7 @@ def _equal_together(pairs: tuple[tuple[int, int], ...]) -> _Sets:
 
 
 def _largest(p: Floats) -> _Sets:
-    """Of all sets of tests those that decide: each test with the largest of the others, for each number of them."""
+    """Selects the deciding sets among all sets of tests: each test with the largest of the others, for each number."""
     ranks = np.argsort(np.argsort(-p))
     largest = ranks < np.arange(p.size)[:, None]
     return np.asarray((largest[:, None, :] | np.eye(p.size, dtype=bool)).reshape(-1, p.size))

@@ -1,10 +1,10 @@
 """Medians of straight lines: a figure at each point of a range, its intervals, and where two of them cross.
 
-Every row is a line: what it is without any of the quantities that vary, and what each of them costs it. At each point
-of a range the median over the rows is taken anew, whole and by block, and its interval is the one that
-`hops.statistics.over_blocks` would give. Two curves are held against each other at each point by their ratio, as
-`hops.statistics.contrast` does it. Where neither is shown to be lower lies the point at which they cross: the points
-that a test at 5 % does not reject are a 95 % set for it (Fieller, *JRSS B* 16, 1954, for two straight lines).
+Every row is a line: its value without any of the varying quantities, and the cost of a unit of each. At each point of a
+range, the median over the rows is computed again, whole and by block. Its interval is that of
+`hops.statistics.over_blocks`. Two curves are compared at each point by their ratio, as in `hops.statistics.contrast`.
+They cross among the points where neither is shown to be lower: the points that a test at 5 % does not reject are a 95 %
+set for the crossing (Fieller, *JRSS B* 16, 1954, for two straight lines).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hops.statistics.contrast import NO_SCATTER
 from hops.statistics.intervals import Floats, t_quantile
 from hops.statistics.over_blocks import refusal, scatter_of
 
-# Of a range of an hour, a bisection leaves less than a nanosecond.
+# From a range of an hour, this many bisections leave less than a nanosecond.
 _HALVINGS = 45
 
 
@@ -28,20 +28,20 @@ class Lines:
     """Rows as lines.
 
     Args:
-        starts: value of each row where nothing costs anything.
-        costs: row x quantity: what one unit of each quantity adds to the row.
+        starts: Value of each row where nothing costs anything.
+        costs: Cost of one unit of each quantity, row x quantity.
     """
 
     starts: Floats
     costs: Floats
 
     def medians(self, points: Floats) -> Floats:
-        """The median at each point.
+        """Computes the median at each point.
 
-        Where one quantity varies, as the distance over a range, rows are sorted once by what it costs them.
+        If one quantity varies, as distance does over a range, rows are sorted only once by its cost.
 
         Args:
-            points: quantity x point.
+            points: Points, quantity x point.
         """
         if (self.costs == self.costs[0]).all():
             return np.asarray(np.median(self.starts) + self.costs[0] @ points)
@@ -57,12 +57,12 @@ class Lines:
 
 
 def _ranked(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
-    """The value of a rank, from 0, among all groups at each point, by bisection.
+    """Finds the value of a rank, from 0, among all groups at each point, by bisection.
 
     Args:
-        groups: sorted values of each.
-        added: group x point: what is added to the group's values there.
-        rank: how many values are below it.
+        groups: Sorted values of each group.
+        added: Addition to the group's values at each point, group x point.
+        rank: Number of values below it.
     """
     low = min(group[0] for group in groups) + added.min(axis=0)
     high = max(group[-1] for group in groups) + added.max(axis=0)
@@ -78,10 +78,10 @@ class Curve:
     """A median at each point.
 
     Args:
-        values: from all rows together.
-        by_block: block x point; None if there are no intervals.
-        reason: why there are none; None if there are.
-        first: how many blocks decided how many there are (`hops.statistics.two_stage`); None if none did.
+        values: Medians of all rows together.
+        by_block: Medians by block, block x point; None if there are no intervals.
+        reason: Why there are no intervals; None if there are.
+        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
     """
 
     values: Floats
@@ -105,15 +105,15 @@ class Curve:
 
 
 def curve_of(blocks: Sequence[Lines], points: Floats, first: int | None = None) -> Curve | None:
-    """The medians of rows, with what their intervals need.
+    """Computes the medians of rows, with what their intervals need.
 
     Args:
-        blocks: rows of each block.
-        points: quantity x point.
-        first: as `Curve` has it.
+        blocks: Rows of each block.
+        points: Points, quantity x point.
+        first: As in `Curve`.
 
     Returns:
-        None if there is no row.
+        None without rows.
     """
     filled = [block for block in blocks if block.starts.size]
     if not filled:
@@ -136,11 +136,11 @@ class Gap:
     """The difference between two curves, left minus right, at each point.
 
     Args:
-        difference: left minus right.
-        low: lower end of the 95 % interval of the ratio's logarithm, in the unit of the curves.
-        high: its upper end.
-        p: probability of a ratio at least this far from 1 if there is no difference.
-        reason: why nothing could be tested, and `low`, `high` and `p` are not numbers; None if it could.
+        difference: Left minus right.
+        low: Lower end of the 95 % interval of the ratio's logarithm, in the unit of the curves.
+        high: Upper end of it.
+        p: Probability of a ratio at least this far from 1 without a difference.
+        reason: Why nothing could be tested, so that `low`, `high` and `p` are not numbers; None if it could.
     """
 
     difference: Floats
@@ -150,18 +150,18 @@ class Gap:
     reason: str | None = None
 
     def crossing(self, grid: Floats) -> float | None:
-        """Where the curves cross; None if they do so nowhere, or an even number of times."""
+        """Finds where the curves cross; None if they do not, or an even number of times."""
         crossings = _roots(self.difference, grid)
         return crossings[len(crossings) // 2] if len(crossings) % 2 else None
 
     def lower(self, grid: Floats) -> list[tuple[bool, float, float]]:
-        """Where a curve is shown to be lower: (whether it is the left, from, to), in order."""
+        """Finds where a curve is shown to be lower: (whether it is the left, from, to), in order."""
         left = [(True, *ends) for ends in _below(self.high, grid)]
         return sorted([*left, *((False, *ends) for ends in _below(-self.low, grid))], key=lambda one: one[1])
 
 
 def gap_between(left: Curve, right: Curve) -> Gap:
-    """Holds two curves against each other whose blocks are the same, in the same order."""
+    """Compares two curves over the same blocks, in the same order."""
     difference = left.values - right.values
     reason = left.reason or right.reason
     unknown = np.full_like(difference, np.nan)
@@ -172,19 +172,19 @@ def gap_between(left: Curve, right: Curve) -> Gap:
     if not all(errors.all() for errors, _ in scatter):
         return Gap(difference, unknown, unknown, unknown, NO_SCATTER)
     reach = _half_widths(scatter)
-    # A logarithm of the ratio times the level is nearly the difference, and as straight between two points.
+    # The logarithm of the ratio times the level is nearly the difference, and as straight between two points.
     level = (left.values + right.values) / 2
     p = np.max([2 * special.stdtr(freedom, -np.abs(logs) / errors) for errors, freedom in scatter], axis=0)
     return Gap(difference, (logs - reach) * level, (logs + reach) * level, p)
 
 
 def _half_widths(scatter: Sequence[tuple[Floats, int]]) -> Floats:
-    """Half of the 95 % interval of each figure, by the less certain one of `scatter_of`."""
+    """Computes half of the 95 % interval of each figure, by the less certain result of `scatter_of`."""
     return np.asarray(np.max([t_quantile(freedom) * errors for errors, freedom in scatter], axis=0))
 
 
 def _roots(values: Floats, grid: Floats) -> list[float]:
-    """Where values change their sign, by straight lines between the points."""
+    """Finds where values change their sign, by linear interpolation."""
     before, after = values[:-1], values[1:]
     changes = np.flatnonzero((before < 0) != (after < 0))
     shares = before[changes] / (before[changes] - after[changes])
@@ -192,7 +192,7 @@ def _roots(values: Floats, grid: Floats) -> list[float]:
 
 
 def _below(values: Floats, grid: Floats) -> list[tuple[float, float]]:
-    """The stretches over which values are below 0."""
+    """Finds the stretches over which values are below 0."""
     ends = _roots(values, grid)
     if values[0] < 0:
         ends = [float(grid[0]), *ends]

@@ -1,9 +1,9 @@
-"""Figures of rows that came one after the other, with intervals over sections of the time in which they did.
+"""Figures of rows in chronological order, with intervals over sections of time.
 
-Neighbours share their luck, as journeys of one block do (`hops.statistics.over_blocks`), but nobody has put them into
-blocks. So the rows are cut, in their order, into up to `MAX_SECTIONS` sections of equally many. A figure is computed
-from all rows and again from each section, and how far the sections lie from the whole gives its interval. Sections that
-are longer than what disturbs them are nearly independent; a set that was slow altogether shows nothing of it.
+Neighbours are correlated, like journeys of one block (`hops.statistics.over_blocks`), but there are no blocks. So the
+rows are cut, in their order, into up to `MAX_SECTIONS` sections of equal size. A figure is computed from all rows and
+again from each section, and the deviations of the sections from the whole give its interval. Sections that are longer
+than their disturbances are nearly independent; if a whole set was slow, its own rows do not show it.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Figure = Callable[[Floats], float]
 
 
 def least_rows(share: float | None) -> float:
-    """Rows that a section needs for a percentile, or for a mean if None."""
+    """Computes how many rows a section needs for a percentile, or for a mean if None."""
     return MIN_ROWS if share is None else max(MIN_ROWS, MIN_BEYOND / min(share, 1 - share))
 
 
 def in_time(rows: Floats, figure: Figure, least: float) -> Section:
-    """A figure, whole and by section.
+    """Computes a figure, whole and by section.
 
     Args:
-        rows: One or more values each, in the order of time.
-        figure: Computes it.
-        least: Rows that a section needs.
+        rows: One or more values each, in chronological order.
+        figure: Computes the figure.
+        least: Minimum number of rows in a section.
     """
     if not len(rows):
         return Section(None, np.empty(0), "there is no such trace")
@@ -47,12 +47,12 @@ def in_time(rows: Floats, figure: Figure, least: float) -> Section:
 
 
 def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: float = 0.0) -> Interval:
-    """The interval of a figure that may be 0, and is never below.
+    """Computes the interval of a figure that may be 0, but not negative.
 
     Args:
         section: The figure.
-        confidence: Between 0 and 1.
-        ahead: For the interval of what other rows would show: how many times as many these rows are; 0 for the
+        confidence: Confidence, between 0 and 1.
+        ahead: For the interval of what other rows would show: the ratio of these rows to the other rows; 0 for the
             interval of the figure itself.
     """
     if section.value is None or section.reason is not None:
@@ -66,14 +66,14 @@ def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: floa
 
 
 def difference(left: Section, right: Section) -> tuple[float, Interval, float | None]:
-    """How much higher the right of two figures is that share no rows; they may be 0.
+    """Compares two figures that share no rows and may be 0.
 
     Args:
-        left: One figure, with a value.
-        right: The other, with a value.
+        left: Left figure, with a value.
+        right: Right figure, with a value.
 
     Returns:
-        The difference, its 95 % interval, and p.
+        Right minus left, its 95 % interval, and p.
     """
     assert left.value is not None
     assert right.value is not None

@@ -17,23 +17,23 @@ Interval = tuple[float | None, float | None]
 CONFIDENCE = 0.95
 PERCENTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 
-# Interval ends from 2,000 resamples scatter by about 1 % of the interval's width: far below what is printed.
+# Interval ends from 2,000 resamples scatter by about 1 % of the interval's width: far below the printed precision.
 RESAMPLES = 2000
-# Resampled values held in memory at once (16 MB).
+# Maximum number of resampled values in memory (16 MB).
 _BATCH_VALUES = 2_000_000
 
 
 def t_quantile(freedom: float) -> float:
-    """Student's t of a 95 % interval with so many degrees of freedom."""
+    """Computes Student's t of a 95 % interval with so many degrees of freedom."""
     return student.quantile(CONFIDENCE, freedom)
 
 
 def lies_beyond(count: int, share: float) -> bool:
-    """Whether a sample says of a percentile only that it is larger than all values.
+    """Whether a sample only shows that a percentile is larger than all values.
 
     Args:
-        count: number of values.
-        share: between 0 and 1.
+        count: Number of values.
+        share: Share of the percentile, between 0 and 1.
     """
     return share**count > (1 + CONFIDENCE) / 2
 
@@ -42,16 +42,16 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float |
     """Describes one sample.
 
     Args:
-        sample: one-dimensional, finite.
-        seed: of the bootstrap.
+        sample: Values, one-dimensional, finite.
+        seed: Seed of the bootstrap.
 
     Returns:
-        `mean` and percentiles (interpolated linearly between order statistics), and their 95 % intervals, both by name;
-        an end of an interval is None where the sample is too small for it, and so is a percentile of which the sample
-        says only that it `lies_beyond` (p99 of 2 values, p99.9 of up to 25).
+        `mean` and percentiles (interpolated linearly between order statistics), and their 95 % intervals, both by
+        name. An end of an interval is None if the sample is too small for it. So is a percentile that `lies_beyond`
+        the sample (p99 of 2 values, p99.9 of up to 25).
 
     Raises:
-        NotEnoughDataError: the sample is empty.
+        NotEnoughDataError: The sample is empty.
     """
     values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:
@@ -71,18 +71,18 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float |
 
 
 def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
-    """95 % interval of a percentile, without assuming a distribution.
+    """Computes the 95 % interval of a percentile, without assuming a distribution.
 
     The number of values below the true percentile is binomial, so two order statistics enclose it (Conover,
     *Practical Nonparametric Statistics*, 3.2). With n values, an upper end for share p exists only if p^n <= 2.5 %:
     368 values for p99, 3,688 for p99.9.
 
     Args:
-        sample: one-dimensional.
-        share: between 0 and 1.
+        sample: Values, one-dimensional.
+        share: Share of the percentile, between 0 and 1.
 
     Returns:
-        Lower and upper end, each None where the sample is too small for it.
+        Lower and upper end, each None if the sample is too small for it.
     """
     values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:
@@ -93,19 +93,19 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
 
 @cache
 def _ranks(count: int, share: float) -> tuple[int, int]:
-    """Indices of the order statistics that enclose a percentile; out of range where there is none."""
-    from scipy import stats  # not at the top: what reads traces has no scipy
+    """Gives the indices of the order statistics that enclose a percentile; out of range if there are none."""
+    from scipy import stats  # imported here: code that reads traces has no scipy
 
     outside = (1 - CONFIDENCE) / 2
     return int(stats.binom.ppf(outside, count, share)) - 1, int(stats.binom.isf(outside, count, share))
 
 
 def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
-    """95 % interval of the mean, by percentile bootstrap.
+    """Computes the 95 % interval of the mean, by percentile bootstrap.
 
     Args:
-        sample: one-dimensional; one value has no interval.
-        seed: same seed and sample, same interval.
+        sample: Values, one-dimensional; a single value has no interval.
+        seed: Seed; the same seed and sample give the same interval.
     """
     values = np.asarray(sample, dtype=np.float64)
     if values.size < 2:

@@ -1,13 +1,13 @@
 """95 % intervals that respect blocks.
 
-Journeys of one trial share its luck: a warm cache, a busy neighbour, the order of the processes. So they are not
-independent, and thousands of them say little about the next trial. Independent are the blocks. Every figure here is
-computed from the rows of all blocks together, and again from each block; how far the blocks' values lie from the whole
-gives the standard error, and Student's t with one degree of freedom less than blocks gives the interval. Where blocks
-have too few rows for a percentile, neighbouring blocks are taken together, as long as 3 sections remain. This is
-sectioning, known from the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a;
-for quantiles Nakayama, ACM TOMACS 24(4), 2014). Deviations are those of logarithms, as latencies are skewed and blocks
-shift them by factors. ADR 010 has the measured coverage of this and of what else was tried.
+Journeys of one trial share a warm cache, a busy neighbour, the order of the processes. So they are not independent, and
+thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the rows
+of all blocks together, and again from each block. The deviations of the blocks' values from the whole give the standard
+error, and Student's t with one degree of freedom less than blocks gives the interval. If blocks have too few rows for a
+percentile, neighbouring blocks are merged, as long as 3 sections remain. This is sectioning, known from the analysis of
+simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama, ACM TOMACS 24(4),
+2014). Deviations are those of logarithms, because latencies are skewed and blocks shift them by factors. ADR 010 has
+the measured coverage of this and of the alternatives.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from hops.statistics.two_stage import of_first_stage
 MEAN = "mean"
 NO_INTERVAL: Interval = (None, None)
 
-#: Two blocks have one degree of freedom: a t quantile of 12.7, an interval that says nothing.
+#: Two blocks have one degree of freedom: a t quantile of 12.7, and an interval too wide to be useful.
 MIN_BLOCKS = 3
-#: Rows that a block must have, on average, on the thinner side of a percentile. With fewer, a block's percentile is
-#: little more than its largest value.
+#: Minimum number of rows in a block, on average, on the thinner side of a percentile. With fewer, a block's percentile
+#: is little more than its largest value.
 MIN_BEYOND = 2
-#: Rows that a block must have, on average, for a mean.
+#: Minimum number of rows in a block, on average, for a mean.
 MIN_ROWS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How far an estimate scatters.
+    """Scatter of an estimate.
 
     Args:
-        error: standard error of the estimate.
-        freedom: degrees of freedom of Student's t.
-        first_stage: the same by the first stage alone (`hops.statistics.two_stage`), if there was one; the less certain
-            of the two counts.
+        error: Standard error of the estimate.
+        freedom: Degrees of freedom of Student's t.
+        first_stage: The same from the first stage only (`hops.statistics.two_stage`), if there was one; the less
+            certain of the two counts.
     """
 
     error: float
@@ -58,16 +58,16 @@ class Spread:
 
     @property
     def widest(self) -> Spread:
-        """The less certain one of this and that of the first stage, alone."""
+        """The less certain of this spread and that of the first stage."""
         own = replace(self, first_stage=None)
         return own if self.first_stage is None else max(own, self.first_stage, key=lambda spread: spread.half_width)
 
     def around(self, estimate: float) -> tuple[float, float]:
-        """The 95 % interval of an estimate."""
+        """Computes the 95 % interval of an estimate."""
         return (estimate - self.half_width, estimate + self.half_width)
 
     def p_value(self, estimate: float) -> float:
-        """Probability of an estimate at least this far from 0, on either side, if the truth is 0."""
+        """Computes the probability of an estimate at least this far from 0, on either side, if the truth is 0."""
         if not estimate:
             return 1.0
         own = student.two_sided(estimate / self.error, self.freedom) if self.error else 0.0
@@ -75,25 +75,25 @@ class Spread:
 
 
 def spread_of(deviations: Floats, first: int | None = None) -> Spread:
-    """How far a figure scatters over its blocks.
+    """Computes how far a figure scatters over its blocks.
 
-    The deviations are from the whole's value and not from their mean, which they may miss together (a percentile of few
-    rows is biased): this makes the interval wider where that is so.
+    The deviations are from the whole's value, not from their mean. All of them may be off on the same side, because a
+    percentile of few rows is biased; then the interval is wider.
 
     Args:
-        deviations: how far each block's value lies from the whole's; at least 2.
-        first: how many blocks decided how many there are (`hops.statistics.two_stage`); None if none did.
+        deviations: Deviation of each block's value from the whole's; at least 2.
+        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
     """
     own, *by_first = (Spread(float(errors), freedom) for errors, freedom in scatter_of(deviations, first))
     return replace(own, first_stage=by_first[0]) if by_first else own
 
 
 def scatter_of(deviations: Floats, first: int | None) -> list[tuple[Floats, int]]:
-    """Standard errors and degrees of freedom of several figures: by all blocks, and by the first stage if any.
+    """Computes standard errors and degrees of freedom of several figures: over all blocks, and over the first stage.
 
     Args:
-        deviations: as `spread_of` has them, a row per block.
-        first: as `spread_of` has it.
+        deviations: As in `spread_of`, a row per block.
+        first: As in `spread_of`.
     """
     sides = [deviations]
     if first is not None and first < len(deviations):
@@ -102,10 +102,10 @@ def scatter_of(deviations: Floats, first: int | None) -> list[tuple[Floats, int]
 
 
 def standard_errors(deviations: Floats) -> Floats:
-    """Standard errors of several figures at once.
+    """Computes standard errors of several figures at once.
 
     Args:
-        deviations: as `spread_of` has them, a row per block.
+        deviations: As in `spread_of`, a row per block.
     """
     blocks = deviations.shape[0]
     return np.asarray(np.sqrt((deviations**2).sum(axis=0) / (blocks - 1) / blocks))
@@ -116,11 +116,11 @@ class Section:
     """One figure, whole and by block.
 
     Args:
-        value: from all rows together; None if there is no row.
-        by_block: from the rows of each block, or of each few neighbouring blocks, in their order; empty if it has no
-            interval.
-        reason: why it has no interval; None if it has one.
-        first: how many of the sections are the first stage, as `spread_of` has it.
+        value: Value from all rows together; None without rows.
+        by_block: Values from the rows of each block, or of each few neighbouring blocks, in their order; empty without
+            an interval.
+        reason: Why there is no interval; None if there is one.
+        first: How many of the sections are the first stage, as in `spread_of`.
     """
 
     value: float | None
@@ -146,13 +146,13 @@ class Section:
 def sections_of(
     blocks: Sequence[npt.ArrayLike], per_block: float | None = None, first: int | None = None
 ) -> dict[str, Section]:
-    """Mean and percentiles of positive values, whole and by block.
+    """Computes mean and percentiles of positive values, whole and by block.
 
     Args:
-        blocks: values of each block; each positive.
-        per_block: how many values of a block decide how many blocks are taken together; their mean number if None. Two
+        blocks: Values of each block, all positive.
+        per_block: Number of values in a block that decides how many blocks are merged; their mean number if None. Both
             sides of a comparison need the same.
-        first: how many blocks decided how many there are (`hops.statistics.two_stage`); None if none did.
+        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
 
     Returns:
         `mean` and each of `statistics.PERCENTILES`.
@@ -184,12 +184,12 @@ def sections_of(
 
 
 def rate_section(blocks: Iterable[tuple[float, int]], scale: float, first: int | None = None) -> Section:
-    """What one journey costs, whole and by block.
+    """Computes the cost of one journey, whole and by block.
 
     Args:
-        blocks: (what was used, journeys) of each block.
-        scale: from the unit of what was used to that of the figure.
-        first: as `spread_of` has it.
+        blocks: Amount used and number of journeys, of each block.
+        scale: Factor from the unit of the amount to that of the figure.
+        first: As in `spread_of`.
     """
     used = np.array(list(blocks), dtype=np.float64).reshape(-1, 2)
     if not used[:, 1].sum():
@@ -202,12 +202,12 @@ def rate_section(blocks: Iterable[tuple[float, int]], scale: float, first: int |
 
 
 def refusal(blocks: int, rows: int, share: float | None) -> str | None:
-    """Why so few data give no interval; None if they do.
+    """Says why so few data give no interval; None if they do.
 
     Args:
-        blocks: how many there are.
-        rows: in all of them.
-        share: of the percentile, 0 to 1; None for a mean.
+        blocks: Number of blocks.
+        rows: Number of rows in all blocks.
+        share: Share of the percentile, 0 to 1; None for a mean.
     """
     if blocks < MIN_BLOCKS:
         return f"needs {MIN_BLOCKS} blocks, and there {'is' if blocks == 1 else 'are'} {blocks}"
@@ -218,12 +218,12 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
 
 
 def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | None]:
-    """How many sections there are if as few neighbouring blocks as possible are taken together, or why there are none.
+    """Computes the number of sections if as few neighbouring blocks as possible are merged, or says why there are none.
 
     Args:
-        blocks: how many there are.
-        rows: in all of them.
-        share: of the percentile, 0 to 1; None for a mean.
+        blocks: Number of blocks.
+        rows: Number of rows in all blocks.
+        share: Share of the percentile, 0 to 1; None for a mean.
     """
     together = max(1, math.ceil(_least(share) * blocks / rows - 1e-6)) if rows else blocks + 1
     most = max(1, blocks // MIN_BLOCKS)
@@ -233,18 +233,18 @@ def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | N
 
 
 def _parts(blocks: int, first: int, sections: int) -> list[npt.NDArray[np.intp]]:
-    """Which neighbouring blocks are taken together, none of the first stage with one that is not.
+    """Lists which neighbouring blocks are merged; blocks of the first stage are not merged with others.
 
     Args:
-        blocks: how many there are.
-        first: how many of them are the first stage; all if there is none.
-        sections: how many there are of the first stage.
+        blocks: Number of blocks.
+        first: Number of blocks in the first stage; all without a first stage.
+        sections: Number of sections in the first stage.
     """
     parts = np.array_split(np.arange(first), sections)
     later = np.arange(first, blocks)
     if more := later.size * sections // first:
         return [*parts, *np.array_split(later, more)]
-    # Too few for a section of their own.
+    # Too few for a separate section.
     return [*parts[:-1], np.concatenate([parts[-1], later])]
 
 
@@ -257,7 +257,7 @@ def _figures(values: Floats) -> Floats:
 
 
 def _figures_of_each(sections: Sequence[Floats]) -> Floats:
-    """Section x figure; at once where sections have equal sizes, as those of one tape have unless journeys failed."""
+    """Computes section x figure; at once if sections have equal sizes, as on one tape unless journeys failed."""
     if len({section.size for section in sections}) == 1:
         return np.asarray(_figures(np.stack(sections)).T)
     return np.array([_figures(section) for section in sections])

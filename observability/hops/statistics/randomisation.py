@@ -1,12 +1,12 @@
-"""What a treatment adds to a median, in an experiment that drew at random whom it treats: by drawing them anew.
+"""What a treatment adds to a median, in an experiment with randomly drawn treatment: by redrawing the treatments.
 
-Suppose that the treatment adds the same to every row it is given to. Without that, the rows would have been the same
-whoever had been drawn; so the difference of the medians that was seen is one of those that other draws would have
-given, each as likely as any other. An addition is in the 95 % interval if what remains of the difference without it is
-not among the 2.5 % largest or smallest of those (R. A. Fisher, *The Design of Experiments*, 1935; inverted as by J.
-Hodges and E. Lehmann, *Ann. Math. Statist.* 34, 1963). Rows may drift, come in bursts and have heavy tails: nothing is
-assumed of them, only of the draw, which is known. So the interval is exact, for any number of blocks, one included. ADR
-043 has what else was tried.
+Suppose that the treatment adds the same amount to every row that gets it. Without the treatment, the rows would have
+been the same for any draw. So the observed difference of the medians is one of the differences that other draws would
+have given, all equally likely. An addition is in the 95 % interval if the rest of the difference without it is not
+among the 2.5 % largest or smallest of these (R. A. Fisher, *The Design of Experiments*, 1935; inverted as by J. Hodges
+and E. Lehmann, *Ann. Math. Statist.* 34, 1963). Rows may drift, come in bursts and have heavy tails: the only
+assumption is about the draw, which is known. So the interval is exact, for any number of blocks, including one. ADR 043
+has the alternatives.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from scipy import special
 from hops.statistics.intervals import CONFIDENCE, Floats, Interval
 
 DRAWS = 999
-"""How often treatments are drawn anew; with the true draw, 2.5 % of them are a whole number."""
+"""Number of redraws; with the true draw, 2.5 % of them are a whole number."""
 _TAIL = round((1 - CONFIDENCE) / 2 * (DRAWS + 1))
 _MIN_WAYS = 2 / (1 - CONFIDENCE)
-"""With fewer ways to draw, not even the most extreme of them is rare."""
+"""Minimum number of possible draws: with fewer, not even the most extreme is rare."""
 _MIN_PER_SIDE = 5
-"""A median of fewer says nothing."""
+"""Minimum number of rows for a meaningful median."""
 _LOOKS = 20
 _BEYOND = 1.5
 _EXACT = 0.02
-"""An end is found when a look moves it by no more than this share of its distance from the estimate."""
+"""An end is found when a step moves it by no more than this share of its distance from the estimate."""
 
 Labels = npt.NDArray[np.bool_]
 
@@ -46,11 +46,11 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Rows of one kind, and how else they might have been drawn.
+    """Rows of one kind, and other possible draws.
 
     Args:
         treated: Whether each row was treated.
-        others: A row for each new draw: where the rows of the smaller side are, treated or not.
+        others: A row for each new draw: the indices of the smaller side's rows, treated or not.
         log_ways: Logarithm of the number of possible draws.
     """
 
@@ -64,15 +64,15 @@ class Stratum:
         return self.treated.size
 
     def difference(self, values: Floats) -> float:
-        """Median of the treated minus that of the others."""
+        """Computes the median of the treated minus that of the others."""
         return float(np.median(values[self.treated]) - np.median(values[~self.treated]))
 
     def differences(self, values: Floats, added: float) -> Floats:
-        """The same with each of the new draws, had the treatment added so much.
+        """Computes the same for each of the new draws, if the treatment had added so much.
 
         Args:
-            values: Values of the rows as they were measured.
-            added: What is taken off the treated.
+            values: Values of the rows as measured.
+            added: Amount to subtract from the treated.
         """
         without = values - added * self.treated
         order = np.argsort(without)
@@ -80,7 +80,7 @@ class Stratum:
         ranks = np.empty(self.size, np.int32)
         ranks[order] = np.arange(self.size, dtype=np.int32)
         fewer = self.others.shape[1]
-        # Sorted ranks of the smaller side, and how many of the larger side lie below each.
+        # Sorted ranks of the smaller side, and how many of the larger side are below each.
         taken = np.sort(ranks[self.others], axis=1)
         below = taken - np.arange(fewer, dtype=np.int32)
         more = self.size - fewer
@@ -91,15 +91,15 @@ class Stratum:
 
 
 def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator) -> Stratum | None:
-    """Draws anew whom each trial treats, as many as it did.
+    """Redraws which rows of each trial are treated, as many as were.
 
     Args:
         treated: Whether each row was treated.
         trials: Trial of each row.
-        rng: Source of chance.
+        rng: Random number generator.
 
     Returns:
-        None if there are fewer than 5 rows of either side.
+        None with fewer than 5 rows on either side.
     """
     if min(np.count_nonzero(treated), np.count_nonzero(~treated)) < _MIN_PER_SIDE:
         return None
@@ -116,13 +116,13 @@ def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator)
 
 
 def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
-    """What the treatment adds: the difference of medians within each stratum, averaged by the strata's numbers of rows.
+    """Computes what the treatment adds: the difference of medians in each stratum, averaged by the strata's sizes.
 
     Args:
         strata: Each with the values of its rows.
 
     Returns:
-        No value if there are no strata; an end is None where the draws cannot say how far it is.
+        No value without strata; an end is None if the draws cannot bound it.
     """
     if not strata:
         return Effect()
@@ -137,21 +137,21 @@ def effect_of(strata: Sequence[tuple[Stratum, Floats]]) -> Effect:
 
     around = differences(value)
     low, high = (_end(value, at, differences, around) for at in (DRAWS - _TAIL, _TAIL - 1))
-    # Of a few rows, which trials share unevenly, the estimate itself may be too rare.
+    # With few rows, which trials share unevenly, the estimate itself may be too rare.
     return Effect(value, (None if low is None else min(low, value), None if high is None else max(high, value)))
 
 
 def _end(value: float, at: int, differences: Callable[[float], Floats], around: Floats) -> float | None:
-    """The addition at which what remains of the estimate is just not too rare.
+    """Finds the addition at which the rest of the estimate is just not too rare.
 
-    How far the draws scatter hardly depends on what is taken off, so each look is nearer by far than the one before.
-    The first is beyond the end: of a few rows, which may have several such additions, the farther one counts.
+    The scatter of the draws hardly depends on what is subtracted, so each step is much nearer than the one before. The
+    first is beyond the end: with few rows, which may have several such additions, the farther one counts.
 
     Args:
         value: The estimate.
-        at: Which of the sorted differences is the last that is not too rare.
-        differences: Sorted differences of the draws, by what is taken off.
-        around: The same with the estimate taken off.
+        at: Index of the last of the sorted differences that is not too rare.
+        differences: Computes sorted differences of the draws, from the amount subtracted.
+        around: The same with the estimate subtracted.
     """
     end = value - _BEYOND * float(around[at])
     for _ in range(_LOOKS):

@@ -1,7 +1,7 @@
-"""Student's t distribution, by numpy alone: what reads traces must not need scipy, which is larger than all else of it.
+"""Student's t distribution, by numpy alone: code that reads traces must not need scipy, its largest dependency.
 
-With t = sqrt(freedom) tan(angle), the density is cos(angle)^(freedom - 1) up to a constant, smooth on an interval that
-ends, which Gauss's and Legendre's rule integrates to six digits and more.
+With t = sqrt(freedom) tan(angle), the density is cos(angle)^(freedom - 1) up to a constant. It is smooth on a finite
+interval, which the Gauss-Legendre rule integrates to six digits and more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HALVINGS = 50
 
 
 def two_sided(t: float, freedom: float) -> float:
-    """Probability of a value at least as far from 0 as t, on either side.
+    """Computes the probability of a value at least as far from 0 as t, on either side.
 
     Args:
         t: Any number; infinite gives 0.
@@ -24,7 +24,7 @@ def two_sided(t: float, freedom: float) -> float:
     """
     low = math.atan(abs(t) / math.sqrt(freedom))
     half = (math.pi / 2 - low) / 2
-    # From the far end, where the density is nearly nothing, so that small probabilities keep their digits.
+    # From the far end, where the density is almost zero, so that small probabilities keep their digits.
     tail = half * float(_WEIGHTS @ np.sin(half * (1 + _POINTS)) ** (freedom - 1))
     whole = math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2)) * math.sqrt(math.pi) / 2
     return min(1.0, tail / whole)
@@ -32,10 +32,10 @@ def two_sided(t: float, freedom: float) -> float:
 
 @lru_cache(maxsize=4096)
 def quantile(confidence: float, freedom: float) -> float:
-    """The t that encloses a share of the distribution, with minus t: 2.23 for 95 % and 10 degrees of freedom.
+    """Computes the t that encloses, with minus t, a share of the distribution: 2.23 for 95 % and 10 degrees of freedom.
 
     Args:
-        confidence: Between 0 and 1.
+        confidence: Confidence, between 0 and 1.
         freedom: Degrees of freedom, at least 1.
     """
     low, high = 0.0, math.pi / 2

@@ -23,13 +23,13 @@ SLOWEST = "slowest trace"
 
 
 def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0) -> list[Element]:
-    """One journey's budgets, and that they add up to the traced mean.
+    """Shows one journey's budgets, and that they add up to the traced mean.
 
     Args:
         view: The summary to show.
         journey: One of its journeys, or `all`.
-        least_share: Least share of the mean, 0 to 1; parts below it in every topology share one row. Unattributed time
-            keeps its own.
+        least_share: Minimum share of the mean, 0 to 1; parts below it in every topology share one row, except
+            unattributed time.
     """
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
     if not traced:
@@ -43,7 +43,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
 
 
 def used_groups(view: SummaryView) -> list[str]:
-    """The groups that any budget has, in the order of a journey."""
+    """Lists the groups that any budget has, in the order of a journey."""
     used = {
         group_of(part)
         for name in view.journeys_and_all
@@ -63,12 +63,12 @@ def by_group(parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def band_name(band: str, traces: int) -> str:
-    """What a band's traces are called: up to a hundred of them, one alone lies above p99, an anecdote and no tail."""
+    """Names a band; with up to a hundred traces, only one is above p99: an anecdote, not a tail."""
     return SLOWEST if band == P99_BAND and traces <= MIN_OF_A_TAIL else band.replace("_", " ")
 
 
 def journey_groups_table(view: SummaryView, journey: str) -> Table:
-    """One journey's budgets by group, in the order of the journey, a column per topology and band."""
+    """Lists one journey's budgets by group, in the order of the journey, a column per topology and band."""
     budgets = [
         (name, band_name(band, cell["traces"]), by_group(cell["budget_ms"].get(band, {})))
         for name, cell in view.cells(journey)
@@ -88,7 +88,7 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
 
 
 def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) -> Table:
-    """Every part of one journey's budgets, the largest first: a column per topology and band, and the net mean."""
+    """Lists every part of one journey's budgets, the largest first: a column per topology and band, and net means."""
     budgets = [budget for name, cell in view.cells(journey) if cell["traces"] for budget in _budgets(name, cell)]
     columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1), *(one.column for one in budgets)]
     means = [cell["budget_ms"].get(MEAN, {}) for _, cell in view.cells(journey) if cell["traces"]]
@@ -108,7 +108,7 @@ def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) ->
 
 
 class _Budget(NamedTuple):
-    """A column of the table of parts: ms by part, and which of them are not known on their own."""
+    """A column of the table of parts: ms by part, and the parts that are not known separately."""
 
     column: Column
     ms: Mapping[str, float]
@@ -132,7 +132,7 @@ def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
 
 
 def parts_cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
-    """The time of some parts together, with its share of the budget as a bar if asked for."""
+    """Formats the time of some parts together, with its share of the budget as a bar on request."""
     present = [budget[part] for part in parts if part in budget]
     if not present:
         return Cell(numbers.NOTHING)
@@ -147,7 +147,7 @@ def _net_sum(cell: JourneySummary) -> str:
 
 
 def _whole_ns(cell: JourneySummary) -> str:
-    """All traces' parts together: each mean times the traces is a whole number, since a part is one in every trace."""
+    """Adds up all traces' parts: each mean times the traces is a whole number, since a trace's parts are."""
     return f"{sum(round(ms * cell['traces'] * NS_PER_MS) for ms in cell['budget_ms'][MEAN].values()):,}"
 
 

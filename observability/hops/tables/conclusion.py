@@ -1,4 +1,4 @@
-"""What the run says: in sentences, and which topology is the fastest in which journey."""
+"""What the run shows: in sentences, and which topology is the fastest in which journey."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METRICS = {"p50": "median", "p99": "p99"}
 
 
 def conclusion_elements(view: SummaryView) -> list[Element]:
-    """The conclusions: a sentence, the table of the fastest, a few sentences more, and the rest behind folds."""
+    """Shows the conclusions: a sentence, the table of the fastest, a few more sentences, and the rest in folds."""
     conclusions = grouped_conclusions(view.summary)
     elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
     if not view.is_alone:
@@ -41,7 +41,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """For each journey, which topology is the fastest at the median and at p99, and how far ahead."""
+    """Lists for each journey the fastest topology at the median and at p99, and how far it is ahead."""
     columns = [Column("journey", numeric=False)]
     for spare, name in enumerate(METRICS.values()):
         columns += [

@@ -1,4 +1,4 @@
-"""What a million journeys cost."""
+"""The cost of a million journeys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SPARE = {
 
 
 def cost_table(view: SummaryView) -> Table:
-    """Core-hours by group and in total."""
+    """Lists core-hours by group and in total."""
     costs = {name: view.summary["topologies"][name]["cost"] for name in view.topologies}
     present = [group for group in GROUPS if any(group in cost for cost in costs.values())]
     columns = [Column(view.compared.one, numeric=False)]

@@ -23,16 +23,16 @@ _LIMITS = (
     "that the {system} takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
 )
 _TURNS = frozenset({"from", "several"})
-"""Verdicts that say that the order depends on the distance."""
+"""Verdicts that mean that the order depends on the distance."""
 
 
 def limits_text(view: SummaryView) -> str:
-    """What the model leaves out."""
+    """Says what the model leaves out."""
     return _LIMITS.format(system=view.compared.system)
 
 
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
-    """The pairs whose ranking flips, and behind a fold all the others."""
+    """Shows the pairs whose ranking flips, and in a fold all others."""
     rows = [
         (journey, row)
         for journey in (ALL, *view.journeys)
@@ -65,7 +65,7 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
 
 
 def distance_lines(view: SummaryView) -> list[Element]:
-    """The pairs whose ranking flips, for a terminal; the report has the rest."""
+    """Shows the pairs whose ranking flips, for a terminal; the report has the rest."""
     if "distance" not in view.summary:
         return []
     return [one for one in break_even_elements(view, view.summary["distance"]) if not isinstance(one, Fold)]
@@ -74,7 +74,7 @@ def distance_lines(view: SummaryView) -> list[Element]:
 def break_even_table(
     view: SummaryView, distance: Distance, rows: list[tuple[str, BreakEven]], key: str, caption: str
 ) -> Table:
-    """A row for each pair of a journey."""
+    """Makes a row for each pair of a journey."""
     columns = [
         Column("journey", numeric=False),
         Column("fewer round trips", numeric=False),
@@ -101,7 +101,7 @@ def _named(view: SummaryView, distance: Distance, journey: str, topology: str) -
 
 
 def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], key: str) -> Table:
-    """The median of journeys at each named network."""
+    """Lists the median of journeys at each named network."""
     places = distance["named"]
     columns = [Column("journey", numeric=False), view.topology_column]
     columns += [Column(name, "ms", interval=True) for name in places]
@@ -116,7 +116,7 @@ def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], 
 
 
 def model_table(view: SummaryView, distance: Distance) -> Table:
-    """What the curves are made of."""
+    """Lists the inputs of the curves."""
     columns = [Column("journey", numeric=False), view.topology_column, Column("own time, p50", "ms", interval=True)]
     columns += [Column("round trips"), Column("down", "bytes"), Column("up", "bytes")]
     rows = [
@@ -137,7 +137,7 @@ def model_table(view: SummaryView, distance: Distance) -> Table:
 
 
 def channel_table(view: SummaryView, distance: Distance) -> Table:
-    """The median of each channel at the network that the workload gives it, and of the mix."""
+    """Lists the median of each channel, and of the mix, at the network in the workload."""
     columns = [Column("channel", numeric=False), Column("network", numeric=False)]
     columns += [Column(topology, "ms", interval=True) for topology in view.topologies]
     names = [*(name for name in distance["channels"] if name != ALL), ALL]
@@ -158,7 +158,7 @@ def _fastest(view: SummaryView) -> str:
 
 
 def networks_text(places: Mapping[str, AtNetwork]) -> Text:
-    """What the named networks are."""
+    """Describes the named networks."""
     told = ", ".join(_network_words(place) for place in places.values() if place["network"])
     return Text(f"Round-trip times and bandwidths down/up: {told}.", tone="note")
 

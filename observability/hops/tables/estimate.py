@@ -1,4 +1,4 @@
-"""Cells of an estimate, and of the verdict on two of them."""
+"""Cells for an estimate, and for the verdict on two estimates."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hops.run.documents.estimate import Agreement, Estimate
 
 
 def estimated(one: Estimate | None, *, signed: bool = False) -> Cell:
-    """An estimate with its interval; a dash if there is none."""
+    """Formats an estimate with its interval; a dash without an estimate."""
     return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["value"], one["ci95"], signed=signed)
 
 
 def agreed(verdict: Agreement, reason: str | None) -> Cell:
-    """Whether two figures agree, and why that is not known."""
+    """Says whether two figures agree, or why that is unknown."""
     return Cell(verdict, verdict, tone="bad" if verdict == "differ" else "", note=reason or "")

@@ -18,12 +18,12 @@ COLUMNS = {"mean": 3, "p50": 0, "p90": 1, "p95": 4, "p99": 0, "p99_9": 5}
 """The percentiles, and which of them a narrow terminal leaves out first."""
 SHOWN_METRICS = ("p50", "p99")
 MAX_SHOWN = 12
-"""The metrics whose differences the terminal shows, and how many of each; the report has all."""
+"""Metrics whose differences the terminal shows, and the number of rows of each; the report has all."""
 _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 
 
 def latency_text(view: SummaryView) -> Text:
-    """From when latency counts, and what the loop means for it."""
+    """Says from which moment latency counts, and what the loop means for it."""
     closed = view.summary["closed"]
     failed = "Failed journeys are counted but excluded from the percentiles."
     if closed is None:
@@ -39,7 +39,7 @@ def latency_text(view: SummaryView) -> Text:
 
 
 def loop_text(closed: ClosedLoop) -> str:
-    """What drove a closed loop: `16 virtual users, 0.1 s between an answer and the next journey`."""
+    """Describes a closed loop: `16 virtual users, 0.1 s between an answer and the next journey`."""
     users = plural(closed["vus"], "virtual user")
     if "fewest" in closed:
         users = f"{closed['fewest']:,} to {users}, by arm"
@@ -47,7 +47,7 @@ def loop_text(closed: ClosedLoop) -> str:
 
 
 def latency_table(view: SummaryView) -> Table:
-    """A row per journey and topology."""
+    """Makes a row per journey and topology."""
     columns = [Column("journey", numeric=False), view.topology_column, Column("count", spare=2)]
     columns += [Column(name.replace("_", "."), "ms", interval=True, spare=spare) for name, spare in COLUMNS.items()]
     columns += [Column("max", "ms", spare=5), Column("failed")]
@@ -61,12 +61,12 @@ def latency_table(view: SummaryView) -> Table:
 
 
 def comparison_table(view: SummaryView) -> Table:
-    """Every comparison, as the summary has it."""
+    """Lists every comparison of the summary."""
     return _comparisons(view, "comparisons", "All comparisons", view.summary["comparisons"])
 
 
 def shown_differences(view: SummaryView) -> list[Element]:
-    """The significant differences, largest ratio first, a table for each metric; then what was not tested."""
+    """Shows the significant differences, largest ratio first, a table per metric; then what was not tested."""
     every = [row for row in view.summary["comparisons"] if row["metric"] in SHOWN_METRICS and row["journey"] != ALL]
     significant = sorted((row for row in every if row["verdict"] in _VERDICTS), key=_ratio, reverse=True)
     tested = [row for row in every if row["verdict"] != "unknown"]
@@ -89,7 +89,7 @@ def shown_differences(view: SummaryView) -> list[Element]:
 
 
 def _note_untested(rows: Sequence[Comparison]) -> list[str]:
-    """`Differences at p50 and p99 were not tested: needs 3 blocks, and there are 2.`; nothing if all were tested."""
+    """Writes `Differences at p50 and p99 were not tested: needs 3 blocks, and there are 2.`; empty if all were."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for metric in SHOWN_METRICS:
         of_metric = [row for row in rows if row["metric"] == metric]
@@ -102,22 +102,22 @@ def _note_untested(rows: Sequence[Comparison]) -> list[str]:
 
 
 def metric_name(metric: str) -> str:
-    """A metric of comparisons as people write it."""
+    """Names a metric for people."""
     return metric.replace("_", ".").replace("cpu.ms", "CPU ms")
 
 
 def difference(row: Tested) -> Cell:
-    """A tested difference with its interval."""
+    """Formats a tested difference with its interval."""
     return estimate(row["difference"], row["ci95"], signed=True)
 
 
 def chance(row: Tested) -> Cell:
-    """The corrected p value of a difference."""
+    """Formats the corrected p value of a difference."""
     return Cell(numbers.chance(row["p_corrected"]), row["p_corrected"])
 
 
 def visible(row: Tested) -> Cell:
-    """The smallest difference that would have been shown, in percent."""
+    """Formats the smallest difference that would have been shown, in percent."""
     ratio = row["visible_ratio"]
     return number(None if ratio is None else 100 * (ratio - 1))
 
@@ -156,7 +156,7 @@ def _percentiles(cell: JourneySummary) -> list[Cell]:
 
 
 def percentile(cell: JourneySummary, name: str) -> Cell:
-    """A percentile or the mean of a journey's latency, with its interval."""
+    """Formats a percentile or the mean of a journey's latency, with its interval."""
     return estimate(cell["latency_ms"].get(name), cell["latency_ci95"].get(name) or numbers.UNKNOWN)
 
 

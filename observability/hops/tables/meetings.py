@@ -13,13 +13,13 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 MIN_QUEUE_SHARE = 0.02
-"""Share of a topology's mean, or of its p99, that waiting for a component makes up at least, to be in the table."""
+"""Minimum share of a topology's mean, or of its p99, that waiting for a component makes up, to be in the table."""
 MIN_OF_QUEUE = 0.25
-"""Share of such a wait that falls into a kind's journeys at least, for a row."""
+"""Minimum share of such a wait during a kind's journeys, for a row."""
 
 
 def meetings_elements(view: SummaryView) -> list[Element]:
-    """How much longer journeys took that ran at the same time as a kind, where it is shown; then every other one."""
+    """Shows how much longer journeys took that ran at the same time as a kind, if shown; then every other kind."""
     meetings = view.summary.get("meetings", [])
     overall = [row for row in meetings if row["journey"] == ALL]
     dear = [row for row in overall if is_shown(row) and row["mean_ms"] > 0]
@@ -43,12 +43,12 @@ def meetings_elements(view: SummaryView) -> list[Element]:
 
 
 def is_shown(row: Meeting) -> bool:
-    """Whether those that met one are shown to take longer or shorter, in the mean or at a percentile."""
+    """Whether journeys that met one are shown to take longer or shorter, in the mean or at a percentile."""
     return any(shown(one["ci95"]) for one in (row["more"], *row["percentiles"].values()))
 
 
 def queues_table(view: SummaryView) -> Table | None:
-    """For which components journeys waited, and what ran at the same time; None if no wait matters."""
+    """Shows for which components journeys waited, and what ran at the same time; None if no wait matters."""
     columns = [Column(view.compared.one, numeric=False), Column("waiting for", numeric=False)]
     columns += [Column("at the same time as", numeric=False), Column("of the time", "%")]
     columns += [Column("mean", "ms"), Column("above p99", "ms"), Column("traces above p99")]
@@ -69,7 +69,7 @@ def queues_table(view: SummaryView) -> Table | None:
 
 
 def _told(view: SummaryView) -> list[Queue]:
-    """The waits that matter, and of each the kinds that a part of it falls into."""
+    """Selects the waits that matter, and for each the kinds during which a part of it happened."""
     queues = view.summary.get("queues", [])
     waits = {(row["topology"], row["component"]): row for row in queues if row["met"] == ALL}
     told = []

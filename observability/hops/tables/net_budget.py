@@ -1,4 +1,4 @@
-"""Budgets net of tracing: what the components' accounts take off the mean ones, and what they leave."""
+"""Budgets net of tracing: what the components' accounts subtract from the means, and the rest."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hops.units import ALL
 
 
 class Net(NamedTuple):
-    """The mean budget of a journey without what tracing is known to add.
+    """The mean budget of a journey without the known cost of tracing.
 
     Args:
-        ms: Net means by part; nothing is taken off one whose component gives no account.
+        ms: Net means by part; nothing is subtracted if the component gives no account.
         not_known: Parts whose component gives no account.
-        tracing_ms: Sum of what is taken off, of all parts.
+        tracing_ms: Sum of what is subtracted from all parts.
     """
 
     ms: Mapping[str, float]
@@ -29,7 +29,7 @@ class Net(NamedTuple):
 
 
 def net_of(cell: JourneySummary) -> Net | None:
-    """The net budget of one journey; None if no component gave an account."""
+    """Computes the net budget of one journey; None if no component gave an account."""
     parts = cell["net_of_tracing"]
     known = {name: ms for name, part in parts.items() if (ms := part["net_ms"]) is not None}
     if not known:
@@ -39,7 +39,7 @@ def net_of(cell: JourneySummary) -> Net | None:
 
 
 def net_text(view: SummaryView) -> Text | None:
-    """What “net of tracing” means, and what it takes off beside what was measured; None if no budget is net."""
+    """Explains “net of tracing”, and compares what it subtracts with the measurement; None if no budget is net."""
     nets = {name: net for name, cell in view.cells(ALL) if (net := net_of(cell)) is not None}
     if not nets:
         return None

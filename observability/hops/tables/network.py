@@ -1,4 +1,4 @@
-"""What a journey costs the network: requests, round trips, bytes."""
+"""The network traffic of a journey: requests, round trips, bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hops.tables.view import SummaryView
 
 
 def bytes_table(view: SummaryView) -> Table:
-    """Requests and bytes of a journey."""
+    """Lists requests and bytes of a journey."""
     columns = [Column("journey", numeric=False), view.topology_column]
     columns += [Column("requests"), Column("waves"), Column("in parallel", spare=2)]
     columns += [Column(name, "bytes", spare=int(name == "raw in")) for name in ("body in", "raw in", "body out")]
@@ -38,13 +38,13 @@ def _edge_cache_cells(cache: EdgeCacheSummary | None) -> list[Cell]:
 
 
 def has_wire(view: SummaryView) -> bool:
-    """Whether journeys were sent alone, whose bytes on the wire are then known."""
+    """Whether journeys were sent alone, so that their bytes on the wire are known."""
     every = [cell for journey in view.journeys_and_all for _, cell in view.cells(journey)]
     return any(cell["wire_in_mean"] is not None for cell in every)
 
 
 def over_fetching_table(view: SummaryView) -> Table | None:
-    """What answers have beyond what screens show; None if every screen shows all."""
+    """Lists fields and bytes of answers that no screen shows; None if every screen shows all."""
     rows = view.summary.get("over_fetching")
     if not rows:
         return None
@@ -71,7 +71,7 @@ def over_fetching_table(view: SummaryView) -> Table | None:
 
 
 def wire_table(view: SummaryView) -> Table:
-    """All that the clients' connections carried."""
+    """Lists everything that the clients' connections carried."""
     columns = [Column(view.compared.one, numeric=False), Column("connections")]
     columns += [Column(name, "bytes") for name in ("in per journey", "out per journey", "opening in", "opening out")]
     carried = {name: view.summary["topologies"][name]["wire"] for name in view.topologies}

@@ -11,12 +11,12 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 PLACES = {"client": "client and wire", "edge": "edge", "behind": "behind the edge", ALL: "all of it"}
-"""What people read for each place."""
+"""Names of the places for people."""
 _US_PER_MS = 1e3
 
 
 def observer_text(view: SummaryView) -> Text:
-    """The cost of tracing in a sentence, and whether this run can tell it from none."""
+    """States the cost of tracing, and whether this run can distinguish it from zero."""
     effect = view.summary["observer_effect_ms"]
     text = observer_sentence(view.summary)
     if None not in effect["ci95"] and not shown(effect["ci95"]):
@@ -25,7 +25,7 @@ def observer_text(view: SummaryView) -> Text:
 
 
 def observer_tables(view: SummaryView) -> list[Table]:
-    """What tracing adds in each topology, in which place, and what the spans of each component cost; what is known."""
+    """Lists what tracing adds in each topology and place, and the cost of each component's spans, as far as known."""
     topologies = view.summary["observer_effect_ms"]["topologies"]
     measured = {name: row for name, row in topologies.items() if row["p50"] is not None}
     name_columns = [Column(view.compared.one, numeric=False)]

@@ -1,4 +1,4 @@
-"""Figures that each block has one of."""
+"""Cells of figures with one value per block."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from hops.statistics.over_blocks import NO_INTERVAL, spread_of
 
 
 def over_blocks(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Cell:
-    """The mean over blocks, with its interval by Student's t; none of a single block."""
+    """Formats the mean over blocks, with its interval by Student's t; without an interval for a single block."""
     mean = float(values.mean())
     return estimate(mean, spread_of(values - mean).around(mean) if values.size > 1 else NO_INTERVAL)

@@ -1,4 +1,4 @@
-"""Where the seconds of a run's trials went."""
+"""How the seconds of a run's trials were spent."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ PHASES = {
     "collect": "traces, audit",
     "analysis": "analysis",
 }
-"""A trial's phases in their order, and how a column names them."""
+"""A trial's phases in their order, and their column names."""
 
 
 def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any], compared: Compared = TOPOLOGY) -> Table:
-    """The mean seconds of each topology's trials by phase, and how many of them were neither warm-up nor load.
+    """Lists the mean seconds of each topology's trials by phase, and how many were neither warm-up nor load.
 
     Args:
         trials: Every attempt of every trial.

@@ -1,4 +1,4 @@
-"""What the sidecars of a mesh take: time on the way of a journey, CPU, memory."""
+"""The cost of a mesh's sidecars: time of a journey, CPU, memory."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hops.units import ALL
 
 
 def sidecar_elements(view: SummaryView) -> list[Element]:
-    """What they take together, and a row for each; nothing without a mesh."""
+    """Shows the cost of all sidecars together, and a row for each; empty without a mesh."""
     texts = sidecar_texts(view)
     return [Heading("Sidecars"), *texts, sidecar_table(view)] if texts else []
 
 
 def sidecar_texts(view: SummaryView) -> list[Text]:
-    """What the sidecars of each topology take together; nothing without a mesh."""
+    """States the cost of all sidecars of each topology; empty without a mesh."""
     topologies = [name for name in view.topologies if _sidecars(view, name)]
     if not topologies:
         return []
@@ -34,7 +34,7 @@ def sidecar_texts(view: SummaryView) -> list[Text]:
 
 
 def sidecar_table(view: SummaryView) -> Table:
-    """A row per sidecar, with both of its directions."""
+    """Makes a row per sidecar, with both of its directions."""
     columns = [view.topology_column, Column("component", numeric=False)]
     for direction in ("inbound", "outbound"):
         columns += [Column(f"{direction} crossings"), Column(f"{direction} time", "ms each")]
@@ -58,7 +58,7 @@ def sidecar_table(view: SummaryView) -> Table:
 
 
 def _sidecars(view: SummaryView, topology: str) -> list[str]:
-    """The components that have one, by name."""
+    """Lists the components with a sidecar, by name."""
     summary = view.summary["topologies"][topology]
     proxies = {beside(name) for name in summary["sidecars"]}
     return sorted(proxies | {name.removesuffix(SIDECAR_SUFFIX) for name in _processes(summary)})
@@ -76,7 +76,7 @@ def _direction(summary: TopologySummary, proxy: str) -> list[Cell]:
 
 
 def _sentence(topology: str, summary: TopologySummary) -> str:
-    """`hybrid: a journey crosses sidecars 9.4 times, which takes …. They use …`, with what was measured."""
+    """Writes `hybrid: a journey crosses sidecars 9.4 times, which takes …. They use …`, as far as measured."""
     told = []
     budget = summary["journeys"][ALL]["budget_ms"].get(MEAN, {})
     if budget:

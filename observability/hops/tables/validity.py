@@ -1,4 +1,4 @@
-"""Whether the figures may be trusted: the verdict and the gates of the whole."""
+"""Whether the figures can be trusted: the verdict and the gates of the run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hops.run.documents.gate import Gate
 from hops.tables.view import SummaryView
 
 MAX_FAILURES = 10
-"""Reasons that are shown; the summary has more."""
+"""Maximum number of reasons shown; the summary has more."""
 
 
 def validity_elements(view: SummaryView) -> list[Element]:
-    """The verdict, every gate, what to do about those that fail, and why some were not checked."""
+    """Shows the verdict, every gate, what to do about failing gates, and why some were not checked."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     if view.summary["blocks"] < 2:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
@@ -33,7 +33,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
 
 
 def failing_elements(view: SummaryView) -> list[Element]:
-    """The verdict, and unless it is VALID the gates that fail, what to do, and each trial with its reasons."""
+    """Shows the verdict, and unless it is VALID the failing gates, what to do, and each trial with its reasons."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     failing = [gate for gate in view.summary["gates"] if not gate["ok"]]
     elements += [
@@ -46,13 +46,13 @@ def failing_elements(view: SummaryView) -> list[Element]:
 
 
 def programs_elements(view: SummaryView) -> list[Element]:
-    """Which programs disturbed the run."""
+    """Names the programs that disturbed the run."""
     programs = view.summary.get("programs")
     return [Text(f"Programs that used the processors: {programs_text(programs)}.")] if programs else []
 
 
 def journeys_elements(view: SummaryView) -> list[Element]:
-    """Why journeys failed, and which of them were answered differently; their words stay as they are."""
+    """Shows why journeys failed, and which were answered differently, in their original words."""
     elements: list[Element] = []
     if failures := view.summary.get("failures"):
         told = [
@@ -74,7 +74,7 @@ def _in_steps(steps: Sequence[int]) -> str:
 
 
 def left_out_elements(view: SummaryView) -> list[Element]:
-    """Which gates were not checked, and why."""
+    """Says which gates were not checked, and why."""
     by_reason: dict[str, list[str]] = {}
     for row in view.summary["gates_left_out"]:
         by_reason.setdefault(row["reason"], []).append(gate_name(row["name"]))
@@ -83,7 +83,7 @@ def left_out_elements(view: SummaryView) -> list[Element]:
 
 
 def every_gate(view: SummaryView) -> Table:
-    """Every gate of the run."""
+    """Lists every gate of the run."""
     return gates_table(view.summary["gates"], _trials(view), "trial")
 
 
@@ -92,17 +92,17 @@ def _trials(view: SummaryView) -> int:
 
 
 def trust_elements(view: SummaryView) -> list[Element]:
-    """What stands below the figures of an experiment: the verdict, the gates, and each trial in which one fails."""
+    """Shows what is below the figures of an experiment: the verdict, the gates, and each trial with a failing gate."""
     return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 
 def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:
-    """Every gate, and what to do about those that fail.
+    """Shows every gate, and what to do about failing gates.
 
     Args:
-        gates: Gates of the whole, each by its worst trial.
-        trials: How many trials there were.
-        what: What a trial is called.
+        gates: Gates of the run, each by its worst trial.
+        trials: Number of trials.
+        what: Name for a trial.
     """
     fail = [kind_of(name) for name in failing_gates(gates)]
     remedies = [
@@ -114,7 +114,7 @@ def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> li
 
 
 def gates_table(gates: Sequence[Gate], trials: int, what: str) -> Table:
-    """The gates of the whole, each by its worst trial where there are several."""
+    """Lists the gates of the run, each by its worst trial if there are several."""
     rows = []
     for gate in gates:
         kind = kind_of(gate["name"])

@@ -1,4 +1,4 @@
-"""What every table looks at: the figures of a summary, its topologies and journeys in their order."""
+"""The basis of every table: the figures of a summary, its topologies and journeys in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SummaryView:
 
     @property
     def topologies(self) -> list[str]:
-        """Their names, in the user's order."""
+        """Names of the topologies, in the user's order."""
         return list(self.summary["topologies"])
 
     @property
@@ -48,11 +48,11 @@ class SummaryView:
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is no comparison: of one topology, or of one block."""
+        """Whether there is no comparison: only one topology, or only one block."""
         return self.summary["blocks"] < 2 or len(self.topologies) == 1
 
     def cell(self, topology: str, journey: str) -> JourneySummary | None:
-        """The figures of one journey of one topology; None if it has none."""
+        """The figures of one journey of one topology; None if it did not measure the journey."""
         return self.summary["topologies"][topology]["journeys"].get(journey)
 
     def cells(self, journey: str) -> Iterator[tuple[str, JourneySummary]]:
@@ -63,40 +63,40 @@ class SummaryView:
                 yield name, cell
 
     def mark(self, topology: str) -> str:
-        """The class that puts a topology's mark before its name; none if the summary does not have it."""
+        """Gives the class that puts a topology's mark before its name; empty if the summary lacks the topology."""
         names = self.topologies
         return f"mark t{names.index(topology) % 8}" if topology in names else ""
 
     def name(self, topology: str) -> Cell:
-        """A topology's name behind its mark."""
+        """Formats a topology's name after its mark."""
         return words(topology, self.mark(topology))
 
     @property
     def topology_column(self) -> Column:
-        """The column of their names, which says little if there is one."""
+        """The column of topology names; of little use for a single topology."""
         return Column(self.compared.one, numeric=False, spare=9 if len(self.topologies) == 1 else 0)
 
     @property
     def topologies_of_rows(self) -> tuple[Column, Callable[[Any], Cell]]:
-        """The column of their names for `table_of`, of rows that have `topology`."""
+        """The column of topology names for `table_of`, for rows with a `topology`."""
         return Column(self.compared.one, numeric=False), lambda row: words(row["topology"])
 
     @property
     def topology_key(self) -> list[tuple[str, str]]:
-        """The legend of charts that tell topologies apart."""
+        """The legend of charts that distinguish topologies."""
         return [(self.mark(name), name) for name in self.topologies]
 
     def pairs(self) -> list[tuple[str, str]]:
-        """The pairs of topologies whose hops were compared."""
+        """Lists the pairs of topologies whose hops were compared."""
         return list(dict.fromkeys((row["left"], row["right"]) for row in self.summary["hop_differences"]))
 
     def hop_differences(self, left: str, right: str) -> list[HopDifference]:
-        """Why the two differ, by journey, `all` last."""
+        """Explains how the two differ, by journey, `all` last."""
         rows = [row for row in self.summary["hop_differences"] if (row["left"], row["right"]) == (left, right)]
         return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
 
     def titled(self, caption: str) -> str:
-        """A caption, behind the verdict unless it is VALID, and marked if the figures are of a closed loop."""
+        """Puts the verdict before a caption unless it is VALID, and marks figures of a closed loop."""
         closed = self.summary["mode"] != "open"
         (text,) = mark_lines(
             self.summary["verdict"], [f"Closed loop: {caption[0].lower()}{caption[1:]}" if closed else caption]

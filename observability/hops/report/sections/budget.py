@@ -1,4 +1,4 @@
-"""Hop budgets side by side: where the wait goes in each topology, at the median and at the slow end."""
+"""Hop budgets compared: where the wait goes in each topology, at the median and at the slow end."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def section(view: View) -> Section:
 
 
 def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key: str) -> Table:
-    """Budgets by group, a row per journey, topology and band."""
+    """Lists budgets by group, a row per journey, topology and band."""
     groups = used_groups(view)
     columns = [Column(name, numeric=False) for name in ("journey", view.compared.one, "band")]
     columns += [Column("traces"), *(Column(group, "ms") for group in groups), Column("adds up to", "ms")]
@@ -87,14 +87,14 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
 
 
 def mean_chart(view: View) -> Chart:
-    """Stacked bars of all journeys together, a row per topology, on one scale."""
+    """Draws stacked bars of all journeys together, a row per topology, on one scale."""
     rows, described = _stacks(view, ALL, MEAN)
     spec = _bars(view, rows, BAND_TITLES[MEAN])
     return draw("The whole mix", f"Mean hop budgets of all journeys: {described}; parts in the table.", spec, rows)
 
 
 def budget_chart(view: View, journey: str) -> Chart | None:
-    """Stacked bars of one journey, a row per topology, for each of two bands; None if it has no traces."""
+    """Draws stacked bars of one journey, a row per topology, for each of two bands; None without traces."""
     drawn = [
         draw(
             f"{journey}, {BAND_TITLES[band]}",
@@ -111,7 +111,7 @@ def budget_chart(view: View, journey: str) -> Chart | None:
 
 
 def _stacks(view: View, journey: str, band: str) -> tuple[list[dict[str, Any]], str]:
-    """The rows of a chart, and the sums in words."""
+    """Makes the rows of a chart, and describes the sums."""
     rows: list[dict[str, Any]] = []
     described = []
     for name, cell in view.cells(journey):

@@ -1,4 +1,4 @@
-"""What a journey asks of the network: requests, round trips, bytes."""
+"""The network traffic of a journey: requests, round trips, bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def section(view: View) -> Section:
 
 
 def bytes_chart(view: View, journey: str) -> Chart | None:
-    """Bytes on the wire for one journey, in and out together."""
+    """Draws the bytes on the wire for one journey, in both directions together."""
     rows: list[dict[str, Any]] = []
     for name, cell in view.cells(journey):
         ends = (cell["wire_in_mean"], cell["wire_out_mean"])

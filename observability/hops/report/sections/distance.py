@@ -25,7 +25,7 @@ from hops.units import ALL
 
 _TICKS = (0, 2, 5, 10, 20, 50, 100, 200)
 _BEND_MS = 5
-"""Below this round-trip time the axis is nearly linear, above it nearly logarithmic."""
+"""Round-trip time below which the axis is nearly linear, and above which it is nearly logarithmic."""
 _NEAREST_MARKED_MS = 1.5
 """Named networks nearer than this are all at the left edge of the chart."""
 
@@ -74,7 +74,7 @@ def section(view: View, distance: Distance) -> Section:
 
 
 def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
-    """p50 of one journey over the round-trip time, a line per topology."""
+    """Draws p50 of one journey over the round-trip time, a line per topology."""
     one, grid = distance["journeys"][journey], distance["grid_ms"]
     rows = [
         {"topology": name, "rtt": rtt, "ms": ms, "low": low, "high": high}
@@ -149,7 +149,7 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
 
 
 def _level(one: JourneyDistance, grid: list[float], row: BreakEven) -> float:
-    """The height of a break-even: what both curves are there."""
+    """Gives the height of a break-even: the value of both curves there."""
     return float(np.interp(row["at_ms"] or 0.0, grid, one["curves"][row["left"]]))
 
 

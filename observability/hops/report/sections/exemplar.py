@@ -1,4 +1,4 @@
-"""One real trace for each journey and topology, as a waterfall that is a table too."""
+"""One real trace for each journey and topology, as a waterfall that is also a table."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
 _STEP, _DEEPEST = 0.7, 6.0
-"""A level is indented by so many rem; of a deep tree less, so that the names keep their place."""
+"""Indentation of a level, in rem; less in a deep tree, so that the names keep their place."""
 _MIN_PERCENT = 0.25
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
-"""Groups that most runs do not have."""
+"""Groups that most runs lack."""
 
 
 def section(view: View) -> Section:
@@ -71,7 +71,7 @@ def section(view: View) -> Section:
 
 
 def group_key(groups: Set[str]) -> list[tuple[str, str]]:
-    """What the legend of waterfalls shows: the mark of each of these groups, and its name."""
+    """Makes the legend of waterfalls: the mark of each of these groups, and its name."""
     return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
 
 
@@ -132,7 +132,7 @@ def _traces(view: View, topology: str) -> tuple[TrialRecord | None, dict[str, li
         try:
             return trial, by_trace(otlp.read_file(file))
         except (HopsError, OSError, UnicodeDecodeError):
-            continue  # a report without this trace says more than no report
+            continue  # the report is still useful without this trace
     return None, {}
 
 

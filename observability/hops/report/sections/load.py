@@ -1,4 +1,4 @@
-"""The load: what was asked of each topology, what it answered, and how busy that kept the processors."""
+"""The load: what was sent to each topology, what it answered, and how busy that kept the processors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def section(view: View) -> Section:
 
 
 def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
-    """Journeys a second over time, a line per block."""
+    """Draws journeys a second over time, a line per block."""
     rows: list[dict[str, Any]] = []
     for (block,), frame in _ok(view, look.name).sort("block", "seq").group_by("block", maintain_order=True):
         begins = _begin_ns(view, look.name, int(str(block)))
@@ -62,7 +62,7 @@ def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
 
 
 def rate_table(view: View) -> Table:
-    """What each topology answered on the whole."""
+    """Lists what each topology answered in total."""
     rows = []
     for look in view.looks:
         figures, in_use = view.summary["topologies"][look.name], view.summary.get("in_use", {}).get(look.name)

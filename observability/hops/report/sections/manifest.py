@@ -1,4 +1,4 @@
-"""What tracing cost, what the run was made of, and what its words mean."""
+"""The cost of tracing, the contents of the manifest, and the meaning of its words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEFT_OUT = ("topologies", "schema")
 
 
 def observer_section(view: View) -> Section:
-    """What tracing adds to the latencies, and where."""
+    """Shows what tracing adds to the latencies, and where."""
     how = (
         "Traced journeys are chosen at random within each trial, so the difference between traced and untraced "
         "journeys is the cost of tracing. Hop budgets come from traced journeys only."
@@ -34,7 +34,7 @@ def observer_section(view: View) -> Section:
 
 
 def manifest_section(manifest: Mapping[str, Any]) -> Section:
-    """What the run was made of."""
+    """Shows the contents of the manifest."""
     rows = [
         [words(key), words(value)] for key, value in _flat({k: v for k, v in manifest.items() if k not in _LEFT_OUT})
     ]

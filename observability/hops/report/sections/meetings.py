@@ -1,4 +1,4 @@
-"""What ran at the same time: how much longer journeys take that soon follow one of some kind."""
+"""What ran at the same time: how much longer journeys take if one of some kind arrived shortly before."""
 
 from __future__ import annotations
 

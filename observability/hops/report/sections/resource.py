@@ -1,4 +1,4 @@
-"""CPU, memory, and what a million journeys cost."""
+"""CPU, memory, and the cost of a million journeys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LIKE = {
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }
-"""Groups of components that are no part of a budget take the textures of parts that are no component."""
+"""Groups of components that are in no budget take the textures of parts that are no component."""
 
 
 def section(view: View) -> Section:
@@ -68,7 +68,7 @@ def section(view: View) -> Section:
 
 
 def _origin(view: View) -> list[Element]:
-    """What counted in a cluster, and how exactly."""
+    """Says what counted resources in a cluster, and how exactly."""
     if "resources_from" not in view.summary:
         return []
     origin = view.summary["resources_from"]
@@ -81,23 +81,23 @@ def _origin(view: View) -> list[Element]:
 
 
 def groups_of(view: View) -> list[str]:
-    """The groups of components that this run has."""
+    """Lists the groups of components in this run."""
     present = {component_group(name) for name in view.run.resources["component"].unique()}
     return [group for group in GROUPS if group in present]
 
 
 def fill_of(group: str) -> int:
-    """Number of the texture of a group of components: that of the group of budget parts that is the same thing."""
+    """Gives the texture number of a group of components: that of the corresponding group of budget parts."""
     return PARTS.index(_LIKE.get(group, group))
 
 
 def fills() -> list[str]:
-    """What fills each of all groups."""
+    """Lists the fill of each group."""
     return [f"url(#g{fill_of(group)})" for group in GROUPS]
 
 
 def cost_chart(view: View) -> Chart:
-    """Stacked core-hours, a row per topology."""
+    """Draws stacked core-hours, a row per topology."""
     rows: list[dict[str, Any]] = []
     totals: list[dict[str, Any]] = []
     for look in view.looks:
@@ -108,7 +108,7 @@ def cost_chart(view: View) -> Chart:
             if group in GROUPS and group not in (ORIGIN, TOTAL, GENERATOR_GROUP)
         ]
         if TOTAL not in cost:
-            continue  # a target whose processes are not seen
+            continue  # a target whose processes cannot be measured
         whole = cost[TOTAL]
         low, high = whole["ci95"]
         text = numbers.plain(whole["value"])
@@ -130,13 +130,13 @@ def cost_chart(view: View) -> Chart:
 
 
 def cpu_table(view: View) -> Table:
-    """CPU milliseconds of a journey by component."""
+    """Lists CPU milliseconds of a journey by component."""
     used = {name: one["cpu_ms_per_journey"] for name, one in view.summary["topologies"].items()}
     return _by_component("cpu", "CPU time of a journey by component, ms", "ms", used)
 
 
 def memory_table(view: View) -> Table:
-    """Peak memory by component."""
+    """Lists peak memory by component."""
     used = {name: one["rss_mb"] for name, one in view.summary["topologies"].items()}
     return _by_component("memory", "Peak memory by component, MiB", "MiB", used)
 
@@ -156,12 +156,12 @@ def _by_component(key: str, caption: str, unit: str, used: Mapping[str, Mapping[
 
 
 def cores_chart(view: View, look: Look) -> Chart:
-    """Cores in use over time, stacked by group."""
+    """Draws cores in use over time, stacked by group."""
     return _area(view, look, "cores", "cores")
 
 
 def memory_chart(view: View, look: Look) -> Chart:
-    """Memory over time, stacked by group."""
+    """Draws memory over time, stacked by group."""
     return _area(view, look, "memory_mb", "MiB")
 
 

@@ -78,7 +78,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
 
 
 def _distinct(manifest: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], Switches]]:
-    """The topologies and their switches, each once: where arms differ in their load only, under the topology's name."""
+    """Lists the topologies and their switches, each once: if arms differ only in their load, by the topology's name."""
     arms = {label: (one, switches_of(manifest, label)) for label, one in manifest["topologies"].items()}
     alike: dict[str, list[str]] = {}
     for label, arm in arms.items():
@@ -89,7 +89,7 @@ def _distinct(manifest: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any],
 
 
 def targets_table(targets: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Where each target that is not the shop was reached."""
+    """Lists the endpoints of each target that is not the shop."""
     rows = [
         [words(name), words(endpoint), words(url)]
         for name, place in targets.items()
@@ -100,6 +100,6 @@ def targets_table(targets: Mapping[str, Mapping[str, Any]]) -> Table:
 
 
 def setup_table(facts: Sequence[tuple[str, str]]) -> Table:
-    """The run in a few lines."""
+    """Describes the run in a few lines."""
     columns = [Column("what", numeric=False), Column("how", numeric=False)]
     return Table("setup", "The load and the machine", columns, [[words(name), words(text)] for name, text in facts])

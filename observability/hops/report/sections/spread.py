@@ -14,7 +14,7 @@ from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
-"""A cell's shade, by how many times as long as the fastest of its row it takes."""
+"""A cell's shade, by its ratio to the fastest of its row."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -30,7 +30,7 @@ def heat_section(view: View) -> Section:
 
 
 def heat_table(view: View, metric: str, title: str) -> Table:
-    """Journeys by topologies, the value in each cell and its shade."""
+    """Lists journeys by topologies, with the value in each cell and its shade."""
     values = {
         (journey, name): cell["latency_ms"].get(metric)
         for journey in view.journeys_and_all
@@ -54,7 +54,7 @@ def heat_table(view: View, metric: str, title: str) -> Table:
 
 
 def shade(times: float) -> int:
-    """From 0 for the fastest to 6."""
+    """Gives the shade: from 0 for the fastest to 6."""
     return sum(times >= limit for limit in SHADES)
 
 
@@ -76,7 +76,7 @@ def box_section(view: View) -> Section:
 
 
 def box_chart(view: View, journey: str) -> Chart:
-    """A box per topology."""
+    """Draws a box per topology."""
     rows = _box_rows(view, journey)
     low = min((row["p5"] for row in rows), default=1.0) / 1.15
     high = max((row["p95"] for row in rows), default=10.0) * 1.15
@@ -99,7 +99,7 @@ def box_chart(view: View, journey: str) -> Chart:
 
 
 def box_table(view: View) -> Table:
-    """The same figures."""
+    """Lists the same figures."""
     columns = [Column("journey", numeric=False), Column(view.compared.one, numeric=False)]
     columns += [Column(f"p{round(100 * share)}", "ms") for share in _QUANTILES]
     rows = [

@@ -27,14 +27,14 @@ PROTOCOLS = {
     "http": "HTTP",
 }
 _BY_EDGE = {"transcoder": "rest", "grpc-web": "grpc-web"}
-"""What clients speak to an edge that turns it into gRPC, by the entry."""
+"""Protocol of clients at an edge that transcodes it to gRPC, by the entry."""
 _SPOKEN_BY = {"graphql-gateway": "graphql", "rest-gateway": "rest", **_BY_EDGE}
 _BOX, _TALL, _GAP_X, _GAP_Y = 116, 30, 60, 14
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One caller, one callee, and what they speak."""
+    """Caller, callee and protocol of a link."""
 
     caller: str
     callee: str
@@ -50,11 +50,11 @@ class _Plan:
 
 
 def links_of(topology: Document, *, edge: bool) -> list[Link]:
-    """Every link from the clients to the database.
+    """Lists every link from the clients to the database.
 
     Args:
         topology: Topology as in the manifest.
-        edge: Whether a proxy stands between clients and the rest.
+        edge: Whether there is a proxy between clients and the rest.
     """
     every: list[Link] = []
     entry, links = topology["entry"], topology["links"]
@@ -81,7 +81,7 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
 
 
 def browser_note(topologies: Mapping[str, Document]) -> str:
-    """Says whose web channel no browser can be; empty if there is no such."""
+    """Names topologies whose web channel no browser can be; empty without any."""
     names = [
         name
         for name, one in topologies.items()
@@ -108,15 +108,15 @@ def draw_topology(
     Args:
         name: Title of the drawing.
         topology: Topology as in the manifest.
-        edge: The proxy between clients and the rest, `envoy` or `kong`; `none` for none.
-        replicas: Replicas of the components that have several.
-        programs: What runs in place of components in Python: a language, or `command`.
+        edge: Proxy between clients and the rest, `envoy` or `kong`; `none` without a proxy.
+        replicas: Number of replicas of the components that have several.
+        programs: What runs instead of components in Python: a language, or `command`.
     """
     plan = _plan(topology, edge=edge != "none")
     step = _TALL + _GAP_Y
     width = len(plan.columns) * (_BOX + _GAP_X) - _GAP_X
     services = max(x for x, column in enumerate(plan.columns) if column) - 1
-    # What calls other services is in a row of its own, so that nobody's line to those passes behind it.
+    # Components that call services have a separate row, so that no line to those services passes behind them.
     callers = len(plan.callers)
     lower = max(len(column) for column in plan.columns if column is not plan.callers)
     height = (callers + lower) * step - _GAP_Y
@@ -144,7 +144,7 @@ def draw_topology(
 
 
 def protocol_name(protocol: str) -> str:
-    """A protocol as people write it."""
+    """Gives a protocol's name for people."""
     return PROTOCOLS.get(protocol, protocol)
 
 
@@ -159,7 +159,7 @@ def _plan(topology: Document, *, edge: bool) -> _Plan:
     rest = [name for name in services if name not in gateways]
     first = [name for name in rest if name in callers]
     last = [name for name in rest if name not in callers]
-    # An empty column keeps its place, so that services stand below services from one drawing to the next.
+    # An empty column keeps its place, so that services are at the same place in every drawing.
     columns = [channels, *([[EDGE]] if edge else []), gateways, first, last, [DATABASE]]
     return _Plan(columns, first, links)
 

@@ -1,4 +1,4 @@
-"""Whether the figures may be trusted: the verdict, the gates of the experiment, and every trial."""
+"""Whether the figures can be trusted: the verdict, the gates of the experiment, and every trial."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def section(view: View) -> Section:
 
 
 def trials_table(view: View) -> Table:
-    """Every trial, also those that a later attempt replaces."""
+    """Lists every trial, including those that a later attempt replaces."""
     rows: list[list[Cell]] = []
     speeds = {(row["block"], row["topology"], row["attempt"]): row["machine_speed"] for row in view.summary["verdicts"]}
-    # One speed alone says nothing.
+    # A single speed says nothing.
     comparable = sum(speed is not None for speed in speeds.values()) > 1
     for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
         reasons = [gate_name(name) for name in failing_gates(trial["gates"])]
         verdict = verdict_of(trial["gates"])
         speed = speeds[trial["block"], trial["topology"], trial["attempt"]]
-        # As the gate has it, from the rows: the generator's own account is another figure of the same name.
+        # From the rows, as in the gate; the generator's own account has another figure with the same name.
         lag = next((gate["value"] for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms"), None)
         seconds = sum(trial["phases_s"].values())
         rows.append(

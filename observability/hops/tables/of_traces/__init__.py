@@ -1,1 +1,1 @@
-"""The tables and sentences of traces of any system, made once for the terminal, Markdown and the page."""
+"""The tables and sentences of any system's traces, made once for the terminal, Markdown and the page."""

@@ -1,4 +1,4 @@
-"""Tables of traces of any system."""
+"""Tables of any system's traces."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hops.tables.budget import MEAN, band_name, parts_cell
 
 MAX_OF_TAIL = 5
 MIN_SHARE = 0.005
-"""Parts with less in every band share a row."""
+"""Parts with a smaller share in every band share a row."""
 
 
 def operations_table(operations: Sequence[Operation]) -> Table:
-    """A row per root operation."""
+    """Makes a row per root operation."""
     columns: list[tuple[Column, Callable[[Operation], Cell]]] = [
         (Column("operation", numeric=False), lambda one: words(one.name)),
         (Column("traces"), lambda one: whole(one.traces)),
@@ -35,7 +35,7 @@ def operations_table(operations: Sequence[Operation]) -> Table:
 
 
 def operation_parts_table(operation: Operation) -> Table:
-    """Every part of an operation's budgets, the largest first: a column per band."""
+    """Lists every part of an operation's budgets, the largest first: a column per band."""
     budgets = operation.budget_ms
     mean = budgets[MEAN]
     parts = sorted({part for band in BANDS for part in budgets[band]}, key=lambda part: (-mean.get(part, 0.0), part))
@@ -56,7 +56,7 @@ def operation_parts_table(operation: Operation) -> Table:
 
 
 def tail_text(operation: Operation) -> Text:
-    """Which parts make the slow traces slow, in a sentence."""
+    """Says which parts make the slow traces slow."""
     middle, slow = (sum(operation.budget_ms[band].values()) for band in ("p50_band", "p99_band"))
     grown = [f"{part} {numbers.plain(ms, signed=True)} ms" for part, ms in operation.tail[:MAX_OF_TAIL]]
     band = band_name("p99_band", operation.traces)
@@ -69,5 +69,5 @@ def tail_text(operation: Operation) -> Text:
 
 
 def _share(budgets: Mapping[str, Mapping[str, float]], part: str) -> float:
-    """The largest share that a part has in any band, 0 to 1."""
+    """Finds the largest share of a part in any band, 0 to 1."""
     return max(ms[part] / sum(ms.values()) if part in ms else 0.0 for ms in budgets.values())

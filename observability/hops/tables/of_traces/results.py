@@ -1,4 +1,4 @@
-"""What is said of sets of traces: what a change would make of them, which limits they keep, and how two sets differ."""
+"""Results on sets of traces: the effect of a change, the limits that are kept, and how two sets differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
 
 MIN_SHARE = 0.01
-"""Parts that change by less than this share of an operation's mean are left to the JSON."""
+"""Parts that change by less than this share of an operation's mean are only in the JSON."""
 NO_QUEUES = (
     "Every trace was laid out anew along what waited for what. Queues are not modelled: under load, a part that gets "
     "slower makes others wait as well, and one that gets faster spares them that. An interval of a prediction is that "
@@ -38,7 +38,7 @@ AGAINST = "Figures that are not shown to be above the baseline's break no limit.
 
 
 def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
-    """What is predicted, for people."""
+    """Shows the predictions, for people."""
     unknown = {
         f"{row.operation}: no interval for {figure.metric}, as {clause(figure.reason)}."
         for row in rows
@@ -107,7 +107,7 @@ def _critical(row: Foreseen) -> str:
 
 
 def limits_elements(rows: Sequence[Checked]) -> list[Element]:
-    """Which limits are kept, for people."""
+    """Shows which limits are kept, for people."""
     states = [row.state for row in rows]
     against = any(row.baseline_ms is not None for row in rows)
     table = table_of(
@@ -141,7 +141,7 @@ def _verdict(row: Checked) -> Cell:
 
 
 def sets_elements(sets: Sets) -> list[Element]:
-    """What two sets differ in, for people."""
+    """Shows how two sets differ, for people."""
     table = table_of(
         "trace_sets",
         "Time of each root operation in both sets; the ratio is B over A, with its 95 % interval",
@@ -192,7 +192,7 @@ def _changes(sets: Sets) -> Iterable[str]:
         was = "was" if len(unknown) == 1 else "were"
         yield f"{len(unknown):,} of {plural(len(sets.figures), 'figure')} {was} {not_tested(unknown)}."
     for operation, rows in differing.items():
-        # The parts are of the mean, or of the slowest traces where these alone differ: of the first row either way.
+        # The parts are of the mean, or of the slowest traces if only these differ: in both cases, of the first row.
         sign = 1 if rows[0].verdict == "slower" else -1
         parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
         verdicts = list(dict.fromkeys(row.verdict for row in rows))

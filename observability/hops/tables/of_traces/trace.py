@@ -1,4 +1,4 @@
-"""The hop budget of one trace; apart from those of a run, whose figures need numpy and polars."""
+"""The hop budget of one trace; separate from those of a run, whose figures need numpy and polars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hops.elements.table import Cell, Column, Table, words
 
 
 def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str, int]) -> Table:
-    """The hop budget of one trace to the nanosecond, the largest part first.
+    """Lists the hop budget of one trace to the nanosecond, the largest part first.
 
     Args:
         title: Title of the table.
@@ -33,7 +33,7 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
 
 
 def after_text(one: Budget) -> Text:
-    """How much of a trace is in none of its parts, in a sentence; empty if all is."""
+    """Says how much of a trace is in none of its parts; empty if every nanosecond is."""
     if not one.after_ns:
         return Text("")
     return Text(f"{_exact(one.after_ns)} ms of the trace are after its root's end, in no part.")

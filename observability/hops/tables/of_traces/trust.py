@@ -1,4 +1,4 @@
-"""How far traces of any system can be trusted, in sentences and a table."""
+"""How trustworthy any system's traces are, in sentences and a table."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _DEFECTS = {
     "left_out": "Traces left out of all figures, as their root has no times, times that cannot be, or ends before it "
     "begins",
 }
-"""By the counts of `Quality`."""
+"""Sentences, by the counts of `Quality`."""
 
 
 def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
-    """What stands before any figure.
+    """Shows what a reader must know before any figure.
 
     Args:
-        trust: How far the traces can be trusted.
+        trust: How trustworthy the traces are.
         end_to_end: Whether budgets reach the end of the last span.
     """
     elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
