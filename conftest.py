@@ -55,12 +55,12 @@ def port_finder(bases: Sequence[int]) -> Callable[[], Ports]:
 
     def find() -> Ports:
         for base in itertools.islice(turns, len(bases)):
-            found = load_ports({"SHOP_PORT_BASE": str(base)})
+            ports = load_ports({"SHOP_PORT_BASE": str(base)})
             with contextlib.suppress(PortError):
-                found.require_free(found.offsets)
-                for address in found.addresses.values():
-                    found.require_free(found.offsets, at=address)
-                return found
+                ports.require_free(ports.offsets)
+                for address in ports.addresses.values():
+                    ports.require_free(ports.offsets, at=address)
+                return ports
         raise AssertionError(f"none of the port bases {bases} is free")
 
     return find

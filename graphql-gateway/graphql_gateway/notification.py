@@ -30,15 +30,15 @@ class Notification:
     order_number: strawberry.Private[int]
 
     @classmethod
-    def of(cls, told: values.Notification) -> Notification:
+    def of(cls, notification: values.Notification) -> Notification:
         """Returns the service's notification as a GraphQL object."""
         return cls(
-            position=told.position,
-            status=told.status,
-            created_at=Instant(told.created_at),
-            read=told.read,
-            traceparent=told.traceparent,
-            order_number=told.order_id,
+            position=notification.position,
+            status=notification.status,
+            created_at=Instant(notification.created_at),
+            read=notification.read,
+            traceparent=notification.traceparent,
+            order_number=notification.order_id,
         )
 
     @field(description="The order as it is now.")
@@ -75,10 +75,10 @@ class NotificationQuery:
 
     @field(description="What the token's owner was told, newest first, the last 100; partners give `userId`.")
     async def notifications(self, info: GatewayInfo, user_id: strawberry.ID | None = None) -> list[Notification]:
-        told = await info.context.clients.notification.list_notifications(
+        notifications = await info.context.clients.notification.list_notifications(
             _whose(info, Notifications.list_notifications, user_id, "userId")
         )
-        return [Notification.of(one) for one in told]
+        return [Notification.of(one) for one in notifications]
 
 
 @strawberry.type
@@ -114,8 +114,8 @@ async def _follow(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -> 
     async for update in info.context.lasting(updates):
         # What was read for the previous update may have changed.
         info.context.renew()
-        told = update.notification
-        shown = None if told is None else Notification.of(told)
+        notification = update.notification
+        shown = None if notification is None else Notification.of(notification)
         yield NotificationUpdate(position=update.position, notification=shown)
         begin(None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from graphql_gateway.objects.connection import Connection, Edge, checked_first, connection_of
+from graphql_gateway.objects.connection import Connection, Edge, check_first, connection_of
 from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note_products, prepare
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
@@ -92,7 +92,7 @@ class OrderQuery:
     async def order_lines(self, info: GatewayInfo, first: int = 100, after: str | None = None) -> Connection[OrderLine]:
         """Returns a page of order lines, each of which has its order's id, status, time and user."""
         info.context.admit(OrderClient.stream_order_lines)
-        checked_first(first, MAX_LINES)
+        check_first(first, MAX_LINES)
         kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)
         if kind != "OrderLine":
             raise InvalidArgument(

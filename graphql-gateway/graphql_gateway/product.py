@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import strawberry
 
-from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.connection import Connection, check_first, connect
 from graphql_gateway.objects.document import Document
 from graphql_gateway.objects.entities import GatewayInfo, Product, reviews_asked
 from graphql_gateway.objects.global_id import number_of
@@ -112,7 +112,7 @@ class ProductQuery:
         return await connect(
             fetch,
             show,
-            checked_first(first, MAX_PRODUCTS),
+            check_first(first, MAX_PRODUCTS),
             after,
             MAX_PER_PAGE,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.objects.address import AddressInput
-from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.connection import Connection, check_first, connect
 from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
@@ -114,7 +114,7 @@ class UserQuery:
         return await connect(
             lambda size, token: client.list_users(page_size=size, page_token=token),
             User.of,
-            checked_first(first, MAX_USERS),
+            check_first(first, MAX_USERS),
             after,
             MAX_USERS_PER_PAGE,
         )

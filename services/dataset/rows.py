@@ -285,8 +285,8 @@ class SeededShop:
     def _notifications(self) -> Iterator[tuple[object, ...]]:
         """Yields the regulars' notifications: the status of each of their orders, all read."""
         columns = (self.order_ids, self.order_users, self.statuses, self.placed)
-        told = zip(*(column[: REGULAR_ORDERS * self.scale].tolist() for column in columns), strict=True)
-        for at, (order, user, status, placed) in enumerate(told):
+        rows = zip(*(column[: REGULAR_ORDERS * self.scale].tolist() for column in columns), strict=True)
+        for at, (order, user, status, placed) in enumerate(rows):
             # The order service numbers its events from 1 on.
             yield (user, at // len(self.regular_ids) + 1, -order, order, status, _instant(placed), "t")
 

@@ -75,8 +75,8 @@ class MemoryUserStore:
         self._failures[digest] = (count + 1, expires)
         return count + 1
 
-    async def forget_failures(self, email: str, most: int) -> bool:
-        if (await self.credentials(email)).failures >= most:
+    async def forget_failures(self, email: str, maximum: int) -> bool:
+        if (await self.credentials(email)).failures >= maximum:
             return False
         self._failures.pop(email_digest(email), None)
         return True

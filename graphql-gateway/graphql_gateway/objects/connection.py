@@ -32,10 +32,10 @@ class Connection(Generic[T]):
     page_info: PageInfo
 
 
-def checked_first(first: int, most: int) -> int:
-    """Returns the page's size. Raises `InvalidArgument` if it is below 1 or above `most`."""
-    if not 1 <= first <= most:
-        raise InvalidArgument(f"first is {first}; 1 to {most} are valid", field="first")
+def check_first(first: int, maximum: int) -> int:
+    """Returns the page's size. Raises `InvalidArgument` if it is below 1 or above `maximum`."""
+    if not 1 <= first <= maximum:
+        raise InvalidArgument(f"first is {first}; 1 to {maximum} are valid", field="first")
     return first
 
 
@@ -44,7 +44,7 @@ async def connect(
     to_node: Callable[[V], T],
     first: int,
     after: str | None,
-    most: int,
+    maximum: int,
 ) -> Connection[T]:
     """Returns one page of a service's listing as a connection.
 
@@ -52,14 +52,14 @@ async def connect(
         fetch: Reads a page of a size, after a page token.
         first: Items on the page, already checked.
         after: The cursor after which to continue; None for the first page.
-        most: The largest page that the service returns.
+        maximum: The largest page that the service returns.
 
     Raises:
         InvalidPageToken: The cursor does not come from this list.
     """
-    skip, token = _split(after, most) if after else (0, "")
+    skip, token = _split(after, maximum) if after else (0, "")
     try:
-        if skip + first > most:
+        if skip + first > maximum:
             # Rare: a cursor from the middle of a page that itself began in the middle of another.
             token = (await fetch(skip, token)).next_page_token
             if not token:
@@ -88,9 +88,9 @@ def connection_of(edges: Sequence[Edge[T]], *, has_next: bool, has_previous: boo
     return Connection(edges=list(edges), page_info=info)
 
 
-def _split(cursor: str, most: int) -> tuple[int, str]:
+def _split(cursor: str, maximum: int) -> tuple[int, str]:
     skip, dot, token = cursor.partition(".")
-    if not dot or not skip.isascii() or not skip.isdecimal() or len(skip) > 4 or int(skip) > most:
+    if not dot or not skip.isascii() or not skip.isdecimal() or len(skip) > 4 or int(skip) > maximum:
         raise _bad_cursor()
     return int(skip), token
 

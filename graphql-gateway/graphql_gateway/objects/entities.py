@@ -9,7 +9,7 @@ import strawberry
 
 from graphql_gateway.context import Context
 from graphql_gateway.objects.address import Address
-from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.connection import Connection, check_first, connect
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.objects.node import Node, existing
 from graphql_gateway.objects.selection import argument, asks_only, find_fields, only
@@ -133,7 +133,7 @@ class Product(Node):
 
     @field(description=f"The first reviews, by ascending id; `first` is 1 to {MAX_REVIEWS}.")
     def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
-        if checked_first(first, MAX_REVIEWS) <= self.reviews_read:
+        if check_first(first, MAX_REVIEWS) <= self.reviews_read:
             return [Review.of(review) for review in self.first_reviews[:first]]
         return later(info.context.reads.reviews(self.number, first))
 
@@ -176,7 +176,7 @@ class User(Node):
         page = await connect(
             lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
             lambda order: Order.of(order, info.context.reads),
-            checked_first(first, MAX_ORDERS),
+            check_first(first, MAX_ORDERS),
             after,
             MAX_ORDERS_PER_PAGE,
         )

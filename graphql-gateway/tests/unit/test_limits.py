@@ -180,10 +180,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("query", "message"), REFUSED, ids=[case[1] for case in REFUSED])
 async def test_documents_above_a_limit_are_refused_before_anything_runs(gateway: Any, query: str, message: str) -> None:
-    code, _, found = await gateway.error(query, user=1)
+    code, _, actual = await gateway.error(query, user=1)
 
     assert code == "RESOURCE_EXHAUSTED"
-    assert says(found, message)
+    assert says(actual, message)
     assert gateway.shop.record.methods == []
 
 

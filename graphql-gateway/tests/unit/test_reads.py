@@ -140,23 +140,23 @@ async def test_a_line_of_the_bulk_read_can_tell_everything(gateway: Any) -> None
 
 async def pages(gateway: Any, query: str, name: str, **who: Any) -> list[list[str]]:
     """Reads a whole connection page by page, and returns the ids of each page."""
-    found, after = [], None
+    results, after = [], None
     while True:
         connection = (await gateway.data(query, {"after": after}, **who))[name]
-        found.append([edge["node"]["id"] for edge in connection["edges"]])
+        results.append([edge["node"]["id"] for edge in connection["edges"]])
         assert connection["pageInfo"]["hasPreviousPage"] is (after is not None)
         if not connection["pageInfo"]["hasNextPage"]:
-            return found
+            return results
         after = connection["pageInfo"]["endCursor"]
 
 
 async def test_paging_visits_everything_once(gateway: Any) -> None:
     query = """query ($after: String) { products(first: 30, after: $after, category: "c0001") {
       edges { node { id } } pageInfo { hasNextPage hasPreviousPage endCursor } } }"""
-    found = await pages(gateway, query, "products")
+    results = await pages(gateway, query, "products")
 
-    assert [len(page) for page in found] == [30, 30, 30, 10]
-    assert [id_ for page in found for id_ in page] == [global_id("Product", number) for number in range(101, 201)]
+    assert [len(page) for page in results] == [30, 30, 30, 10]
+    assert [id_ for page in results for id_ in page] == [global_id("Product", number) for number in range(101, 201)]
 
 
 async def test_partners_page_through_users(gateway: Any) -> None:
@@ -199,16 +199,18 @@ async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any)
     gateway.shop.fill(demo)
     query = """query ($first: Int!, $after: String) { me { orders(first: $first, after: $after) {
       edges { cursor node { id } } } } }"""
-    found, after = [], None
+    results, after = [], None
     for _ in range(8):
         data = await gateway.data(query, {"first": 50, "after": after}, user=1)
         # The last but one, so that every page begins in the middle of another.
-        found += [edge["node"]["id"] for edge in data["me"]["orders"]["edges"][:-1]]
+        results += [edge["node"]["id"] for edge in data["me"]["orders"]["edges"][:-1]]
         after = data["me"]["orders"]["edges"][-2]["cursor"] if len(data["me"]["orders"]["edges"]) == 50 else after
     wanted = sorted((order.id for order in demo.orders if order.user_id == 1), reverse=True)
 
-    assert list(dict.fromkeys(found)) == [global_id("Order", number) for number in wanted[: len(dict.fromkeys(found))]]
-    assert len(dict.fromkeys(found)) >= 250
+    assert list(dict.fromkeys(results)) == [
+        global_id("Order", number) for number in wanted[: len(dict.fromkeys(results))]
+    ]
+    assert len(dict.fromkeys(results)) >= 250
 
 
 async def test_an_empty_connection(gateway: Any) -> None:
@@ -259,10 +261,10 @@ BAD_INPUT = [
 
 @pytest.mark.parametrize(("query", "code", "field", "message"), BAD_INPUT, ids=[case[0] for case in BAD_INPUT])
 async def test_bad_input_is_named(gateway: Any, query: str, code: str, field: str, message: str) -> None:
-    found = await gateway.error(query, partner=True)
+    results = await gateway.error(query, partner=True)
 
-    assert found[:2] == (code, field)
-    assert says(found[2], message)
+    assert results[:2] == (code, field)
+    assert says(results[2], message)
 
 
 async def test_a_cursor_of_another_list_is_refused(gateway: Any) -> None:

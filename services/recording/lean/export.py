@@ -137,7 +137,7 @@ class SpanExporter:
     async def _pause(self) -> None:
         """Returns in a pause between requests, or when the spans cannot wait any longer."""
         recorder = self._recorder
-        pressed = recorder.most_waiting * PRESSED
+        pressed = recorder.max_waiting * PRESSED
         while not self._closing and len(recorder.waiting) < pressed:
             seen, self._seen = self._seen, (recorder.started, recorder.ended)
             if seen == self._seen:

@@ -49,7 +49,7 @@ class Recorder:
     """Keeps ended spans until they are exported.
 
     Args:
-        most_waiting: Maximum number of waiting spans; further ones are lost.
+        max_waiting: Maximum number of waiting spans; further ones are lost.
 
     Attributes:
         waiting: Ended spans, oldest first.
@@ -59,8 +59,8 @@ class Recorder:
         lost: Number of ended spans that were lost.
     """
 
-    def __init__(self, most_waiting: int = MAX_WAITING) -> None:
-        self.most_waiting = most_waiting
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+        self.max_waiting = max_waiting
         self.waiting: deque[EndedSpan] = deque()
         self.wake: Callable[[], None] = _nobody_waits
         self.started = 0
@@ -112,7 +112,7 @@ class Recorder:
         """Keeps an ended span, if there is room."""
         self.ended += 1
         waiting = self.waiting
-        if len(waiting) >= self.most_waiting:
+        if len(waiting) >= self.max_waiting:
             self.lost += 1
             return
         if not waiting:

@@ -17,7 +17,7 @@ from shop.clients.graphql_documents import CallDocument
 from shop.clients.http_channel import HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, P, Q, R, Service
-from shop.contract.graphql import ROWS_A_PAGE, camel
+from shop.contract.graphql import ROWS_PER_PAGE, camel
 from shop.contract.methods import EXPECTED, UNREADABLE, Kind, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.error_codes import error_for_code
@@ -126,7 +126,7 @@ class _GraphQLCaller:
         async def page(after_id: int, size: int) -> Sequence[object]:
             return cast("Sequence[object]", await self._answer(call, {**arguments, after: after_id, "limit": size}))
 
-        return pages(call.method, arguments, page, ROWS_A_PAGE)
+        return pages(call.method, arguments, page, ROWS_PER_PAGE)
 
     async def follow(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncGenerator[R]:
         """Yields the events of a subscription; raises the errors of a call."""

@@ -29,7 +29,7 @@ async def pages(
     """
     name, id_of = method.position
     after = cast(int, arguments[name])
-    left = size(cast(int, arguments["limit"]), "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
+    left = size(cast(int, arguments["limit"]), "limit", default=DEFAULT_ROWS, maximum=MAX_ROWS)
     while left:
         rows = await page(after, min(left, largest))
         if not rows:

@@ -160,8 +160,8 @@ class ThriftPeer(ABC, Generic[P]):
             _LOG.error("%s answered %s with what cannot be read: %s", self.service.name, method, error)
             raise Internal("internal error") from error
         if result.error is not None:
-            told = result.error
-            raise error_for_code(told.code, told.message, told.field or "", told.retry_after_s or 0)
+            failure = result.error
+            raise error_for_code(failure.code, failure.message, failure.field or "", failure.retry_after_s or 0)
         return getattr(result, "success", None)
 
     def trace(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shop.contract.methods import PortMethod
 
-ROWS_A_PAGE = 2_000
+ROWS_PER_PAGE = 2_000
 """Rows per answer, where other protocols stream."""
 
 _VERB = re.compile("(batch_)?(get|list)_|stream_")

@@ -28,12 +28,12 @@ def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> No
         TimeoutError: Migrations are still missing at the end; it names them.
         psycopg.Error: The database still refuses the role at the end.
     """
-    said: list[str] = []
+    reported: list[str] = []
 
     def say(state: RetryCallState) -> None:
         error = str(state.outcome.exception() if state.outcome else "").strip()
-        if said[-1:] != [error]:
-            said.append(error)
+        if reported[-1:] != [error]:
+            reported.append(error)
             print(f"waiting: {error}", file=sys.stderr, flush=True)
 
     missing = retry_if_exception_type(UNFINISHED)

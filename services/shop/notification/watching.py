@@ -69,14 +69,14 @@ class Watchers:
             yield Update(None, position)
             while True:
                 news.clear()
-                told = await self._store.behind(user_id, position, AT_ONCE)
-                for notification in told:
+                notifications = await self._store.behind(user_id, position, AT_ONCE)
+                for notification in notifications:
                     position = notification.position
                     if order_id in (None, notification.order_id):
                         start_ns = time.time_ns()
                         yield Update(notification, position)
                         self._traces.record_push(notification.traceparent, start_ns)
-                if len(told) < AT_ONCE:
+                if len(notifications) < AT_ONCE:
                     while not await self._is_woken(news):
                         yield Update(None, position)
 

@@ -27,7 +27,7 @@ from shop.platform.database.listening import listening_to
 from shop.platform.database.pool import connect_database
 from shop.platform.database.store import OpenStore, database_url, opened_database
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.process.lifecycle import beside, stop_signal
+from shop.platform.process.lifecycle import in_background, stop_signal
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Offer, listening, servers
 from shop.platform.telemetry.events import EventTraces
@@ -55,14 +55,14 @@ async def in_postgres(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[
     # An unnamed process is identified by the first address that it listens on, which no other process can have.
     instance = config.instance or next(iter(listening(config).values()))
     driver = Driver(f"{socket.gethostname()}/{instance}", str(uuid.uuid4()))
-    tells = NOTIFICATION in config.peers
+    adds_events = NOTIFICATION in config.peers
     async with opened_database(config, runtime) as database:
         stores = OrderStores(
-            PostgresOrders(database, tells=tells),
-            PostgresCheckouts(database, driver, tells=tells),
-            PostgresCancellations(database, driver, tells=tells),
+            PostgresOrders(database, adds_events=adds_events),
+            PostgresCheckouts(database, driver, adds_events=adds_events),
+            PostgresCancellations(database, driver, adds_events=adds_events),
         )
-        async with nullcontext() if runtime.meters is None else beside(Backlog(database, runtime.meters).run()):
+        async with nullcontext() if runtime.meters is None else in_background(Backlog(database, runtime.meters).run()):
             yield stores
 
 
@@ -114,7 +114,7 @@ async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[
         bootstrap(config, runtime, open_stores) as parts,
         servers(config, offer(parts.service, config.page_token_key), runtime),
         # Last: only the process that holds the address may take over what its predecessor left there.
-        beside(parts.recovery.run()),
-        nullcontext() if parts.relay is None else beside(parts.relay.run()),
+        in_background(parts.recovery.run()),
+        nullcontext() if parts.relay is None else in_background(parts.relay.run()),
     ):
         await stop.wait()

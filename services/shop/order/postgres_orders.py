@@ -66,12 +66,12 @@ class PostgresOrders:
     """The order store in the schema `shop_order`.
 
     Args:
-        tells: Whether events are delivered.
+        adds_events: Whether events are delivered.
     """
 
-    def __init__(self, database: Database, *, tells: bool = False) -> None:
+    def __init__(self, database: Database, *, adds_events: bool = False) -> None:
         self._database = database
-        self._tells = tells
+        self._adds_events = adds_events
 
     async def get(self, order_id: int) -> Order | None:
         return next(orders_of(await self._database.fetch(GET, order_id)), None)
@@ -83,7 +83,7 @@ class PostgresOrders:
         return list(orders_of(await self._database.fetch(OF_USER, user_id, before or MAX_ID, limit)))
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        statement, context = MOVE.choose(tells=self._tells)
+        statement, context = MOVE.choose(adds_events=self._adds_events)
         rows = await self._database.fetch(statement, order_id, current.value, wanted.value, *context)
         return next(orders_of(rows), None)
 

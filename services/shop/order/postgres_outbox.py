@@ -40,11 +40,11 @@ class Change(NamedTuple):
 
     Attributes:
         alone: Statement that makes only the change.
-        told: Statement that also inserts the event; its last parameter is the trace context.
+        with_event: Statement that also inserts the event; its last parameter is the trace context.
     """
 
     alone: Statement
-    told: Statement
+    with_event: Statement
 
     @classmethod
     def of(cls, name: str, parts: str, answer: str, *, rows: str, context: str) -> Change:
@@ -57,12 +57,12 @@ class Change(NamedTuple):
             context: The last parameter: "$4".
         """
         columns = "order_id, user_id, status, traceparent"
-        told = f"told AS (INSERT INTO outbox ({columns}) SELECT id, user_id, status, {context} FROM {rows})"
-        return cls(Statement(name, f"{parts} {answer}"), Statement(name, f"{parts}, {told} {answer}"))
+        insert = f"added AS (INSERT INTO outbox ({columns}) SELECT id, user_id, status, {context} FROM {rows})"
+        return cls(Statement(name, f"{parts} {answer}"), Statement(name, f"{parts}, {insert} {answer}"))
 
-    def choose(self, *, tells: bool) -> tuple[Statement, tuple[str | None, ...]]:
+    def choose(self, *, adds_events: bool) -> tuple[Statement, tuple[str | None, ...]]:
         """Returns the statement for a process that delivers events, or does not, and its last parameters."""
-        return (self.told, (sampled_traceparent(),)) if tells else (self.alone, ())
+        return (self.with_event, (sampled_traceparent(),)) if adds_events else (self.alone, ())
 
 
 class PostgresOutbox:

@@ -186,10 +186,10 @@ class Driver:
 class PostgresCheckouts:
     """The checkout store in the schema `shop_order`."""
 
-    def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
+    def __init__(self, database: Database, driver: Driver, *, adds_events: bool = False) -> None:
         self._database = database
         self._driver = driver
-        self._tells = tells
+        self._adds_events = adds_events
 
     async def claim(self, checkout: Checkout) -> Checkout:
         row = await self._database.fetchrow(
@@ -215,7 +215,7 @@ class PostgresCheckouts:
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
         lines = purchase.lines
-        statement, context = PLACE.choose(tells=self._tells)
+        statement, context = PLACE.choose(adds_events=self._adds_events)
         rows = await self._change(
             statement,
             checkout,
@@ -240,7 +240,7 @@ class PostgresCheckouts:
         )
 
     async def complete(self, checkout: Checkout) -> None:
-        statement, context = COMPLETE.choose(tells=self._tells)
+        statement, context = COMPLETE.choose(adds_events=self._adds_events)
         await self._change(statement, checkout, *context)
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
@@ -267,13 +267,13 @@ class PostgresCheckouts:
 class PostgresCancellations:
     """The cancellation store in the schema `shop_order`."""
 
-    def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
+    def __init__(self, database: Database, driver: Driver, *, adds_events: bool = False) -> None:
         self._database = database
         self._driver = driver
-        self._tells = tells
+        self._adds_events = adds_events
 
     async def begin(self, order_id: int) -> Cancellation | None:
-        statement, context = BEGIN_CANCELLATION.choose(tells=self._tells)
+        statement, context = BEGIN_CANCELLATION.choose(adds_events=self._adds_events)
         row = await self._database.fetchrow(statement, order_id, self._driver.instance, self._driver.boot, *context)
         return None if row is None else cancellation_of(row)
 

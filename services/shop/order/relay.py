@@ -56,13 +56,13 @@ class Relay:
         self._woken = asyncio.Event()
         self._later: asyncio.TimerHandle | None = None
 
-    def wake(self, told: str | None = None) -> None:
+    def wake(self, status: str | None = None) -> None:
         """Makes the relay look for events.
 
         Args:
-            told: The status that orders have reached; PENDING can wait a little.
+            status: The status that orders have reached; PENDING can wait a little.
         """
-        if told != OrderStatus.PENDING:
+        if status != OrderStatus.PENDING:
             self._woken.set()
         elif self._later is None:
             self._later = asyncio.get_running_loop().call_later(CONFIRMED_WITHIN_S, self._woken.set)

@@ -72,7 +72,7 @@ class OrderService:
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
         validation.identifier(user_id, "user_id")
-        size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, most=MAX_PAGE)
+        size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, maximum=MAX_PAGE)
         scope = f"ListOrdersByUser:{user_id}"
         before = page_tokens.decode(page_token, scope, key=self._page_token_key)
         # One more than the page shows whether there is another page.
@@ -95,6 +95,6 @@ class OrderService:
     ) -> AsyncGenerator[list[JoinedOrderLine]]:
         """Reads lines in chunks of up to `STREAM_CHUNK`."""
         validation.between(after_line_id, "after_line_id", 0, MAX_ID)
-        wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=MAX_ROWS)
+        wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, maximum=MAX_ROWS)
         async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
             yield lines

@@ -26,7 +26,7 @@ class PaymentService:
         # dies in between, nothing is stored, and the caller's retry or its void settles the checkout.
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(user_id, "user_id")
-        validation.positive_money(amount, "amount", most=MAX_ID)
+        validation.positive_money(amount, "amount", maximum=MAX_ID)
         if not self._bank.accepts(payment_token):
             raise InvalidArgument(f"payment_token must be one of: {', '.join(ANSWERS)}", field="payment_token")
         reason = await self._bank.authorize(amount, payment_token)

@@ -186,11 +186,11 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
         peers = _read_by_peer(env, "SHOP_PEER_", _peer)
         sockets = _read_by_peer(env, "SHOP_SOCKET_", _socket)
         for peer, path in sockets.items():
-            said = f"SHOP_SOCKET_{peer.upper()} is {path!r}, but SHOP_PEER_{peer.upper()}"
+            prefix = f"SHOP_SOCKET_{peer.upper()} is {path!r}, but SHOP_PEER_{peer.upper()}"
             if peer not in peers:
-                raise ConfigError(f"{said} is not set; it says how to call what the socket leads to")
+                raise ConfigError(f"{prefix} is not set; it says how to call what the socket leads to")
             if "," in peers[peer]:
-                raise ConfigError(f"{said} has several places; a socket leads to one")
+                raise ConfigError(f"{prefix} has several places; a socket leads to one")
         return cls(**settings | {"peers": peers, "sockets": sockets})
 
 

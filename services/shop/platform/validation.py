@@ -13,10 +13,10 @@ from shop.money import CURRENCIES, Money
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def between(value: int, field: str, least: int, most: int) -> int:
+def between(value: int, field: str, minimum: int, maximum: int) -> int:
     """Returns a whole number if it lies in a range, both ends included."""
-    if not least <= value <= most:
-        raise InvalidArgument(f"{field} is {value}; it must be from {least} to {most}", field=field)
+    if not minimum <= value <= maximum:
+        raise InvalidArgument(f"{field} is {value}; it must be from {minimum} to {maximum}", field=field)
     return value
 
 
@@ -25,37 +25,37 @@ def identifier(value: int, field: str) -> int:
     return between(value, field, 1, MAX_ID)
 
 
-def identifiers(values: Sequence[int], field: str, *, most: int = 1000) -> list[int]:
-    """Returns identifiers without repetitions, in order, if there are 1 to `most` of them."""
-    if not 1 <= len(values) <= most:
-        raise InvalidArgument(f"{field} has {len(values)} entries; it must have 1 to {most}", field=field)
+def identifiers(values: Sequence[int], field: str, *, maximum: int = 1000) -> list[int]:
+    """Returns identifiers without repetitions, in order, if there are 1 to `maximum` of them."""
+    if not 1 <= len(values) <= maximum:
+        raise InvalidArgument(f"{field} has {len(values)} entries; it must have 1 to {maximum}", field=field)
     for index, value in enumerate(values):
         identifier(value, f"{field}[{index}]")
     return list(dict.fromkeys(values))
 
 
-def size(value: int, field: str, *, default: int, most: int) -> int:
-    """Returns the number of items to return: 1 to `most`, or the default if the caller sent 0."""
+def size(value: int, field: str, *, default: int, maximum: int) -> int:
+    """Returns the number of items to return: 1 to `maximum`, or the default if the caller sent 0."""
     if value == 0:
         return default
-    if not 1 <= value <= most:
-        raise InvalidArgument(f"{field} is {value}; it must be from 1 to {most}, or 0 for {default}", field=field)
+    if not 1 <= value <= maximum:
+        raise InvalidArgument(f"{field} is {value}; it must be from 1 to {maximum}, or 0 for {default}", field=field)
     return value
 
 
-def text(value: str, field: str, least: int, most: int) -> str:
+def text(value: str, field: str, minimum: int, maximum: int) -> str:
     """Returns a text if its length in characters is in range and PostgreSQL can store it."""
-    if not least <= len(value) <= most:
-        raise InvalidArgument(f"{field} has {len(value)} characters; it must have {least} to {most}", field=field)
+    if not minimum <= len(value) <= maximum:
+        raise InvalidArgument(f"{field} has {len(value)} characters; it must have {minimum} to {maximum}", field=field)
     # PostgreSQL stores neither NUL nor half of a surrogate pair.
     if "\x00" in value or not _encodable(value):
         raise InvalidArgument(f"{field} contains an invalid character: NUL or a lone surrogate", field=field)
     return value
 
 
-def line(value: str, field: str, least: int, most: int) -> str:
+def line(value: str, field: str, minimum: int, maximum: int) -> str:
     """Returns a text like `text`, if it also has a visible character and no control characters."""
-    text(value, field, least, most)
+    text(value, field, minimum, maximum)
     if _CONTROL.search(value) or not any(each.isprintable() for each in value if each != " "):
         raise InvalidArgument(f"{field} must have something to see and no control characters", field=field)
     return value
@@ -78,9 +78,9 @@ def uuid_text(value: str, field: str) -> str:
     raise InvalidArgument(f"{field} must be a UUID, as 01234567-89ab-cdef-0123-456789abcdef", field=field)
 
 
-def positive_money(value: Money, field: str, *, most: int) -> Money:
-    """Returns an amount if it is from 1 to `most` minor units and its currency is one of ISO 4217."""
-    between(value.amount_minor, f"{field}.amount_minor", 1, most)
+def positive_money(value: Money, field: str, *, maximum: int) -> Money:
+    """Returns an amount if it is from 1 to `maximum` minor units and its currency is one of ISO 4217."""
+    between(value.amount_minor, f"{field}.amount_minor", 1, maximum)
     if value.currency not in CURRENCIES:
         raise InvalidArgument(
             f"{field}.currency must be an ISO 4217 code in capitals, as EUR", field=f"{field}.currency"

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from shop.platform.http.caching import CATALOGUE, PRODUCTS
 from shop.platform.http.edge_cache import EdgeCache
-from shop.product.cached import NotedStock
+from shop.product.cached import RecordingStock
 from shop.product.domain import NewProduct, ProductChange
 from shop.product.ports import ProductStore, StockTransaction
 from shop.values.product import Product
@@ -39,7 +39,7 @@ class AnnouncedProductStore:
         changed: set[int] = set()
         try:
             async with self._store.transaction() as stock:
-                yield NotedStock(stock, changed)
+                yield RecordingStock(stock, changed)
         finally:
             self._announce(changed)
 

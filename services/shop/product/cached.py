@@ -46,7 +46,7 @@ class CachedProductStore:
         changed: set[int] = set()
         try:
             async with self._store.transaction() as stock:
-                yield NotedStock(stock, changed)
+                yield RecordingStock(stock, changed)
         finally:
             await self._products.remove(changed)
 
@@ -55,7 +55,7 @@ class CachedProductStore:
         return [] if product is None else [product]
 
 
-class NotedStock:
+class RecordingStock:
     """A transaction that records which products it changes.
 
     Args:

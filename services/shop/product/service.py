@@ -58,10 +58,10 @@ MAX_PIECES = 1_000
 MAX_STOCK = 1_000_000_000
 """Maximum that can be set; the column holds far more, so that reserved pieces can always be returned."""
 ROWS = 1_000
-ROWS_A_CHUNK = 250
-ROWS_A_QUERY = 5_000
+ROWS_PER_CHUNK = 250
+ROWS_PER_QUERY = 5_000
 """Rows per query of a stream: enough that most streams take one query, few enough to hold in memory."""
-SECTIONS_A_CHUNK = 10
+SECTIONS_PER_CHUNK = 10
 
 _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
 _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
@@ -88,7 +88,7 @@ class ProductService:
         self, ids: Sequence[int], *, review_limit: int = 0
     ) -> list[ReviewedProduct]:
         wanted = identifiers(ids, "ids")
-        each = size(review_limit, "review_limit", default=REVIEWS, most=MAX_REVIEWS)
+        each = size(review_limit, "review_limit", default=REVIEWS, maximum=MAX_REVIEWS)
         return _in_order(wanted, await self._store.batch_get_with_reviews(wanted, each))
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
@@ -97,14 +97,14 @@ class ProductService:
     async def list_products_with_reviews(
         self, *, page_size: int = 0, page_token: str = "", category: str = "", review_limit: int = 0
     ) -> Page[ReviewedProduct]:
-        each = size(review_limit, "review_limit", default=REVIEWS, most=MAX_REVIEWS)
+        each = size(review_limit, "review_limit", default=REVIEWS, maximum=MAX_REVIEWS)
         read = partial(self._store.page_with_reviews, review_limit=each)
         return await self._page(read, page_size, page_token, category)
 
     async def _page(
         self, read: Callable[..., Awaitable[list[P]]], page_size: int, page_token: str, category: str
     ) -> Page[P]:
-        limit = size(page_size, "page_size", default=PAGE_SIZE, most=MAX_PAGE)
+        limit = size(page_size, "page_size", default=PAGE_SIZE, maximum=MAX_PAGE)
         if category:
             matching(category, "category", _CATEGORY, _CATEGORY_FORM)
         scope = f"ListProducts:{category}"
@@ -158,7 +158,7 @@ class ProductService:
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, list[Review]]:
         wanted = identifiers(product_ids, "product_ids")
-        each = size(limit, "limit", default=REVIEWS, most=MAX_REVIEWS)
+        each = size(limit, "limit", default=REVIEWS, maximum=MAX_REVIEWS)
         reviews: dict[int, list[Review]] = {product_id: [] for product_id in wanted}
         for review in await self._store.reviews(wanted, each):
             reviews[review.product_id].append(review)
@@ -203,14 +203,14 @@ class ProductService:
     async def stream_product_rows(
         self, *, after_product_id: int = 0, limit: int = 0
     ) -> AsyncIterator[Sequence[ProductRow]]:
-        """Yields product rows by ascending id, in chunks of up to `ROWS_A_CHUNK`."""
+        """Yields product rows by ascending id, in chunks of up to `ROWS_PER_CHUNK`."""
         after = between(after_product_id, "after_product_id", 0, MAX_ID)
-        left = size(limit, "limit", default=ROWS, most=MAX_ROWS)
+        left = size(limit, "limit", default=ROWS, maximum=MAX_ROWS)
         while left > 0:
-            asked = min(left, ROWS_A_QUERY)
+            asked = min(left, ROWS_PER_QUERY)
             rows = await self._store.rows(after=after, limit=asked)
-            for start in range(0, len(rows), ROWS_A_CHUNK):
-                yield rows[start : start + ROWS_A_CHUNK]
+            for start in range(0, len(rows), ROWS_PER_CHUNK):
+                yield rows[start : start + ROWS_PER_CHUNK]
             if len(rows) < asked:
                 return
             after = rows[-1].product_id
@@ -223,10 +223,10 @@ class ProductService:
         return document
 
     async def stream_document(self, document_id: int) -> AsyncIterator[Sequence[DocumentSection]]:
-        """Yields a document's sections in their order, in chunks of up to `SECTIONS_A_CHUNK`."""
+        """Yields a document's sections in their order, in chunks of up to `SECTIONS_PER_CHUNK`."""
         sections = (await self.get_document(document_id)).sections
-        for start in range(0, len(sections), SECTIONS_A_CHUNK):
-            yield sections[start : start + SECTIONS_A_CHUNK]
+        for start in range(0, len(sections), SECTIONS_PER_CHUNK):
+            yield sections[start : start + SECTIONS_PER_CHUNK]
 
 
 def _in_order(ids: Sequence[int], products: Sequence[P]) -> list[P]:
@@ -245,7 +245,7 @@ def _check_fields(
     if category is not None:
         matching(category, "product.category", _CATEGORY, _CATEGORY_FORM)
     if price is not None:
-        positive_money(price, "product.price", most=MAX_PRICE_MINOR)
+        positive_money(price, "product.price", maximum=MAX_PRICE_MINOR)
     if stock is not None:
         between(stock, "product.stock", 0, MAX_STOCK)
 

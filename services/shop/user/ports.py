@@ -21,8 +21,8 @@ class UserStore(Protocol):
     async def note_failure(self, email: str, seconds: float) -> int:
         """Counts a failed login of an e-mail address, until `seconds` after the first; returns the count."""
 
-    async def forget_failures(self, email: str, most: int) -> bool:
-        """Resets the count of an e-mail address unless it has reached `most`; returns whether it was below."""
+    async def forget_failures(self, email: str, maximum: int) -> bool:
+        """Resets the count of an e-mail address unless it has reached `maximum`; returns whether it was below."""
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         """Returns the users that exist, in any order, by one query."""

@@ -106,10 +106,10 @@ class PostgresUserStore:
         assert row is not None, "INSERT RETURNING gives a row"
         return int(row[0])
 
-    async def forget_failures(self, email: str, most: int) -> bool:
-        forgotten = await self._database.fetchrow(FORGET_FAILURES, email_digest(email), most)
+    async def forget_failures(self, email: str, maximum: int) -> bool:
+        forgotten = await self._database.fetchrow(FORGET_FAILURES, email_digest(email), maximum)
         # Another replica may already have reset the count.
-        return forgotten is not None or (await self.credentials(email)).failures < most
+        return forgotten is not None or (await self.credentials(email)).failures < maximum
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         return [user_of(row) for row in await self._database.fetch(BATCH_GET, ids)]

@@ -97,7 +97,7 @@ class UserService:
         return [users[user_id] for user_id in wanted if user_id in users]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        limit = size(page_size, "page_size", default=PAGE_SIZE, most=MAX_PAGE)
+        limit = size(page_size, "page_size", default=PAGE_SIZE, maximum=MAX_PAGE)
         after = page_tokens.decode(page_token, _SCOPE, key=self._key)
         # One more than the page shows whether there is a next page.
         users = await self._store.page(after=after, limit=limit + 1)

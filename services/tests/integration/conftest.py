@@ -24,7 +24,7 @@ from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
-from shop.platform.process.lifecycle import beside
+from shop.platform.process.lifecycle import in_background
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
@@ -128,7 +128,7 @@ async def started(
         stores = [STORES[name]] if protocol == MEMORY else []
         service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config, runtime, *stores))
         if isinstance(service, order_bootstrap.OrderParts):
-            await stack.enter_async_context(beside(service.recovery.run()))
+            await stack.enter_async_context(in_background(service.recovery.run()))
             service = service.service
         yield await stack.enter_async_context(served(name, protocol, service, runtime))
 

@@ -136,8 +136,8 @@ async def test_payments_of_many_orders(payment: PaymentClient) -> None:
         checkout = str(uuid.uuid4())
         await authorize(payment, checkout)
         await payment.capture_payment(checkout_id=checkout, order_id=made)
-    found = await payment.batch_get_payments_by_order([orders[2], NOWHERE, orders[0], orders[2]])
-    assert [item.order_id for item in found] == [orders[2], orders[0]]
+    payments = await payment.batch_get_payments_by_order([orders[2], NOWHERE, orders[0], orders[2]])
+    assert [item.order_id for item in payments] == [orders[2], orders[0]]
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ async def test_batch_keeps_the_requested_order_and_leaves_out_unknown_ids(
     product: ProductClient, make_product: Make
 ) -> None:
     first, second = await make_product(), await make_product()
-    found = await product.batch_get_products([second.id, NOWHERE, first.id, second.id])
-    assert found == [second, first]
+    results = await product.batch_get_products([second.id, NOWHERE, first.id, second.id])
+    assert results == [second, first]
 
 
 async def test_pages_of_a_category_hold_every_product_once(
@@ -201,12 +201,12 @@ async def test_reviews_come_by_ascending_id_for_each_requested_product(
     many, none, few = await make_product(), await make_product(), await make_product()
     ids = [_review(admin, many.id, rating) for rating in (5, 4, 3, 2, 1)]
     only = _review(admin, few.id, 1)
-    found = await product.batch_list_reviews([few.id, none.id, many.id, few.id])
-    assert list(found) == [few.id, none.id, many.id]
-    assert [review.id for review in found[many.id]] == ids[:3]
-    assert [review.rating for review in found[many.id]] == [5, 4, 3]
-    assert found[none.id] == ()
-    assert [review.id for review in found[few.id]] == [only]
+    results = await product.batch_list_reviews([few.id, none.id, many.id, few.id])
+    assert list(results) == [few.id, none.id, many.id]
+    assert [review.id for review in results[many.id]] == ids[:3]
+    assert [review.rating for review in results[many.id]] == [5, 4, 3]
+    assert results[none.id] == ()
+    assert [review.id for review in results[few.id]] == [only]
     more = await product.batch_list_reviews([many.id], limit=4)
     assert [review.id for review in more[many.id]] == ids[:4]
 

@@ -257,8 +257,8 @@ async def _registers_documents(router: Router) -> None:
 
 async def _counts_failed_logins_by_address(router: Router) -> None:
     document = 'mutation { login(email: "nobody@example.com", password: "battery staple") { token } }'
-    found = [codes(await router.ask(document, {EDGE_MARK: "192.0.2.99"})) for _ in range(11)]
-    assert found == [["UNAUTHENTICATED"]] * 10 + [["TOO_MANY_REQUESTS"]]
+    outcomes = [codes(await router.ask(document, {EDGE_MARK: "192.0.2.99"})) for _ in range(11)]
+    assert outcomes == [["UNAUTHENTICATED"]] * 10 + [["TOO_MANY_REQUESTS"]]
 
 
 async def _loses_only_what_a_subgraph_would_have_said(router: Router, own: dict[str, str]) -> None:

@@ -188,7 +188,7 @@ async def test_spans_wait_for_a_pause(measured: Measured, collector: Collector) 
 
 
 async def test_spans_that_soon_will_not_fit_wait_for_no_pause(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder(most_waiting=4 * BATCH_SPANS)
+    recorder = Recorder(max_waiting=4 * BATCH_SPANS)
     async with exporting(measured, recorder), asyncio.timeout(LIMIT_S):
         while not collector.requests:
             record(recorder, 5)
@@ -244,7 +244,7 @@ async def test_refused_spans_are_lost_and_counted(
 
 
 async def test_spans_that_did_not_fit_are_in_the_account(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder(most_waiting=2)
+    recorder = Recorder(max_waiting=2)
     async with exporting(measured, recorder):
         record(recorder, 5)
         await until(lambda: collector.requests)

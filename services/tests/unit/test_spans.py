@@ -153,7 +153,7 @@ def test_ids_are_distinct(recorder: Recorder) -> None:
 
 
 def test_spans_that_do_not_fit_are_lost_and_counted() -> None:
-    recorder = Recorder(most_waiting=2)
+    recorder = Recorder(max_waiting=2)
     for number in range(5):
         RecordedSpan(recorder, f"work {number}", 0, REMOTE).end()
     assert [span.name for span in spans_of(recorder)] == ["work 0", "work 1"]

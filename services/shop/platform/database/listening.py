@@ -11,7 +11,7 @@ from typing import Any
 
 import asyncpg
 
-from shop.platform.process.lifecycle import beside
+from shop.platform.process.lifecycle import in_background
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[No
     Args:
         heard: Called with each payload, and once per connection with the payload None.
     """
-    async with beside(_keep_listening(channel, url, heard)):
+    async with in_background(_keep_listening(channel, url, heard)):
         yield
 
 

@@ -46,7 +46,7 @@ from shop.platform.telemetry.tracing import child_span
 MAX_DOCUMENTS = 128
 MAX_ERRORS = 5
 """Mistakes of a document that are reported to its sender; validation ends with the next one."""
-REST = 8
+PAUSE_FACTOR = 8
 """How long unknown documents wait after one was prepared, as a multiple of the CPU time that it took."""
 
 V = TypeVar("V")
@@ -133,7 +133,7 @@ class Documents:
         self._public = public
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
-        self._rests_until = 0.0
+        self._paused_until = 0.0
         self._by_text: LRUCache[str, Prepared] = LRUCache(capacity)
         self._by_hash: LRUCache[str, Prepared] = LRUCache(capacity)
 
@@ -175,7 +175,7 @@ class Documents:
             async with self._turn:
                 known = self._by_text.get(text)
                 if known is None:
-                    await asyncio.sleep(self._rests_until - time.monotonic())
+                    await asyncio.sleep(self._paused_until - time.monotonic())
                     known = await self._prepare(text)
                     self._by_text[text] = known
         return known
@@ -195,7 +195,9 @@ class Documents:
             try:
                 return work()
             finally:
-                self._rests_until = max(self._rests_until, time.monotonic()) + REST * (time.thread_time() - began)
+                self._paused_until = max(self._paused_until, time.monotonic()) + PAUSE_FACTOR * (
+                    time.thread_time() - began
+                )
 
         # One thread: it finishes the work of a cancelled request before it begins the next.
         return await asyncio.get_running_loop().run_in_executor(self._thread, run_timed)

@@ -5,7 +5,7 @@ deadline and no departing client can end it. Therefore every field that returns 
 
 - counts the fields that its items will have, and stops at the limit;
 - stops after the deadline;
-- lets other requests run after each `FIELDS_A_TURN` fields.
+- lets other requests run after each `FIELDS_PER_TURN` fields.
 
 A stopped execution returns no more items, so it ends soon; its error is the whole answer.
 """
@@ -40,7 +40,7 @@ from shop.errors import DeadlineExceeded, ResourceExhausted, ShopError
 from shop.platform import deadline
 from shop.platform.deadline import OVER, passed
 
-FIELDS_A_TURN = 1_000
+FIELDS_PER_TURN = 1_000
 """Fields that an execution resolves before other requests get their turn; they take about 10 ms."""
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Execution:
     def renew(self) -> None:
         """Starts counting anew, for the next event."""
         self._left = self._limit
-        self._turn = FIELDS_A_TURN
+        self._turn = FIELDS_PER_TURN
         self.error: ShopError | None = None
 
     def stop(self, error: ShopError) -> None:
@@ -84,8 +84,8 @@ class Execution:
             self.stop(DeadlineExceeded(OVER))
         if self.error is not None:
             return []
-        if count > FIELDS_A_TURN:
-            return self._bit_by_bit(items, max(FIELDS_A_TURN // each, 1))
+        if count > FIELDS_PER_TURN:
+            return self._bit_by_bit(items, max(FIELDS_PER_TURN // each, 1))
         self._turn -= count
         return items if self._turn >= 0 else self._in_turn(items, count)
 
@@ -96,7 +96,7 @@ class Execution:
             await asyncio.sleep(0)
             if self._passes == seen:
                 self._passes += 1
-                self._turn = FIELDS_A_TURN
+                self._turn = FIELDS_PER_TURN
             elif self._turn < count:
                 continue
             self._turn -= count

@@ -29,7 +29,7 @@ from strawberry.tools import create_type
 from strawberry.types.field import StrawberryField
 
 from shop.contract.calls import Access, Call, Service
-from shop.contract.graphql import ROWS_A_PAGE, group_name, operation_of, root_field
+from shop.contract.graphql import ROWS_PER_PAGE, group_name, operation_of, root_field
 from shop.contract.methods import EXPECTED, Kind, PortMethod, bare, is_optional, is_struct, list_of, methods_of
 from shop.contract.methods import Parameter as ParameterOfCall
 from shop.errors import Unauthenticated
@@ -268,7 +268,7 @@ class _Resolver:
         # The use case refuses a limit that is too large.
         limit = cast(int, given["limit"])
         if limit <= MAX_ROWS:
-            given = {**given, "limit": min(limit, ROWS_A_PAGE)}
+            given = {**given, "limit": min(limit, ROWS_PER_PAGE)}
         with info.context.admit(self._method.contract):
             # Closed even when the caller's time runs out halfway: it occupies a database connection.
             async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:

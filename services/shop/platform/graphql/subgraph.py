@@ -26,7 +26,7 @@ from strawberry.tools import create_type
 from strawberry.types.field import StrawberryField
 
 from shop.contract.calls import PAYMENT, Access, Call, Service, call_of
-from shop.contract.graphql import ROWS_A_PAGE, operation_of
+from shop.contract.graphql import ROWS_PER_PAGE, operation_of
 from shop.contract.methods import Kind, methods_of
 from shop.contract.ports import Catalogue, Orders, PaymentClient, UserClient
 from shop.errors import InvalidArgument
@@ -172,8 +172,8 @@ class _SubgraphTypes(ValueTypes):
         return field
 
     def _resolve_all(self, info: SubgraphInfo, representations: list[object]) -> list[object]:
-        if len(representations) > ROWS_A_PAGE:
-            message = f"representations has {len(representations)} entries; it may have {ROWS_A_PAGE}"
+        if len(representations) > ROWS_PER_PAGE:
+            message = f"representations has {len(representations)} entries; it may have {ROWS_PER_PAGE}"
             raise InvalidArgument(message, field="representations")
         return [self._resolve(info, each) for each in representations]
 
@@ -272,5 +272,5 @@ def _load(context: SubgraphContext[object], entity: Entity, number: int) -> Awai
     return context.load(entity.many, read, number)
 
 
-def _in_order(numbers: list[int], found: Mapping[int, object]) -> list[object]:
-    return [found.get(number) for number in numbers]
+def _in_order(numbers: list[int], entities: Mapping[int, object]) -> list[object]:
+    return [entities.get(number) for number in numbers]

@@ -115,12 +115,12 @@ def main(arguments: list[str]) -> int:
     """Runs the command that the arguments name, as the module says."""
     match arguments:
         case ["check", file]:
-            found = list(differences(Path(file).read_text()))
-            for line in found:
+            changes = list(differences(Path(file).read_text()))
+            for line in changes:
                 print(f"{file}: {line}", file=sys.stderr)
-            if found:
+            if changes:
                 print("Compose it again: make federation", file=sys.stderr)
-            return 1 if found else 0
+            return 1 if changes else 0
         case ["write", folder]:
             for name, service in SUBGRAPHS.items():
                 Path(folder, f"{name}.graphql").write_text(f"{subgraph_of(service).as_str()}\n")

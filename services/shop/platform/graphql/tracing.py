@@ -8,14 +8,14 @@ from opentelemetry.trace import StatusCode
 
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.graphql.limits import first_field, name_of
-from shop.platform.telemetry.metering import tell
+from shop.platform.telemetry.metering import add_details
 
 _SERVER_FAULTS = frozenset(code.value for code in SERVER_FAULTS)
 
 
 def name_operation(operation: OperationDefinitionNode) -> None:
     """Records which operation a request runs: on its span, and its first field in the metrics."""
-    tell(operation=first_field(operation))
+    add_details(operation=first_field(operation))
     span = trace.get_current_span()
     if span.is_recording():
         span.set_attribute("graphql.operation.type", operation.operation.value)
@@ -26,7 +26,7 @@ def name_operation(operation: OperationDefinitionNode) -> None:
 def note_error(code: str) -> None:
     """Records the error of an answer on its request's span, like `incoming.note_failure` for statuses."""
     if code in _SERVER_FAULTS:
-        tell(error=code)
+        add_details(error=code)
     span = trace.get_current_span()
     if span.is_recording():
         span.set_attribute("error.type", code)

@@ -47,7 +47,7 @@ async def stop_signal() -> AsyncIterator[asyncio.Event]:
 
 
 @contextlib.asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Runs endless work for as long as the context lasts."""
     task = asyncio.create_task(work)
     try:

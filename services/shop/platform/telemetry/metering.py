@@ -66,7 +66,7 @@ def begin_request(traceparent: str | None) -> Asked:
     return request
 
 
-def tell(*, route: str = "", operation: str = "", error: str = "") -> None:
+def add_details(*, route: str = "", operation: str = "", error: str = "") -> None:
     """Adds to the current request what path and status do not show; arguments like the attributes of `Asked`."""
     request = _ASKED.get()
     if request is not None:

@@ -20,7 +20,7 @@ from shop.platform.incoming import Incoming, failure_of, note_failure
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.problems import answer_http_error
 from shop.platform.rest.requests import RestCall, Serving
-from shop.platform.telemetry.metering import tell
+from shop.platform.telemetry.metering import add_details
 from shop.platform.thrift.encoding import JSON
 from shop.platform.thrift.processor import Processor
 
@@ -43,7 +43,7 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
             return _response(received, call)
         span = trace.get_current_span()
         span.update_name(call.traced.name)
-        tell(route=path_of(service), operation=call.traced.name)
+        add_details(route=path_of(service), operation=call.traced.name)
         names = len(call.traced.attributes) // 2
         span.set_attributes(dict(zip(call.traced.attributes[:names], call.traced.attributes[names:], strict=True)))  # type: ignore[arg-type]
         origin = received.last_header(authenticator.origin_header.encode())
@@ -53,7 +53,7 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
             failure = failure_of(error)
             note_failure(span, failure)
             if failure.code in SERVER_FAULTS:
-                tell(error=failure.code.value)
+                add_details(error=failure.code.value)
             message = call.refusal(failure)
         return _response(received, message)
 

@@ -87,8 +87,8 @@ class ReceivedCall:
 
     def refusal(self, error: ShopError) -> bytes:
         """Returns the answer for an error."""
-        told = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
-        return self._reply(self._method.result(error=told))
+        failure = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
+        return self._reply(self._method.result(error=failure))
 
 
 class Processor:
@@ -147,7 +147,7 @@ def _work(
     async def collect(request: Struct) -> list[object]:
         """Returns all rows of a stream, which must fit one answer."""
         listing = cast(_ListRequest, request)
-        listing.limit = size(listing.limit, "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
+        listing.limit = size(listing.limit, "limit", default=DEFAULT_ROWS, maximum=MAX_ROWS)
         return [row async for chunk in codec.call(method, request) for row in chunk]
 
     return collect if row.streams else partial(codec.call, method)

@@ -125,8 +125,8 @@ def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind 
 
 def resource_of(text: str) -> str:
     """The resource of a method, message or path: the first that it names."""
-    found = re.search("|".join(RESOURCES), text, re.IGNORECASE)
-    return found[0].capitalize() if found else ""
+    match = re.search("|".join(RESOURCES), text, re.IGNORECASE)
+    return match[0].capitalize() if match else ""
 
 
 def snake(name: str) -> str:

@@ -74,13 +74,13 @@ class Shop:
 
     def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
         """The answers for the victim's identifier, and for an identifier that does not exist."""
-        found = []
+        answers = []
         for ids in (self.victim, MISSING):
             value = ids.of(attempt.kind)
             if attempt.kind is Kind.KEY and ids is MISSING:
                 value = NONCES.new()
-            found.append(attempt.send(token, own, value))
-        return found[0], found[1]
+            answers.append(attempt.send(token, own, value))
+        return answers[0], answers[1]
 
     def rows(self) -> list[Any]:
         """All of the victim's rows."""

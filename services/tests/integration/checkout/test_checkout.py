@@ -42,10 +42,10 @@ async def wait_and_audit(trial: Any) -> list[Finding]:
     """The invariants still broken after a while: a call may reach the service long after its caller has gone."""
     for _ in range(100):
         await no_saga_under_way(trial)
-        if not (found := broken(trial)):
+        if not (findings := broken(trial)):
             break
         await asyncio.sleep(0.05)
-    return found
+    return findings
 
 
 async def stock(shop: Clients, *products: int) -> list[int]:

@@ -188,9 +188,9 @@ def test_a_checkout_under_way_is_sound(database: psycopg.Connection) -> None:
 @pytest.mark.parametrize(("name", "statements"), BROKEN, ids=[f"{name}-{n}" for n, (name, _) in enumerate(BROKEN)])
 def test_violations_are_found(database: psycopg.Connection, name: str, statements: str) -> None:
     change(database, statements)
-    found = broken(database)
-    assert name in found
-    assert found[name]
+    findings = broken(database)
+    assert name in findings
+    assert findings[name]
 
 
 def test_every_invariant_is_broken_by_some_test() -> None:
@@ -221,8 +221,8 @@ def test_acknowledged_orders_must_exist_once(
     database: psycopg.Connection, seen: list[Acknowledgement], name: str, sample: str
 ) -> None:
     change(database, WHOLE)
-    found = broken(database, *seen)
-    assert any(sample in text for text in found[name])
+    findings = broken(database, *seen)
+    assert any(sample in text for text in findings[name])
 
 
 def test_an_acknowledged_order_must_not_be_pending(database: psycopg.Connection) -> None:

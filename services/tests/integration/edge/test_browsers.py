@@ -160,6 +160,6 @@ def test_only_calls_answer_other_origins(shop: Any) -> None:
 def test_requests_to_copy_are_answered(shop: Any, tmp_path: Path) -> None:
     page = start_page(shop.system.topology, shop.system.url, {}, None, tmp_path, "")
     assert re.findall(r">([^<]+): three requests to copy<", page) == ["Connect (JSON)"]
-    commands = [html.unescape(found) for found in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)]
+    commands = [html.unescape(command) for command in re.findall(r"<pre[^>]*>(.*?)</pre>", page, re.DOTALL)]
     done = subprocess.run(["sh", "-c", "\n".join(commands)], capture_output=True, text=True, timeout=30)
     assert (done.stdout.count('"products"'), done.stdout.count('"orders"')) == (1, 1), done

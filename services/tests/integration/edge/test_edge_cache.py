@@ -181,13 +181,13 @@ async def test_a_hit_and_a_miss_have_separate_parts_in_budgets_that_add_up(cache
     for trace_id in ids:
         await client.get(PRODUCT, headers={"traceparent": f"00-{trace_id}-{'a' * 16}-01"})
     jaeger = cached.system.ports.url("jaeger-query-http")
-    found = (await asyncio.to_thread(read_traces, jaeger, ids, patience_s=LIMIT_S)).traces
-    miss, hit = ({(span.service, span.kind) for span in found[trace_id]} for trace_id in ids)
+    traces = (await asyncio.to_thread(read_traces, jaeger, ids, patience_s=LIMIT_S)).traces
+    miss, hit = ({(span.service, span.kind) for span in traces[trace_id]} for trace_id in ids)
     assert hit == {("edge-cache", "SERVER")}
     assert miss >= {("edge-cache", "SERVER"), ("edge-cache", "CLIENT"), ("edge", "SERVER"), ("product", "SERVER")}
     # The client of this test makes no spans, so the cache's span is the root.
     rooted = [
-        [replace(span, parent_id="") if span.parent_id == "a" * 16 else span for span in found[trace_id]]
+        [replace(span, parent_id="") if span.parent_id == "a" * 16 else span for span in traces[trace_id]]
         for trace_id in ids
     ]
     budgets, quality = budgets_of(rooted)

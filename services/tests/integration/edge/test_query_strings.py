@@ -17,15 +17,15 @@ MARK = "marker7f3a"
 async def spans(shop: Any, trace_id: str, least: int) -> list[dict[str, Any]]:
     """The spans of a trace in Jaeger, once the expected number is there."""
     url = f"{shop.system.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
-    found: list[dict[str, Any]] = []
+    read: list[dict[str, Any]] = []
     async with asyncio.timeout(20), httpx.AsyncClient(trust_env=False) as client:
-        while len(found) < least:
+        while len(read) < least:
             await asyncio.sleep(0.2)
             answer = await client.get(url)
             if answer.status_code == 200:
                 resources = answer.json()["result"]["resourceSpans"]
-                found = [span for one in resources for scope in one["scopeSpans"] for span in scope["spans"]]
-    return found
+                read = [span for one in resources for scope in one["scopeSpans"] for span in scope["spans"]]
+    return read
 
 
 async def test_no_span_holds_the_query_of_a_request(shop: Any) -> None:

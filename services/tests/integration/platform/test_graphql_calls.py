@@ -142,7 +142,7 @@ async def test_values_that_do_not_fit_are_named() -> None:
 
 async def test_a_stream_is_read_until_an_empty_page(monkeypatch: pytest.MonkeyPatch) -> None:
     # The service's pages are smaller than the client requests.
-    monkeypatch.setattr("shop.platform.graphql.service.ROWS_A_PAGE", 10)
+    monkeypatch.setattr("shop.platform.graphql.service.ROWS_PER_PAGE", 10)
     for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 4)):
         puppet = Puppet()
         async with connected(puppet) as (_, clients):

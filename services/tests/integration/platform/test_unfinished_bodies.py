@@ -187,13 +187,13 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 async def latencies(probe: Probe) -> list[float]:
     """Returns the time that each probe took, in milliseconds, the shortest first."""
-    found = []
+    times = []
     for _ in range(PROBES):
         began = time.perf_counter()
         await probe()
-        found.append((time.perf_counter() - began) * 1000)
+        times.append((time.perf_counter() - began) * 1000)
         await asyncio.sleep(0.01)
-    return sorted(found)
+    return sorted(times)
 
 
 @pytest.mark.parametrize(("edge", "component", "path", "kind"), TARGETS, indirect=["edge"])

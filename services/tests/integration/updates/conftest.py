@@ -23,7 +23,7 @@ from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
-from shop.platform.process.lifecycle import beside
+from shop.platform.process.lifecycle import in_background
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
@@ -130,7 +130,7 @@ async def shop(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
             order = await start("order", order_bootstrap)
-        await stack.enter_async_context(beside(order.relay.run()) if relayed else nullcontext())
+        await stack.enter_async_context(in_background(order.relay.run()) if relayed else nullcontext())
         peers["notification"] = over_grpc
         clients = await stack.enter_async_context(connect(peers, "test"))
         yield Shop(clients, notification.watchers, order.relay, notification.streams, at, peers, shared_trial.url)

@@ -20,7 +20,7 @@ from shop.errors import Unavailable
 from shop.order.postgres_outbox import PostgresOutbox
 from shop.order.relay import Relay
 from shop.platform.database.pool import connect_database
-from shop.platform.process.lifecycle import beside
+from shop.platform.process.lifecycle import in_background
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
@@ -106,7 +106,7 @@ async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user:
     await shop.buy(user)
     recorder = Recorder(failures=3)
     relay = await relay_to(recorder)
-    async with beside(relay.run()):
+    async with in_background(relay.run()):
         await until(shop.is_all_delivered)
     assert [event.status for event in recorder.events] == ["PENDING", "CONFIRMED"]
 
@@ -119,7 +119,7 @@ async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> No
     recorder = Recorder()
     async with AsyncExitStack() as stack:
         for relay in [await relay_to(recorder) for _ in range(3)]:
-            await stack.enter_async_context(beside(relay.run()))
+            await stack.enter_async_context(in_background(relay.run()))
         await until(shop.is_all_delivered)
     for order in orders:
         told = [event.status for event in recorder.events if event.order_id == order.id]
@@ -164,14 +164,14 @@ async def test_a_backlog_is_delivered_completely_and_in_order(shop: Shop, relay_
 
 async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:
     """Woken by the database, not by its own clock."""
-    async with beside(shop.relay.run()):
+    async with in_background(shop.relay.run()):
         await asyncio.sleep(0.1)
         order = await shop.buy(user)
         assert [one.order_id for one in await shop.notifications(user, 2)] == [order.id] * 2
 
 
 async def test_the_news_of_a_placed_order_waits_for_no_confirmation_that_never_comes(shop: Shop) -> None:
-    async with beside(shop.relay.run()):
+    async with in_background(shop.relay.run()):
         await asyncio.sleep(0.1)
         for status in ("PENDING", "CONFIRMED"):
             shop.rows("INSERT INTO shop_order.outbox (order_id, user_id, status) VALUES (1, 2001, %s)", status)

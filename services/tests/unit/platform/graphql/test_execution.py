@@ -13,7 +13,7 @@ import strawberry
 from shop.platform.access.rules import Authenticator
 from shop.platform.graphql import execution
 from shop.platform.graphql.endpoint import Endpoint
-from shop.platform.graphql.execution import FIELDS_A_TURN
+from shop.platform.graphql.execution import FIELDS_PER_TURN
 from shop.platform.graphql.field import field
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.incoming import Incoming
@@ -51,7 +51,7 @@ class Query:
 
     @field(description="Many things.")
     def many(self) -> list[Thing]:
-        return [Thing()] * (10 * FIELDS_A_TURN)
+        return [Thing()] * (10 * FIELDS_PER_TURN)
 
     @field(description="Things that take their time.")
     def slow(self) -> list[Thing]:
@@ -118,7 +118,7 @@ async def test_others_have_their_turn(query: str) -> None:
         await ask(query, x_envoy_expected_rq_timeout_ms="30000")
     finally:
         watching.cancel()
-    assert 0 < most <= 2 * FIELDS_A_TURN
+    assert 0 < most <= 2 * FIELDS_PER_TURN
 
 
 async def test_an_execution_stops_at_its_deadline() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from shop.contract.calls import PRODUCT
 from shop.platform.access.rules import Authenticator
-from shop.platform.graphql.documents import REST, Documents
+from shop.platform.graphql.documents import PAUSE_FACTOR, Documents
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.error_format import PersistedQueryNotFound
 from shop.platform.graphql.schema import RequestContext, core_schema
@@ -87,7 +87,7 @@ async def test_after_each_there_is_a_rest() -> None:
     documents = Documents(core_schema(SCHEMA), prepare)
     await asyncio.gather(*[documents.find(text, None) for text in TEXTS[:2]])
 
-    assert times[2] - times[1] >= REST * PREPARES_S
+    assert times[2] - times[1] >= PAUSE_FACTOR * PREPARES_S
 
 
 async def test_a_turn_that_comes_too_late_is_answered_in_time(preparation: Preparation) -> None:

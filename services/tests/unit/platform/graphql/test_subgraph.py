@@ -93,16 +93,16 @@ async def test_only_its_customer_and_partners_read_a_thing_by_its_key(
     assert "errors" not in refused
     assert refused == missing, "what is another customer's looks as if it did not exist"
     for headers in (subgraphs.token("customer", OWN), subgraphs.token("partner", 1)):
-        [found] = (await subgraphs.ask(name, document, headers, **asked))["data"]["_entities"]
-        assert None not in found.values()
+        [entities] = (await subgraphs.ask(name, document, headers, **asked))["data"]["_entities"]
+        assert None not in entities.values()
 
 
 async def test_everybody_reads_products_by_their_keys_in_one_call(subgraphs: Subgraphs) -> None:
     asked = [{"__typename": "Product", "id": number} for number in (3, 1, 99_999, 3)]
     subgraphs.shop.record.calls.clear()
     answer = await subgraphs.ask("product", ASK % "Product { id title }", of=asked)
-    found = [thing and thing["id"] for thing in answer["data"]["_entities"]]
-    assert found == [3, 1, None, 3]
+    entities = [thing and thing["id"] for thing in answer["data"]["_entities"]]
+    assert entities == [3, 1, None, 3]
     assert len(subgraphs.shop.record.calls) == 1
 
 
