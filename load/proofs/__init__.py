@@ -1,1 +1,1 @@
-"""Proofs of the shop and of the instrument where the truth is known, and how fast the instrument is."""
+"""Proofs of the shop and the instrument where the truth is known, and benchmarks of the instrument."""

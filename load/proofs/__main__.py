@@ -1,4 +1,4 @@
-"""`python -m proofs`: checks the instrument where the truth is known, and how fast it is."""
+"""`python -m proofs`: checks the instrument where the truth is known, and measures its speed."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from proofs.queues import FoundQueue, queues_table
 from proofs.resume import kills_view
 from proofs.seeded_faults import prove_conformance_command
 from proofs.versions import prove_versions, versions_view
-from proofs.what_if import Foretold, foretold_view
+from proofs.what_if import PredictedFigure, predictions_view
 
 PROOF = "proof.json"
-#: One disturbed trial among sixty would widen all intervals of its delay, so it is repeated once.
 RETRY = 1
+"""Times to repeat a trial: one disturbed trial among sixty would widen all intervals of its delay."""
 MAX_KILLS = 100
 MAX_KILLED_BLOCKS = 10
 
@@ -57,16 +57,16 @@ app.command()(benchmark)
 app.command("benchmark-budgets")(benchmark_budgets_command)
 
 
-def _begun(resume: str, planned: Callable[[], Plan]) -> tuple[ResultsFolder, Plan]:
-    """The folder and plan of a proof that begins, or of an interrupted one."""
+def _begin_or_resume(resume: str, make_plan: Callable[[], Plan]) -> tuple[ResultsFolder, Plan]:
+    """Returns the folder and plan of a new proof, or of an interrupted one."""
     if resume:
         return take_up(RESULTS, resume, "proof")
-    plan = planned()
+    plan = make_plan()
     return begin(plan, RESULTS), plan
 
 
 def _document(rows: Sequence[FoundDelay | FoundQueue]) -> dict[str, Any]:
-    """What a program reads of a proof that judges rows."""
+    """Returns the JSON document of a proof that judges rows."""
     documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
     return {"holds": all(row.holds for row in rows), "rows": documents}
 
@@ -84,10 +84,10 @@ def delays(
 ) -> None:
     """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
     with reported_errors():
-        folder, plan = _begun(
+        folder, plan = _begin_or_resume(
             resume,
             lambda: delay_proof.proof_plan(
-                delay_proof.injected(hops, sizes),
+                delay_proof.parse_delays(hops, sizes),
                 load_topology("hybrid"),
                 blocks=whole_number("blocks", blocks, 1, MAX_BLOCKS),
                 seed=checked_seed(seed),
@@ -122,12 +122,12 @@ def what_if(
     resume: str,
     as_json: Json = False,
 ) -> None:
-    """Predict what delays do, then inject them; fails unless 90 % of the figures are in their predicted intervals."""
+    """Predict the effect of delays, then inject them; fails unless 90 % of the figures are in predicted intervals."""
     with reported_errors():
-        folder, plan = _begun(
+        folder, plan = _begin_or_resume(
             resume,
             lambda: what_if_proof.proof_plan(
-                delay_proof.injected(hops, sizes),
+                delay_proof.parse_delays(hops, sizes),
                 load_topology("hybrid"),
                 blocks=whole_number("blocks", blocks, 1, MAX_BLOCKS),
                 seed=checked_seed(seed),
@@ -135,14 +135,14 @@ def what_if(
         )
         typer.echo(f"{len(plan.trials())} trials, {minutes(expected_s(plan))}; Ctrl-C keeps finished trials.", err=True)
 
-        def conclude() -> tuple[list[Foretold], dict[str, Any], Path]:
+        def conclude() -> tuple[list[PredictedFigure], dict[str, Any], Path]:
             rows = what_if_proof.judge(folder.path, delay_proof.delays_of(plan))
             proof = what_if_proof.outcome(rows)
             write_json(folder.path / PROOF, proof)
             return rows, proof, folder.publish(latest=False)
 
         rows, proof, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude)
-        give(proof, foretold_view(rows, path), as_json=as_json, console=console())
+        give(proof, predictions_view(rows, path), as_json=as_json, console=console())
 
 
 @app.command()
@@ -154,9 +154,9 @@ def queues(
     resume: str,
     as_json: Json = False,
 ) -> None:
-    """Hold event loops for known times and check that hop budgets show who waited; fails unless every hold is found."""
+    """Hold event loops for known times and check that hop budgets show the waits; fails unless every hold is found."""
     with reported_errors():
-        folder, plan = _begun(
+        folder, plan = _begin_or_resume(
             resume,
             lambda: queue_proof.proof_plan(
                 load_topology("hybrid"),
@@ -188,9 +188,9 @@ def observer(
     seed: int,
     as_json: Json = False,
 ) -> None:
-    """Call some of a run's untraced journeys sampled, and count how often the observer effect's interval leaves out 0.
+    """Treat some of a run's untraced journeys as traced, and count how often the observer effect's interval excludes 0.
 
-    Fails where it does in more than 6 % of the draws, and chance does not make that of 5 %.
+    Fails if it does in more than 6 % of the draws, and chance does not explain that for a true rate of 5 %.
     """
     with reported_errors():
         files = read_run(find_run(RESULTS, run, holds=(TRIALS, SUMMARY)))
@@ -207,7 +207,7 @@ def versions(
     seed: int,
     as_json: Json = False,
 ) -> None:
-    """Draw experiments from a run of equal versions, and count false and found differences; likewise of two runs.
+    """Draw experiments from a run of equal versions, and count false and found differences; the same for pairs of runs.
 
     Fails if equal versions differ in significantly more than 5 % of the experiments. Fails too if a part of at least
     2 ms that is 10 % slower is found in less than 80 % of them.
@@ -227,7 +227,7 @@ def account(
     seed: str,
     as_json: Json = False,
 ) -> None:
-    """Turn the event loops' account on and off in a running shop; fails unless it is shown to cost p50 at most 1 %."""
+    """Turn the event loops' account on and off in a running shop; fails unless it costs p50 at most 1 %, as shown."""
     with reported_errors():
         how_many, number = whole_number("pairs", pairs, MIN_PAIRS, MAX_PAIRS), checked_seed(seed)
         rows = []

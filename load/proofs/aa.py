@@ -1,4 +1,4 @@
-"""Are equal systems told apart? One system under several names."""
+"""A/A experiments: does the comparison show differences between equal systems? One system under several names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _AA_JOURNEYS = (200, 400, 1200)
 
 
 class MetricAA(TypedDict):
-    """One metric over all A/A experiments. `tests` are those with p below 5 %, before the correction."""
+    """A metric over all A/A experiments. `tests` counts tests with p below 5 %, before the correction."""
 
     metric: str
     tests: Rate
@@ -45,11 +45,11 @@ class MetricAA(TypedDict):
 
 
 class AA(TypedDict):
-    """What A/A experiments showed although there is nothing to show.
+    """False differences that A/A experiments showed.
 
-    `experiments` are those with any false difference of a metric; `any_metric` those with one of any metric. `naive`
-    is what Mann and Whitney's p would have shown, from the pooled journeys of `all`. `parts` are the intervals of parts
-    of hop differences that leave out 0. `noises` has the metrics by the kind of noise.
+    `experiments` counts experiments with any false difference of a metric; `any_metric` counts experiments with a false
+    difference of any metric. `naive` is what Mann and Whitney's p would have shown, from the pooled journeys of `all`.
+    `parts` counts intervals of parts of hop differences that exclude 0. `noises` has the metrics by kind of noise.
     """
 
     holds: bool
@@ -64,15 +64,15 @@ class AA(TypedDict):
 
 
 def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -> AA:
-    """Compares four topologies that are one and the same.
+    """Compares four names of one topology.
 
-    It holds unless a metric shows false differences in significantly more than 5 % of the experiments, in the usual
-    noise or any other: the whole 95 % interval of their share lies above.
+    The proof holds unless a metric shows false differences in significantly more than 5 % of the experiments with any
+    kind of noise: the whole 95 % interval of the share is above 5 %.
 
     Args:
-        experiments: How many with the usual noise; there are a quarter as many with each other one.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number with the usual noise; each other noise gets a quarter of it.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
     """
     counts = {
         noise: sum(
@@ -106,7 +106,7 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
 
 
 def _aa(seed: np.random.SeedSequence, *, noise: str) -> Counter[tuple[str, str]]:
-    """Of one experiment and each metric: tests, those with a low p, and whether any is shown after the correction."""
+    """Counts for each metric of an experiment: tests, tests with a low p, and whether the correction leaves any."""
     rng = np.random.default_rng(seed)
     simulation = Simulation(setting_of(rng, noise, _AA_JOURNEYS), rng)
     topologies = simulation.experiment(SAME)
@@ -134,7 +134,7 @@ def _aa(seed: np.random.SeedSequence, *, noise: str) -> Counter[tuple[str, str]]
 
 
 def aa_view(proof: AA) -> list[Element]:
-    """What A/A experiments showed, for people."""
+    """Formats the proof for people."""
     columns = [Column("metric", numeric=False)]
     columns += [
         Column(name, "%", interval=True) for name in ("tests with p below 5 %", "experiments with any, corrected")

@@ -1,8 +1,8 @@
-"""What it costs a shop's answers that event loops note when they are busy: the account, off and on in short slots.
+"""Measures what the event loops' account of busy times costs a shop's answers, by turning it on and off in short slots.
 
-One shop runs, and users in a closed loop ask it. Each pair of neighbouring slots has the account once on and once off,
-in random order, in all of the shop's processes at once; whatever else the machine does is in both alike, or in either
-by chance. A switch in memory that all processes share turns it; the shop's code knows nothing of it.
+Users in a closed loop load one shop. Each pair of neighbouring slots has the account once on and once off, in random
+order, in all of the shop's processes at once. Other work of the machine disturbs both slots alike, or either by chance.
+A switch in shared memory turns the account on and off; the shop's code does not know it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SLOT_S = 0.3
 MIN_PAIRS, MAX_PAIRS = 10, 10_000
 USERS = 2
 LIMIT = 0.01
-"""Largest share of an answer's time that the account may cost."""
+"""Maximum share of an answer's time that the account may cost."""
 _WARMUP_S = 10.0
 _SWITCHED = """
 import mmap, os
@@ -46,21 +46,21 @@ switch = mmap.mmap(os.open(os.environ["SHOP_ACCOUNT_SWITCH"], os.O_RDONLY), 1, p
 noting = LoopAccount.busy
 LoopAccount.busy = lambda self: noting(self) if switch[0] else None
 """
-"""Loaded by each component before anything else."""
+"""Module that each component loads before anything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountCost:
-    """What the account costs, as a share of the time without it; intervals at 95 %, over pairs of slots.
+    """Cost of the account, as a share of the time without it; 95 % intervals over pairs of slots.
 
     Attributes:
         topology: Name of the topology.
-        journeys: Journeys that lay within a slot.
-        pairs: Pairs of slots.
-        p50: Of the medians of the slots, each journey as a share of its kind's median.
-        p50_ci95: Its interval.
-        mean: Of the means.
-        mean_ci95: Its interval.
+        journeys: Number of journeys within a slot.
+        pairs: Number of pairs of slots.
+        p50: Cost by the slots' medians, with each journey as a share of its kind's median.
+        p50_ci95: Interval of `p50`.
+        mean: Cost by the slots' means.
+        mean_ci95: Interval of `mean`.
     """
 
     topology: str
@@ -73,7 +73,7 @@ class AccountCost:
 
     @property
     def holds(self) -> bool:
-        """Whether the account is shown to cost p50 no more than `LIMIT`."""
+        """Whether the measurement shows that the account costs p50 at most `LIMIT`."""
         return self.p50_ci95[1] <= LIMIT
 
 
@@ -84,11 +84,11 @@ def measure(
 
     Args:
         topology: The topology.
-        ports: Where everything listens.
+        ports: Ports of all components.
         shopload: The generator.
-        folder: Empty folder for what is left behind.
+        folder: Empty folder for the files.
         workload: File of the workload.
-        pairs: Pairs of slots.
+        pairs: Number of pairs of slots.
         seed: Seed of tape and order.
 
     Raises:
@@ -129,12 +129,12 @@ def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[i
 
 
 def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]) -> AccountCost:
-    """What the account costs by the journeys that began and ended in one slot.
+    """Computes the account's cost from journeys that began and ended in the same slot.
 
     Args:
         topology: Name of the topology.
         journeys: Rows of `rows.JOURNEYS`.
-        slots: When each slot began, ns, and whether the account was on; last, when the last one ended.
+        slots: When each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
     """
     begins = np.array([at for at, _ in slots])
     ok = journeys.filter(pl.col("outcome") == "ok")
@@ -148,19 +148,19 @@ def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]
     pairs = [(at, at + 1) if on[at] else (at + 1, at) for at in range(0, len(of_slot), 2)]
     pairs = [(with_it, without) for with_it, without in pairs if of_slot[with_it].size and of_slot[without].size]
 
-    p50, p50_ci95 = _paired([np.median(of_slot[one]) / np.median(of_slot[other]) for one, other in pairs])
-    mean, mean_ci95 = _paired([of_slot[one].mean() / of_slot[other].mean() for one, other in pairs])
+    p50, p50_ci95 = _estimate([np.median(of_slot[one]) / np.median(of_slot[other]) for one, other in pairs])
+    mean, mean_ci95 = _estimate([of_slot[one].mean() / of_slot[other].mean() for one, other in pairs])
     return AccountCost(topology, shares.size, len(pairs), p50, p50_ci95, mean, mean_ci95)
 
 
-def _paired(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
-    """What is added, and its interval: Hodges and Lehmann's, from Wilcoxon's signed ranks.
+def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
+    """Estimates the added share and its interval by Hodges and Lehmann, from Wilcoxon's signed ranks.
 
-    Which slot of a pair comes first is drawn, so the sign of each logarithm is chance if nothing is added; and a slot
-    in which the machine did something else weighs no more than another one.
+    The order within a pair is random, so the sign of each logarithm is chance if nothing is added. A disturbed slot has
+    no more weight than any other.
 
     Args:
-        ratios: Of each pair of slots.
+        ratios: Ratio of each pair of slots.
     """
     logs = np.log(ratios)
     first, second = np.triu_indices(logs.size)
@@ -172,7 +172,7 @@ def _paired(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
 
 
 def account_table(rows: Sequence[AccountCost]) -> Table:
-    """A row for each topology."""
+    """Makes the table, with a row for each topology."""
 
     def share(value: float, ends: tuple[float, float]) -> Cell:
         return estimate(100 * value, [100 * end for end in ends], signed=True)

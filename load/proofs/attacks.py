@@ -1,4 +1,4 @@
-"""Hostile clients, valid clients that cost as much, and a probe that counts how many requests of others are served.
+"""Hostile clients, valid clients that cost as much, and a probe that counts how many of its requests are served.
 
 `attack`, `use` and `probe` each run in a separate process, with times of the system's monotonic clock.
 """
@@ -25,13 +25,13 @@ from mesh.resting import cpu_seconds
 CLIENTS, EAGER, PROBES = 16, 8, 16
 """Hostile or valid clients; eager clients, which send without a pause; customers of the probe."""
 ADDRESS = "127.0.{}.{}"
-"""Each client sends from an address that nobody else has."""
+"""Pattern of the clients' addresses: each client sends from its own."""
 ANSWER_LIMIT_S = 6.0
 """Seconds that a client waits for an answer; the edge gives up after 5 s."""
 PAUSE_S, HEAD_PAUSE_S = 0.01, 0.4
 MAX_RETRY_AFTER_S = 5.0
 PRODUCTS = range(8_001, 9_901)
-"""Products that the seed leaves for purchases."""
+"""Products that the seed reserves for purchases."""
 MAX_LINES = 100
 """Lines of the largest order that the shop accepts."""
 PING = b"\x89\x80\0\0\0\0"
@@ -46,7 +46,7 @@ BROWSE = """query browse($category: String!) { products(first: 20, category: $ca
   edges { node { id title stock price { amountMinor currency } reviews(first: 3) { id rating title } } } } }"""
 HISTORY = "{ me { orders(first: 10) { edges { node { id status lines { quantity product { id title } } } } } } }"
 UPDATES = "subscription { notifications { position } }"
-PASSWORD = "a-password-of-some-length"  # noqa: S105 - of customers who exist for a few seconds
+PASSWORD = "a-password-of-some-length"  # noqa: S105 - for customers who exist for a few seconds
 LOGIN = "mutation login($input: LoginInput!) { login(input: $input) { token } }"
 RECURSIVE = "query($id: ID!) { order(id: $id) { lines { order { lines { order { lines { order { id } } } } } } } }"
 WIDE = "query($id: ID!) {" + " ".join(f"o{n}: order(id: $id) {{ lines {{ quantity }} }}" for n in range(60)) + "}"
@@ -54,16 +54,16 @@ WIDE = "query($id: ID!) {" + " ".join(f"o{n}: order(id: $id) {{ lines {{ quantit
 
 @dataclass(frozen=True)
 class Target:
-    """What clients need to know about a shop.
+    """A shop as its clients see it.
 
     Attributes:
-        url: The edge.
+        url: URL of the edge.
         tokens: A customer's token for each client.
-        users: The customers: of the clients, then of the probe.
+        users: The clients' customers, then the probe's.
         partner: A partner's token.
         categories: Product categories to browse.
         email: E-mail address of a customer who can log in.
-        orders: Global identifier of an order of `MAX_LINES` lines for each client; empty before there are any.
+        orders: Global identifier of an order of `MAX_LINES` lines for each client; empty before the orders exist.
     """
 
     url: str
@@ -77,13 +77,13 @@ class Target:
 
 @dataclass
 class Window:
-    """What the probe saw.
+    """Results of the probe.
 
     Attributes:
         asked: Requests sent.
         served: Requests answered in full.
         latencies_ms: Latency of each served request from its intended start.
-        refused: What the others got: a status, an error's code, or the kind of an exception.
+        refused: Number of other requests by result: a status, an error's code, or the kind of an exception.
     """
 
     asked: int = 0
@@ -93,7 +93,7 @@ class Window:
 
 
 class Client:
-    """One client with separate connections.
+    """A client with its own connections.
 
     Args:
         session: Its connections.
@@ -111,10 +111,10 @@ class Client:
         self.chance = random.Random(number)
 
     async def request(self, method: str, path: str, token: str | None = None, **options: Any) -> tuple[str, Any]:
-        """Sends one request and reads the whole answer.
+        """Sends a request and reads the whole answer.
 
         Returns:
-            "ok", or what came instead; and the answer's JSON, if it has any.
+            "ok" or the failure; and the answer's JSON, if any.
         """
         headers = {"authorization": f"Bearer {token or self.token}", **options.pop("headers", {})}
         try:
@@ -131,22 +131,22 @@ class Client:
             return type(error).__name__, None
 
     async def graphql(self, query: str, variables: Mapping[str, Any] | None = None) -> tuple[str, Any]:
-        """Sends one GraphQL document."""
+        """Sends a GraphQL document."""
         return await self.request("POST", "/graphql", json={"query": query, "variables": dict(variables or {})})
 
-    async def patient(self, ask: Callable[[], Awaitable[tuple[str, Any]]]) -> None:
-        """Sends a request, and waits afterwards as long as `Retry-After` says."""
+    async def send_patiently(self, ask: Callable[[], Awaitable[tuple[str, Any]]]) -> None:
+        """Sends a request, and then waits as long as `Retry-After` says."""
         self.outcomes[(await ask())[0]] += 1
         await asyncio.sleep(min(self.retry_after_s, MAX_RETRY_AFTER_S))
 
 
 def limit() -> aiohttp.ClientTimeout:
-    """The time limit of one request."""
+    """Returns the time limit of a request."""
     return aiohttp.ClientTimeout(total=ANSWER_LIMIT_S)
 
 
 def outcome_of(status: int, body: Any) -> str:
-    """Names what an answer is: "ok", its status, or the code of its first GraphQL error."""
+    """Classifies an answer: "ok", its status, or the code of its first GraphQL error."""
     if not 200 <= status < 300:
         return str(status)
     errors = body.get("errors") if isinstance(body, dict) else None
@@ -169,7 +169,7 @@ async def _wide(client: Client, until: float) -> None:
 async def _document(client: Client, until: float, query: str) -> None:
     order = client.target.orders[client.number]
     while time.monotonic() < until:
-        await client.patient(lambda: client.graphql(query, {"id": order}))
+        await client.send_patiently(lambda: client.graphql(query, {"id": order}))
         await asyncio.sleep(PAUSE_S)
 
 
@@ -224,7 +224,7 @@ async def _socket(client: Client) -> tuple[asyncio.StreamReader, asyncio.StreamW
     """Opens a WebSocket without a token.
 
     Raises:
-        ConnectionRefusedError: The shop does not open it.
+        ConnectionRefusedError: The shop refuses it.
     """
     url = URL(client.target.url)
     reader, writer = await asyncio.wait_for(asyncio.open_connection(url.host, url.port), ANSWER_LIMIT_S)
@@ -254,17 +254,17 @@ async def _logins(client: Client, until: float) -> None:
     for number in itertools.count():
         if time.monotonic() >= until:
             return
-        # Another address each time: ten failures close one.
+        # Another address each time, because ten failures lock an address.
         credentials = {"email": f"nobody-{client.number}-{number}@example.com", "password": "wrong-password"}
         if client.number % 2:
-            await client.patient(lambda given=credentials: client.graphql(LOGIN, {"input": given}))  # type: ignore[misc]
+            await client.send_patiently(lambda given=credentials: client.graphql(LOGIN, {"input": given}))  # type: ignore[misc]
         else:
-            await client.patient(lambda given=credentials: client.request("POST", "/v1/sessions", json=given))  # type: ignore[misc]
+            await client.send_patiently(lambda given=credentials: client.request("POST", "/v1/sessions", json=given))  # type: ignore[misc]
 
 
 async def _sign_ups(client: Client, until: float) -> None:
     while time.monotonic() < until:
-        await client.patient(lambda: _sign_up(client, f"{uuid.uuid4()}@example.com"))
+        await client.send_patiently(lambda: _sign_up(client, f"{uuid.uuid4()}@example.com"))
 
 
 async def _sign_up(client: Client, email: str) -> tuple[str, Any]:
@@ -294,7 +294,7 @@ async def _bulk(client: Client, until: float) -> None:
     while time.monotonic() < until:
         after = client.chance.randrange(10_000)
         path = f"/v1/order-lines?page_size=10000&after_line_id={after}"
-        await client.patient(lambda where=path: client.request("GET", where, client.target.partner))  # type: ignore[misc]
+        await client.send_patiently(lambda where=path: client.request("GET", where, client.target.partner))  # type: ignore[misc]
 
 
 async def _streams(client: Client, until: float) -> None:
@@ -340,12 +340,12 @@ async def _socket_stream(client: Client) -> None:
 
 @dataclass(frozen=True)
 class Attack:
-    """What hostile clients do.
+    """An attack by hostile clients.
 
     Attributes:
-        about: It in words.
-        act: It for one client, until a moment.
-        on_logins: Whether the probe logs in, instead of reading.
+        about: Description of the attack.
+        act: Attacks as one client until a given moment.
+        on_logins: Whether the probe logs in instead of reading.
     """
 
     about: str
@@ -361,24 +361,24 @@ ATTACKS: Mapping[str, Attack] = {
     "head": Attack("HEAD on the route of a stream", _head),
     "pings": Attack("WebSockets without a token, each with 1 MB/s of empty pings", _pings),
     "idle": Attack(f"{IDLE_SOCKETS} idle WebSockets without a token for each client", _idle),
-    "logins": Attack("logins with wrong passwords, over REST and GraphQL; Retry-After is heeded", _logins),
+    "logins": Attack("logins with wrong passwords, over REST and GraphQL; Retry-After is respected", _logins),
     "guesses": Attack("the same; the probe logs in", _logins, on_logins=True),
-    "sign-ups": Attack("new accounts; Retry-After is heeded", _sign_ups),
-    "bulk": Attack("pages of 10,000 order lines with a partner's token; Retry-After is heeded", _bulk),
+    "sign-ups": Attack("new accounts; Retry-After is respected", _sign_ups),
+    "bulk": Attack("pages of 10,000 order lines with a partner's token; Retry-After is respected", _bulk),
     "streams": Attack(f"{IDLE_SOCKETS} streams for each client: REST, GraphQL over SSE and over WebSockets", _streams),
     "eager": Attack(f"GraphQL reads by {EAGER} customers, each without a pause", _eager),
     "eager-customer": Attack(f"GraphQL reads by {EAGER} clients of one customer, without a pause", _eager_customer),
 }
-"""What hostile clients do, by name."""
+"""The attacks, by name."""
 
 
 def attack(name: str, target: Target, until: float) -> Counter[str]:
-    """Lets `CLIENTS` hostile clients attack at once; returns what became of their requests."""
+    """Lets `CLIENTS` hostile clients attack at once; counts the results of their requests."""
     return asyncio.run(_crowd(target, lambda client: ATTACKS[name].act(client, until)))
 
 
 def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Counter[str]:
-    """Lets `CLIENTS` valid clients browse at once until the shop uses a given share of the CPU; returns as `attack`.
+    """Lets `CLIENTS` valid clients browse at once, so that the shop uses a given CPU time; returns as `attack` does.
 
     Args:
         pids: Processes of the shop.
@@ -418,14 +418,14 @@ async def _browse(client: Client) -> tuple[str, Any]:
 
 
 def probe(target: Target, begins: float, count: int, rate: float, on_logins: bool) -> Window:
-    """Sends requests of other customers at a constant rate, over REST and GraphQL in turn, and counts what is served.
+    """Sends other customers' requests at a constant rate, over REST and GraphQL in turn, and counts served ones.
 
     Args:
-        target: The shop; the last of its customers are the probe.
-        begins: When the first one is due.
+        target: The shop; its last customers are the probe's.
+        begins: When the first request is due.
         count: Number of requests.
         rate: Requests per second.
-        on_logins: Whether they log in, instead of reading.
+        on_logins: Whether they log in instead of reading.
     """
     return asyncio.run(_probe(target, begins, count, rate, on_logins))
 
@@ -518,5 +518,5 @@ async def _buy(target: Target) -> list[str]:
 
 
 def warm_up(seconds: float) -> None:
-    """Keeps a process for a while; what it needs is imported then."""
+    """Keeps a process busy for a while, so that its imports are done."""
     time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""`python -m proofs benchmark` and `benchmark-budgets`: how fast budgets and reports are made."""
+"""`python -m proofs benchmark` and `benchmark-budgets`: the speed of making budgets and reports."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ def benchmark(
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds; the best one counts.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how many traces a second become hop budgets on one core, from JSON on; fails below the target."""
+    """Measure how many traces a second become hop budgets on one core, starting from JSON; fails below the target."""
     made = [shop_trace(seed, spans) for seed in range(traces)]
     texts = [json.dumps(otlp_document(trace)).encode() for trace in made]
-    gc.freeze()  # what is here already is no part of any trace
+    gc.freeze()  # objects that exist now belong to no trace
     laps = ("decode", "decoded_to_budgets", "spans_to_budgets")
     best_s = dict.fromkeys(laps, float("inf"))
     gap_ns = 0
     for _ in range(rounds):
         took_s = dict.fromkeys(laps, 0.0)
         for text, trace in zip(texts, made, strict=True):
-            # CPU time of this process: on a shared machine the wall clock measures the neighbours.
+            # CPU time of this process: on a shared machine the wall clock measures the neighbours too.
             began = time.process_time()
             decoded = otlp.decode(text)
             was_decoded = time.process_time()
@@ -112,11 +112,11 @@ def benchmark_budgets_command(
         journeys = pl.scan_parquet(folder / JOURNEYS_FILE).select("trace_id", "journey", *LABELS)
         written = write_lines(file, journeys.select("trace_id", "journey").collect().iter_rows(), spans=_SPANS)
         json_gb = file.stat().st_size / 1e9
-        budgets_s, budgets_mib = _measured("rows", str(file), "--out", str(rows))
+        budgets_s, budgets_mib = _measure("rows", str(file), "--out", str(rows))
         for name in (HOPS_FILE, CALLS_FILE):
             labelled = pl.scan_parquet(rows / name).join(journeys.drop("journey"), on="trace_id")
             labelled.sink_parquet(folder / name)
-        report_s, report_mib = _measured("report", str(folder))
+        report_s, report_mib = _measure("report", str(folder))
     seconds, peak_mib = budgets_s + report_s, max(budgets_mib, report_mib)
     if as_json:
         figures = {"spans": written, "json_gb": json_gb, "seconds": seconds, "peak_mib": peak_mib}
@@ -141,7 +141,7 @@ def _benchmark_formats(kind: str, spans: int, as_json: bool) -> None:
         for one in WRITERS if kind == "all" else (kind,):
             file = Path(scratch) / one
             written = write_traces(file, one, spans // _SPANS, spans=_SPANS)
-            seconds, peak_mib = _measured("budget", str(file), "--json")
+            seconds, peak_mib = _measure("budget", str(file), "--json")
             measured[one] = {
                 "spans": written,
                 "gb": file.stat().st_size / 1e9,
@@ -167,8 +167,8 @@ def _benchmark_formats(kind: str, spans: int, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _measured(*command: str) -> tuple[float, float]:
-    """Runs a command of hops: seconds, and the largest memory of all its processes together, MiB."""
+def _measure(*command: str) -> tuple[float, float]:
+    """Runs a command of hops; returns its seconds, and the peak memory of all its processes, MiB."""
     began = time.monotonic()
     peak = 0
     with subprocess.Popen([sys.executable, "-m", "hops", *command], stdout=subprocess.DEVNULL) as running:  # noqa: S603
@@ -182,7 +182,7 @@ def _measured(*command: str) -> tuple[float, float]:
 
 
 def _memory(process: psutil.Process) -> int:
-    """Resident memory of a process and those below it, bytes; what they share counts several times."""
+    """Returns the resident memory of a process and its children, bytes; shared memory counts several times."""
     resident = 0
     with contextlib.suppress(psutil.NoSuchProcess):
         for one in (process, *process.children(recursive=True)):

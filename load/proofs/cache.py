@@ -1,7 +1,7 @@
 """`make prove-cache`, `python -m proofs.cache`: writers race readers behind a cache that is killed and frozen.
 
-A product's price counts its changes, so that what a reader gets says which of them it has seen. A read that began after
-a change was acknowledged, and has not seen it, is stale by the time in between.
+A product's price counts its changes, so a price shows which changes a reader has seen. A read that began after a change
+was acknowledged and misses it is stale by the time in between.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ from shop.platform.deadline import deadline
 PRODUCT = "product"
 WORKERS = 8
 PRODUCTS_EACH = 20
-"""Products of a worker, which nobody else changes."""
+"""Products of each worker, which no other worker changes."""
 READERS, READERS_AFTER = 4, 2
-"""Reads beside a change, and one after the other once it is acknowledged."""
+"""Reads that race a change, and reads one after the other once it is acknowledged."""
 MAX_LEAD_S = 0.004
-"""A reader begins up to so long before or after the writer, in seconds: about as long as either takes."""
+"""Maximum time that a reader begins before or after the writer, in seconds: about as long as either takes."""
 FROZEN_S = 0.5
 CALL_LIMIT_S = 5.0
 NO_ANSWER = (DeadlineExceeded, Unavailable)
 LOOK_S = 0.002
 RACE_LIMIT_S = 60.0
-"""Longest wait for the races between two kills, for each hundred, in seconds."""
+"""Maximum wait for the races between two kills, in seconds per hundred races."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What races showed.
+    """Results of the races.
 
     Attributes:
-        races: Changes, each with readers beside it and after it.
-        reads: Reads of them.
-        kills: How often the cache was killed with SIGKILL, and started again.
-        freezes: How often it was stopped for `FROZEN_S`, which leaves it what it had.
+        races: Number of changes, each with readers during and after it.
+        reads: Number of reads.
+        kills: How often the cache was killed with SIGKILL and restarted.
+        freezes: How often the cache was stopped for `FROZEN_S`, which keeps its contents.
         bound_s: How stale a read may be, in seconds.
-        missed: When the changes were acknowledged that reads which began afterwards had not seen, Unix time.
-        longest_stale_s: How stale the worst of these reads was, in seconds.
-        unexplained: How many of them there is no reason for: the services had got all answers of the cache in time.
-        failed: Requests that failed, by what they said.
-        unanswered: How many of them had no answer in time.
-        asked: Rows that the services looked for in the cache.
-        hits: How many of them it had.
+        missed: For each stale read, when the missed change was acknowledged, Unix time.
+        longest_stale_s: How stale the worst read was, in seconds.
+        unexplained: Number of stale reads without an explanation: the cache had answered the services in time.
+        failed: Messages of failed requests.
+        unanswered: Number of failed requests without an answer in time.
+        asked: Rows that the services looked up in the cache.
+        hits: Number of these rows that the cache had.
         wall_s: Duration, in seconds.
         other_cores: Cores that other programs used meanwhile.
     """
@@ -91,18 +91,18 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict, as `audit_verdict` has it: no read may be too old, with a cache that was in use."""
+        """The verdict of `audit_verdict`: no read may be too old, and the cache must have been in use."""
         refused = len(self.failed) - self.unanswered
         broken = refused + self.unexplained + (self.longest_stale_s > self.bound_s) + (self.hits == 0)
         return audit_verdict(broken, self.unanswered, 0, self.other_cores)
 
     def note_failure(self, what: str, error: ShopError) -> None:
-        """Notes a request that failed."""
+        """Records a failed request."""
         self.failed.append(f"{what}: {error}")
         self.unanswered += isinstance(error, NO_ANSWER)
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome for programs."""
+        """Returns the outcome for programs."""
         return {"verdict": self.verdict, **asdict(self)}
 
 
@@ -117,7 +117,7 @@ def run_races(
         shop: The running shop, with a cache.
         races: Number of changes.
         kills: Number of kills, and of freezes.
-        seed: Seed of who reads when.
+        seed: Seed of the reads.
         bound_s: How stale a read may be, in seconds.
         progress: Called after each kill with the number of kills so far.
     """
@@ -168,7 +168,7 @@ class _Races:
             leads = [chance.uniform(-MAX_LEAD_S, MAX_LEAD_S) for _ in range(READERS)]
             beside = [self._read(product, id_, MAX_LEAD_S + lead) for lead in leads]
             await asyncio.gather(self._change(product, id_, MAX_LEAD_S), *beside)
-            # The first finds nothing and stores; the second, of another replica, finds that.
+            # The first read finds nothing and stores the row; the second, by another replica, finds it.
             for _ in range(READERS_AFTER):
                 await self._read(product, id_)
             self._outcome.races += 1
@@ -180,7 +180,7 @@ class _Races:
                 await product.update_product(id_, price=Money(1 + len(self._acknowledged[id_]), "EUR"))
         except ShopError as error:
             self._outcome.note_failure("a change", error)
-        # A change that failed may have been made: what did not see it is not stale.
+        # A failed change may have been made, but a read that misses it is not stale.
         self._acknowledged[id_].append(time.time())
 
     async def _read(self, product: ProductClient, id_: int, after_s: float = 0.0) -> None:
@@ -200,10 +200,10 @@ class _Races:
 
 
 BOUND_MS, LIMIT_MS = 1_000, 100
-"""A short bound, so that reads which are too old would show; and more patience than a service has otherwise, so that a
-busy machine takes the cache out of use less often than the proof does."""
+"""A short bound, so that stale reads show. And a longer limit than services have by default, so that a busy machine
+takes the cache out of use less often than the proof does."""
 EXPLAINED_S = 5.0
-"""How long before a change a question may have had no answer for the cache to be still out of use, in seconds."""
+"""Seconds before a change in which an unanswered lookup explains that the cache was out of use."""
 CACHED = {"SHOP_CACHE_BOUND_MS": str(BOUND_MS), "SHOP_CACHE_LIMIT_MS": str(LIMIT_MS)}
 
 VERDICTS = {
@@ -243,7 +243,7 @@ def prove(
 def proof(
     ports: Ports, folder: RunFolder, *, races: int, kills: int, seed: int, progress: Callable[[int], None]
 ) -> Outcome:
-    """Runs the proof on a shop of its own with two replicas of the product service; arguments as of `run_races`."""
+    """Runs the proof on a separate shop with two replicas of product; arguments are those of `run_races`."""
     with Shop(replace(ports, replicas={PRODUCT: 2}), folder, cached=CACHED) as shop:
         outcome = run_races(shop, races=races, kills=kills, seed=seed, bound_s=BOUND_MS / 1_000, progress=progress)
     count_questions(outcome, folder)
@@ -251,7 +251,7 @@ def proof(
 
 
 def count_questions(outcome: Outcome, folder: RunFolder) -> None:
-    """Adds what the services asked the cache, which they have said as they stopped.
+    """Adds the services' counts of lookups, which they log when they stop.
 
     Args:
         outcome: The outcome of the races.
@@ -265,16 +265,16 @@ def count_questions(outcome: Outcome, folder: RunFolder) -> None:
 
 
 def in_words(outcome: Outcome) -> str:
-    """The outcome for people."""
+    """Formats the outcome for people."""
     lines = [
-        f"{outcome.races:,} changes raced {outcome.reads:,} reads ({READERS} beside each, {READERS_AFTER} after it) in "
+        f"{outcome.races:,} changes raced {outcome.reads:,} reads ({READERS} during each, {READERS_AFTER} after it) in "
         f"{outcome.wall_s:.0f} s, over two replicas of {PRODUCT}.",
         f"The cache was killed {outcome.kills} times and frozen {outcome.freezes} times for {FROZEN_S:g} s; it had "
         f"{outcome.hits:,} of {outcome.asked:,} rows.",
         f"{len(outcome.failed)} requests failed.",
-        f"{len(outcome.missed)} reads had not seen a change that was acknowledged before they began, "
-        f"{outcome.unexplained} of them although the cache had answered everything; the worst for "
-        f"{outcome.longest_stale_s * 1_000:.1f} ms, allowed: {outcome.bound_s * 1_000:.0f} ms.",
+        f"{len(outcome.missed)} reads missed a change that was acknowledged before they began, "
+        f"{outcome.unexplained} of them although the cache had answered everything; the worst was "
+        f"{outcome.longest_stale_s * 1_000:.1f} ms old, allowed: {outcome.bound_s * 1_000:.0f} ms.",
         *(f"FAILED: {what}" for what in outcome.failed[:10]),
         VERDICTS[outcome.verdict],
     ]

@@ -1,4 +1,4 @@
-"""Cells that tables of several proofs have."""
+"""Table cells that several proofs share."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def show_rate(rate: Rate) -> Cell:
 
 
 def show_percent(value: float, ends: Sequence[float], *, signed: bool = False) -> Cell:
-    """A share from 0 to 1, in percent."""
+    """Formats a share from 0 to 1 as percent."""
     return estimate(100 * value, [100 * end for end in ends], signed=signed)

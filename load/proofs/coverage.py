@@ -1,4 +1,4 @@
-"""Do 95 % intervals hold the truth?"""
+"""Coverage: do 95 % intervals contain the truth?"""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ DISTANT = {
     "left": Distant(1.0, {name: 1.0 if name in ("checkout", "login") else 2.0 for name in JOURNEY_SHAPES}),
     "right": Distant(1.25, dict.fromkeys(JOURNEY_SHAPES, 1.0)),
 }
-"""The same two with customers at a distance, at which fewer round trips make up for what the right one is slower by."""
+"""The same two with customers at a distance, where fewer round trips make up for the right one's slowness."""
 _DISTANCES_MS = np.arange(0.0, 101.0)
 _SLOWER_PARTS = 2
-"""How many of the first parts are slower on the right, by as much as `DIFFERENT` says."""
+"""How many of the first parts are slower on the right, by the factor of `DIFFERENT`."""
 _COVERED_JOURNEYS = (200, 400, 1500, 5000)
 """Journeys in a trial."""
 
 
 class Coverage(TypedDict):
-    """How often intervals of one metric contained the true value, by what they are of, and how many were refused."""
+    """How often a metric's intervals contained the true value, by kind of figure, and how many were refused."""
 
     metric: str
     figure: str
@@ -60,9 +60,9 @@ class Coverage(TypedDict):
 
 
 class CoverageProof(TypedDict):
-    """Coverage over all experiments; `by` tells it apart by number of blocks, by shift, and by journeys in a block.
+    """Coverage over all experiments; `by` splits it by number of blocks, by shift, and by journeys in a block.
 
-    `noises` has the figures by the kind of noise.
+    `noises` has the figures by kind of noise.
     """
 
     holds: bool
@@ -73,17 +73,17 @@ class CoverageProof(TypedDict):
     noises: dict[str, list[Coverage]]
 
 
-Held = dict[tuple[str, str], tuple[int, int, int]]
-"""(metric, what the interval is of) -> (intervals that hold the truth, intervals, figures without one)."""
+Counts = dict[tuple[str, str], tuple[int, int, int]]
+"""(metric, kind of figure) -> (intervals that contain the truth, intervals, figures without an interval)."""
 
 
 def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: None) -> CoverageProof:
-    """Counts how often 95 % intervals hold a known truth; the proof holds if each kind of figure does in 93 to 97 %.
+    """Counts how often 95 % intervals contain a known truth; the proof holds if each kind of figure's do in 93 to 97 %.
 
     Args:
-        experiments: How many with the usual noise; there are a quarter as many with each other one.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number with the usual noise; each other noise gets a quarter of it.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
     """
     by: dict[str, list[int]] = {}
     noises: dict[str, list[Coverage]] = {}
@@ -97,7 +97,8 @@ def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: N
                     sums[0] += counts[0]
                     sums[1] += counts[1]
         noises[noise] = [
-            _covered(metric, figure, np.array(rows)) for (metric, figure), rows in sorted(held.items(), key=_order)
+            _count_coverage(metric, figure, np.array(rows))
+            for (metric, figure), rows in sorted(held.items(), key=_order)
         ]
     shares: dict[str, dict[str, float]] = {}
     for key, (hits, of) in sorted(by.items()):
@@ -115,15 +116,15 @@ def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: N
     )
 
 
-def _coverage(seed: np.random.SeedSequence, *, noise: str) -> tuple[Held, Sequence[str]]:
-    """Of one experiment: how often intervals held the truth, and the labels of its setting."""
+def _coverage(seed: np.random.SeedSequence, *, noise: str) -> tuple[Counts, Sequence[str]]:
+    """Runs an experiment: counts how often intervals contain the truth, and returns the labels of its setting."""
     rng = np.random.default_rng(seed)
     setting = setting_of(rng, noise, _COVERED_JOURNEYS)
     simulation = Simulation(setting, rng)
     sides = simulation.experiment(DIFFERENT)
     truths = {name: simulation.truth(factor) for name, factor in DIFFERENT.items()}
     blocks = range(1, setting.blocks + 1)
-    counts: Held = {}
+    counts: Counts = {}
 
     def note(metric: str, figure: str, ends: tuple[float | None, float | None], truth: float) -> None:
         held, intervals, refused = counts.get((metric, figure), (0, 0, 0))
@@ -159,7 +160,7 @@ def _coverage(seed: np.random.SeedSequence, *, noise: str) -> tuple[Held, Sequen
 
 
 def _break_even(sides: Mapping[str, Latencies], journey: str, blocks: Sequence[int]) -> Interval:
-    """The interval of the distance from which on the right is faster; unbounded where a side's end is not shown."""
+    """Returns the interval of the distance beyond which the right is faster; unbounded where an end is unknown."""
     curves = {}
     for name, side in sides.items():
         trips = DISTANT[name].round_trips
@@ -181,10 +182,10 @@ def _lines(side: Latencies, round_trips: Mapping[str, float], block: int) -> Lin
     return Lines(np.concatenate([*rows.values()]), costs[:, None])
 
 
-def _covered(metric: str, figure: str, rows: Any) -> Coverage:
+def _count_coverage(metric: str, figure: str, rows: Any) -> Coverage:
     held, intervals, refused = (int(one) for one in rows.sum(axis=0))
     share = held / intervals if intervals else float("nan")
-    # Intervals of one experiment hold the truth together or not at all: the scatter is that of experiments.
+    # Intervals of an experiment tend to contain the truth together, so the scatter is over experiments.
     error = float(np.sqrt(((rows[:, 0] - share * rows[:, 1]) ** 2).sum())) / intervals if intervals else float("nan")
     return Coverage(
         metric=metric,
@@ -204,7 +205,7 @@ def _order(item: tuple[tuple[str, str], Sequence[Any]]) -> tuple[int, str]:
 
 
 def coverage_view(proof: CoverageProof) -> list[Element]:
-    """How often intervals contained the truth, for people."""
+    """Formats the proof for people."""
     columns = [Column("metric", numeric=False), Column("of", numeric=False)]
     columns += [Column("coverage"), Column("error", spare=1), Column("intervals"), Column("refused")]
     figures = [
@@ -229,7 +230,7 @@ def coverage_view(proof: CoverageProof) -> list[Element]:
         for noise, rows in {USUAL: proof["figures"], **proof["noises"]}.items()
     }
     by_noise = [
-        [words(metric), words(of), *(_show_covered(rows.get((metric, of))) for rows in noises.values())]
+        [words(metric), words(of), *(_show_count_coverage(rows.get((metric, of))) for rows in noises.values())]
         for metric, of in kinds
     ]
     low, high = (f"{100 * limit:g}" for limit in COVERAGE)
@@ -260,5 +261,5 @@ def coverage_view(proof: CoverageProof) -> list[Element]:
     ]
 
 
-def _show_covered(row: Coverage | None) -> Cell:
+def _show_count_coverage(row: Coverage | None) -> Cell:
     return Cell("") if row is None else show_with_error(row["coverage"], row["error"])

@@ -1,4 +1,4 @@
-"""Customers in a thread with an event loop, as the shop's processes belong to the main thread; what they missed."""
+"""Runs customers in a thread with an event loop, while the main thread owns the shop; finds missed changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Crowd:
     """Runs customers while the main thread strikes the shop.
 
     Args:
-        work: What they do.
+        work: The customers' work.
     """
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -22,13 +22,13 @@ class Crowd:
         self._thread.start()
 
     def wait(self, limit_s: float) -> bool:
-        """Waits until they have finished.
+        """Waits until the customers have finished.
 
         Args:
-            limit_s: Longest wait, in seconds.
+            limit_s: Maximum wait, in seconds.
 
         Returns:
-            Whether they have.
+            Whether they have finished.
         """
         self._thread.join(limit_s)
         if self._error is not None:
@@ -43,11 +43,11 @@ class Crowd:
 
 
 def first_missed(acknowledged_s: Sequence[float], seen: int, began_s: float) -> float | None:
-    """Returns when the first change was acknowledged that a read should have shown and did not; None for none.
+    """Returns when the first change that a read missed was acknowledged; None if it missed nothing.
 
     Args:
         acknowledged_s: When each change was acknowledged, in the order of the changes, in seconds.
-        seen: How many of them the read shows.
+        seen: Number of changes that the read shows.
         began_s: When the read began, in seconds.
     """
     following = acknowledged_s[seen : seen + 1]

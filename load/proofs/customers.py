@@ -1,4 +1,4 @@
-"""Customers who check out without pause, and repeat each call until it is answered, as a careful client does."""
+"""Customers who check out without a pause, and repeat each call until it is answered, as a careful client does."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from shop.values.order import CheckoutLine, Order
 T = TypeVar("T")
 
 POOL = (8_001, 9_900)
-"""The seed's pool of users and products that checkouts may change."""
+"""The seed's pool of users and products that checkouts may use."""
 CALL_LIMIT_S = 2.0
 ANSWER_LIMIT_S = 60.0
 PAUSE_S = (0.01, 0.1)
 DECLINED, ABANDONED, REPEATED, CANCELLED = 0.1, 0.1, 0.2, 0.1
-"""Shares of purchases: paid with a card that is declined; given up in the middle and never asked for again; asked
-for once more after their answer; cancelled after it."""
+"""Shares of purchases: paid with a declined card; abandoned in the middle and never repeated; repeated after their
+answer; cancelled after it."""
 MAX_BEFORE_ABANDONING_S = 0.03
 REPEAT_AFTER = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
 """After these errors the same call is repeated with the same idempotency key."""
 
 
 class _NoAnswerError(Exception):
-    """A call was repeated in vain."""
+    """A call got no answer despite repetitions."""
 
 
 class Customers:
@@ -43,14 +43,14 @@ class Customers:
 
     Args:
         address: The order service, "grpc://host:port".
-        journal: Where every acknowledged checkout is noted, in the form of a replay's journeys.jsonl.
+        journal: File for acknowledged checkouts, in the format of a replay's journeys.jsonl.
         count: Number of customers.
         seed: Seed of the random purchases.
 
     Attributes:
         answers: Answers so far.
         unanswered: Calls without an answer within `ANSWER_LIMIT_S`.
-        seen: What they saw, by kind.
+        seen: Number of events that they saw, by kind.
         wrong: Answers that no customer should have got.
     """
 
@@ -66,7 +66,7 @@ class Customers:
         self.wrong: list[str] = []
 
     async def run(self) -> None:
-        """Buys until `stop`; every customer then still waits for the answer to the current purchase."""
+        """Buys until `stop`; then every customer still waits for the answer to the current purchase."""
         async with connect({"order": self._address}, "chaos") as clients:
             with self._journal.open("w", encoding="utf-8", buffering=1) as journal:
 
@@ -79,7 +79,7 @@ class Customers:
                 await asyncio.gather(*crowd)
 
     def stop(self) -> None:
-        """Has the customers stop after their current purchase."""
+        """Stops the customers after their current purchases."""
         self._stop.set()
 
     async def _shop(self, order: OrderClient, chance: random.Random, note: Callable[[dict[str, object]], None]) -> None:
@@ -114,7 +114,7 @@ class Customers:
             await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
 
     async def _until_answered(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
-        """Repeats a call until it is answered; None if the answer is no.
+        """Repeats a call until it is answered; returns None if it is refused.
 
         Raises:
             _NoAnswerError: There was no answer in time.

@@ -1,28 +1,28 @@
-"""Does the measurement find a delay of known size at the component that has it?
+"""Does the measurement find a delay of known size at the right component?
 
-A trial with the delay is compared with one without it in every block, and the project's own hop differences say where
-the journeys became slower and by how much. Two things must hold: the part with the largest significant change is the
-work of the component that was slowed, and its interval includes the size that was injected. A change counts by the end
-of its 95 % interval that is nearer to 0: a part that is large and varies, such as a commit to the disk, may differ by
-more milliseconds between any two trials than the delay has, and that says nothing.
+In every block, a trial with the delay is compared with a trial without it, and the project's own hop differences say
+where the journeys became slower and by how much. Two things must hold: the part with the largest significant change is
+the work of the slowed component, and its interval includes the injected size. A change counts by the end of its 95 %
+interval that is nearer to 0. A large part that varies, such as a commit to the disk, may differ between any two trials
+by more milliseconds than the delay.
 
-The journeys are those in which the component is called in sequence, so that a customer waits for all of the delay:
-`product` and `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The one
-exception is a checkout's second call of the payment service, which runs in parallel with the confirmation of the stock:
-it is on the critical path only where it ends last, which a delay makes more frequent. So what is expected is
+The journeys call the component in sequence, so that a customer waits for all of the delay: `product` and
+`update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The exception is a
+checkout's second call of the payment service, which runs in parallel with the confirmation of the stock. It is on the
+critical path only if it ends last, which a delay makes more frequent. So the expected growth is
 
-    pauses on the path + own work of a crossing x crossings that the delay brought onto the path
+    pauses on the path + own work of a crossing x crossings that the delay moves onto the path
 
-where the second term is 0 for every other pair here. A pause is never shorter than asked, and longer where the
-component has to wait for a processor when it wakes up; it notes on its span how long each pause was by its own clock,
-and that is the size that must be found. A pause has an after-effect, too: a component that was idle finds its caches
-cold and its core asleep, and does the rest of the request more slowly. This is real and belongs to the component: up to
-`AFTER_EFFECT_MS` more for each pause is therefore accepted.
+where the second term is 0 for every other pair here. A pause is never shorter than requested, and longer if the
+component must wait for a processor when it wakes up. The component records each pause on its span by its own clock, and
+that is the size to find. A pause also has an after-effect: an idle component finds its caches cold and its core asleep,
+and does the rest of the request more slowly. This is real and belongs to the component, so up to `AFTER_EFFECT_MS` more
+for each pause is accepted.
 
-Every delay is compared with the same trials without one, so that a disturbance of these would be in all rows. For k
-delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
-the time that they take (Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control",
-Journal of the American Statistical Association 50, 1955).
+Every delay is compared with the same trials without a delay, so a disturbance of these would affect all rows. For k
+delays a block therefore has about sqrt(k) such trials, which gives the most certain differences for the time (Dunnett,
+"A Multiple Comparison Procedure for Comparing Several Treatments with a Control", Journal of the American Statistical
+Association 50, 1955).
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ JOURNEYS: Mapping[str, str] = {
 }
 """The journey in which each component is called in sequence."""
 AFTER_EFFECT_MS = 0.05
-"""What a delay may leave behind in other parts; 0.01 to 0.05 ms were usual on a quiet machine."""
+"""Accepted after-effect of a pause; 0.01 to 0.05 ms were usual on a quiet machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Injected:
-    """One delay: which component has it, and how long it is."""
+class InjectedDelay:
+    """A delay of a component."""
 
     component: str
     delay_ms: float
@@ -90,19 +90,19 @@ class Injected:
 
 @dataclass(frozen=True, slots=True)
 class FoundDelay:
-    """What the measurement says about one delay; times in ms.
+    """Result of the measurement for one delay; times in ms.
 
     Attributes:
-        component: The component that was slowed.
+        component: The slowed component.
         delay_ms: Delay of each of its requests.
-        journey: The journey in which the delay is looked for.
+        journey: The journey that should show the delay.
         traces: Number of traces with the delay, and without it.
         crossings: Mean number of the component's requests on a journey's critical path.
-        paused_ms: How long these paused, for each journey, by the component's own clock.
+        paused_ms: Pauses of these requests per journey, by the component's own clock.
         expected_ms: Expected growth of the component's part of the budget.
         found_ms: Measured growth of that part.
-        ci95: Interval of `found_ms` by itself.
-        ci95_joint: The same, wide enough that all rows of the table hold together in 95 % of all proofs.
+        ci95: Interval of `found_ms` alone.
+        ci95_joint: The interval, widened so that all rows of the table hold together in 95 % of all proofs.
         largest: The part with the largest significant change.
         second: The part with the largest significant change apart from the component's work.
         second_ms: Change of that part.
@@ -125,14 +125,15 @@ class FoundDelay:
     whole_ms: float
 
     def agrees(self, interval: tuple[float, float]) -> bool:
-        """Whether an interval of `found_ms` includes what is expected, with up to the after-effect of each pause."""
+        """Whether an interval of `found_ms` includes the expected growth, with up to the after-effect of each pause."""
         return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Why the delay counts as not found; empty if it was found."""
+        slowed = InjectedDelay(self.component, self.delay_ms).part
         reasons = {
-            f"{self.largest} changed significantly more": self.largest != Injected(self.component, self.delay_ms).part,
+            f"{self.largest} changed significantly more": self.largest != slowed,
             "the interval includes 0": self.ci95_joint[0] <= 0,
             "the interval does not include the true size": not self.agrees(self.ci95_joint),
         }
@@ -140,11 +141,11 @@ class FoundDelay:
 
     @property
     def holds(self) -> bool:
-        """Whether the delay was found where it is and as long as it is."""
+        """Whether the delay was found at the right component, with the right size."""
         return not self.failed
 
 
-def injected(hops: str, sizes: str) -> list[Injected]:
+def parse_delays(hops: str, sizes: str) -> list[InjectedDelay]:
     """Reads which delays to inject, and where.
 
     Args:
@@ -152,8 +153,8 @@ def injected(hops: str, sizes: str) -> list[Injected]:
         sizes: Delays as `delay=` takes them, comma-separated.
 
     Raises:
-        UsageError: A component without a journey that waits for it in sequence, or something given twice.
-        SwitchError: A delay that the switch would not take.
+        UsageError: No journey waits for a component in sequence, or a component or size is given twice.
+        SwitchError: The switch `delay` does not accept a size.
     """
     components = [name.strip() for name in hops.split(",")]
     for component in components:
@@ -162,7 +163,7 @@ def injected(hops: str, sizes: str) -> list[Injected]:
                 f"hops={hops}: {component or 'an empty part'} is not valid; choose from {', '.join(JOURNEYS)}"
             )
     delays = [
-        Injected(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
+        InjectedDelay(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
         for component in components
         for size in sizes.split(",")
     ]
@@ -171,8 +172,8 @@ def injected(hops: str, sizes: str) -> list[Injected]:
     return delays
 
 
-def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """The experiment: one arm for each delay, and some without any that all share, in every block.
+def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """Makes the plan: in every block an arm for each delay, and some arms without a delay that all share.
 
     Raises:
         UsageError: Too few blocks, or too many arms.
@@ -182,12 +183,12 @@ def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, s
     return Plan("proof", NAME, arms_of(delays, topology), blocks, PROFILE, seed, WORKLOAD)
 
 
-def arms_of(delays: Sequence[Injected], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
-    """One arm for each delay, and some without any that all share.
+def arms_of(delays: Sequence[InjectedDelay], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
+    """Makes an arm for each delay, and some arms without a delay that all share.
 
     Args:
         delays: The delays.
-        topology: What runs.
+        topology: The topology that runs.
         keep_traces: Whether the arms without a delay keep their traces.
     """
     labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
@@ -199,33 +200,33 @@ def arms_of(delays: Sequence[Injected], topology: Topology, *, keep_traces: bool
     return tuple(arms)
 
 
-def delays_of(plan: Plan) -> list[Injected]:
-    """The delays of a plan's arms, in their order."""
-    return [Injected(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
+def delays_of(plan: Plan) -> list[InjectedDelay]:
+    """Returns the delays of a plan's arms, in their order."""
+    return [InjectedDelay(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
 
 
-def judge(folder: Path, delays: Sequence[Injected]) -> list[FoundDelay]:
+def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[FoundDelay]:
     """Looks for each delay in a run's files.
 
     Args:
         folder: Folder of the results.
-        delays: The delays that were injected; each has its arm.
+        delays: The injected delays; each has its arm.
 
     Raises:
         HopsError: The files are incomplete.
     """
     run = read_run(folder)
-    # `read_run` gives what every run has; the crossings on the path are a column of their own.
+    # `read_run` reads what every run has; the crossings on the path are an additional column.
     hops = pl.read_parquet(folder / HOPS_FILE)
     done = run.journeys.filter(pl.col("outcome") == "ok")
-    # The trials without a delay are one arm from here on.
+    # From here on, all trials without a delay count as one arm.
     together = pl.col("topology").str.replace(f"^{BASELINE}-.*$", BASELINE)
     hops = hops.join(done.select("block", "topology", "trace_id"), on=["block", "topology", "trace_id"], how="semi")
     hops = hops.with_columns(together)
-    return [_judged(run, hops, delay, rows=len(delays)) for delay in delays]
+    return [_judge_delay(run, hops, delay, rows=len(delays)) for delay in delays]
 
 
-def _judged(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> FoundDelay:
+def _judge_delay(run: RunFiles, hops: pl.DataFrame, delay: InjectedDelay, *, rows: int) -> FoundDelay:
     journey = JOURNEYS[delay.component]
     labels = (delay.label, BASELINE)
     blocks = {label: {row["block"] for row in run.used if row["topology"] == label} for label in labels}
@@ -242,7 +243,7 @@ def _judged(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) ->
     slowed, plain = (_on_path(side, delay.part) for side in sides.values())
     work_ms = plain.work_ms / plain.crossings if plain.crossings else 0.0
     expected = slowed.paused_ms + work_ms * (slowed.crossings - plain.crossings)
-    joint = _widened((low, high), len(blocks[delay.label] & blocks[BASELINE]), rows)
+    joint = _widen((low, high), len(blocks[delay.label] & blocks[BASELINE]), rows)
     parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
     others = [row for row in parts if row["part"] != delay.part]
     return FoundDelay(
@@ -264,7 +265,7 @@ def _judged(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) ->
 
 
 def _sure_ms(row: PartDifference) -> tuple[float, float]:
-    """How much a part changed at least, by its 95 % interval, ms; and how much it did, for those that may not have."""
+    """Returns the minimum change of a part by its 95 % interval, ms; and its change, for parts that may not differ."""
     low, high = row["ci95"]
     sure = 0.0 if low is None or high is None else max(0.0, low, -high)
     return sure, abs(row["difference_ms"])
@@ -272,7 +273,7 @@ def _sure_ms(row: PartDifference) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class _OnPath:
-    """What a part has on a journey's critical path, means: crossings, their time and their pauses."""
+    """Means of a part on a journey's critical path: crossings, their time and their pauses."""
 
     crossings: float
     work_ms: float
@@ -289,15 +290,15 @@ def _on_path(hops: pl.DataFrame, part: str) -> _OnPath:
     )
 
 
-def _widened(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:
-    """An interval of Student's t, widened so that `rows` of them hold together (Bonferroni's inequality)."""
+def _widen(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:
+    """Widens an interval of Student's t so that `rows` intervals hold together (Bonferroni's inequality)."""
     alone, together = (stats.t.ppf(1 - (1 - CONFIDENCE) / count / 2, blocks - 1) for count in (1, rows))
     middle, reach = sum(interval) / 2, (interval[1] - interval[0]) / 2 * together / alone
     return middle - reach, middle + reach
 
 
 def delays_table(rows: Sequence[FoundDelay]) -> Table:
-    """A row for each delay."""
+    """Makes the table, with a row for each delay."""
     return table_of(
         "delays",
         f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once",
@@ -316,11 +317,11 @@ def delays_table(rows: Sequence[FoundDelay]) -> Table:
 
 
 def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
-    """Which delays were found, for people.
+    """Formats the proof for people.
 
     Args:
-        rows: of `judge`.
-        path: of the results.
+        rows: Rows of `judge`.
+        path: Folder of the results.
     """
     trials = [trial for trial in read_json(path / TRIALS)["trials"] if trial["used"]]
     failing = sum(bool(failing_gates(trial["gates"])) for trial in trials)

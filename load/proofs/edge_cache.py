@@ -1,8 +1,8 @@
 """`make prove-edge-cache`, `python -m proofs.edge_cache`: customers read through a shared cache while prices change.
 
-A product's price counts its changes, so that an answer says which of them it has seen. A read that began after a change
-was acknowledged, and has not seen it, is stale by the time in between. Customers also ask for accounts, with the
-owner's token, another customer's and none: only the owner may get one.
+A product's price counts its changes, so a price shows which changes an answer has seen. A read that began after a
+change was acknowledged and misses it is stale by the time in between. Customers also request accounts, with the owner's
+token, with another customer's and without a token: only the owner may get an account.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from shop.platform.access.jwt import Principal, TokenSigner
 
 WORKERS = 8
 PRODUCTS_EACH = 20
-"""Products of a worker, which nobody else changes."""
+"""Products of each worker, which no other worker changes."""
 CHANGES, PRODUCTS, LISTS = 0.02, 0.70, 0.13
-"""Shares of what a worker does: change a price, read a product, read several; the rest is what belongs to customers."""
+"""Shares of a worker's requests: change a price, read a product, read several; the rest reads customers' accounts."""
 BOUND_S = 5
-"""How long the cache may keep an answer; short, so that an answer that is never taken out would show."""
+"""How long the cache may keep an answer, in seconds; short, so that an answer that is never removed would show."""
 TAKEN_OUT_S = 1.0
-"""How long after a change an answer may still be there on a machine that has nothing else to do, in seconds."""
+"""How long after a change a stale answer may stay in the cache on an idle machine, in seconds."""
 MAX_LATE_SHARE = 0.001
-"""Share of reads above which no busy machine explains that changes came late."""
+"""Share of late reads above which a busy machine is no explanation."""
 REQUEST_LIMIT_S = 10.0
 PROGRESS_S = 2.0
 VERDICTS = {
@@ -58,18 +58,18 @@ VERDICTS = {
 
 @dataclass(slots=True)
 class Outcome:
-    """What the requests showed.
+    """Results of the requests.
 
     Attributes:
         requests: Requests to the cache.
-        changes: Prices that were changed.
-        hits: Requests that the cache answered from what it had.
+        changes: Number of changed prices.
+        hits: Requests that the cache answered itself.
         foreign: Answers that belonged to another customer, or came without a token.
-        missed: Reads that had not seen a change which was acknowledged before they began.
-        late: How many of these began more than `TAKEN_OUT_S` after that.
-        longest_stale_s: How stale the worst of them was, in seconds.
-        longest_request_s: The longest request; a fetch, whose answer is as old as it, is part of one.
-        failed: Requests that failed, by what they said.
+        missed: Reads that missed a change which was acknowledged before they began.
+        late: Number of these reads that began more than `TAKEN_OUT_S` after the change.
+        longest_stale_s: How stale the worst read was, in seconds.
+        longest_request_s: The longest request, in seconds. It includes any fetch, whose answer ages meanwhile.
+        failed: Messages of failed requests.
         wall_s: Duration, in seconds.
         other_cores: Cores that other programs used meanwhile.
     """
@@ -88,14 +88,14 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """WRONG if answers were another customer's or too old, or the cache was not in use."""
+        """The verdict: WRONG if answers were another customer's or too old, or the cache was not in use."""
         unseen = self.late > MAX_LATE_SHARE * self.requests
         too_old = self.longest_stale_s > BOUND_S + self.longest_request_s
         broken = len(self.foreign) + too_old + unseen + (self.hits == 0) + (self.changes == 0)
         return audit_verdict(broken, len(self.failed) + self.late, 0, self.other_cores)
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome for programs."""
+        """Returns the outcome for programs."""
         return {"verdict": self.verdict, **asdict(self)}
 
 
@@ -104,7 +104,7 @@ NOTHING: Headers = MappingProxyType({})
 
 
 class _Connection:
-    """One connection, so that a worker's requests follow each other."""
+    """A connection, on which a worker's requests follow each other."""
 
     def __init__(self, port: int) -> None:
         limit = aiohttp.ClientTimeout(total=REQUEST_LIMIT_S)
@@ -140,7 +140,7 @@ class _Customers:
             for id_ in _products_of(number):
                 self._acknowledged[id_] = []
                 await self._change(shop, id_)
-        # What was read before the first change of every product is gone from the cache by then.
+        # By then, answers from before the first change of every product have left the cache.
         await asyncio.gather(*(self._worker(number, shop) for number, shop in enumerate(shops)))
 
     async def _worker(self, number: int, shop: _Connection) -> None:
@@ -204,11 +204,11 @@ def _products_of(number: int) -> range:
 
 
 def run_requests(system: System, requests: int, seed: int, progress: Callable[[int], None]) -> Outcome:
-    """Lets customers read through the cache while prices change; to be called from the thread that started the system.
+    """Lets customers read through the cache while prices change. Call it from the thread that started the system.
 
     Args:
         system: The running system, with an edge cache.
-        requests: How many requests customers send.
+        requests: Number of the customers' requests.
         seed: Seed of the requests.
         progress: Called now and then with the number of requests so far.
     """
@@ -249,13 +249,13 @@ def prove(
 
 
 def in_words(outcome: Outcome) -> str:
-    """The outcome for people."""
+    """Formats the outcome for people."""
     lines = [
         f"{outcome.requests:,} requests in {outcome.wall_s:.0f} s, while {outcome.changes:,} prices changed; the cache "
         f"answered {outcome.hits:,} of them.",
         f"{len(outcome.foreign)} answers belonged to another customer; {len(outcome.failed)} requests failed.",
-        f"{outcome.missed:,} reads had not seen a change that was acknowledged before they began, {outcome.late} of "
-        f"them {TAKEN_OUT_S:g} s later or more.",
+        f"{outcome.missed:,} reads missed a change that was acknowledged before they began, {outcome.late} of them "
+        f"{TAKEN_OUT_S:g} s later or more.",
         f"The worst was {outcome.longest_stale_s * 1_000:.0f} ms old, allowed: {BOUND_S} s and the time of a request "
         f"({outcome.longest_request_s * 1_000:.0f} ms).",
         *(f"FAILED: {what}" for what in (outcome.foreign + outcome.failed)[:10]),

@@ -1,4 +1,4 @@
-"""`make prove-fairness`: `python -m proofs.fairness`; exit code 1 if an attack starves other clients."""
+"""`make prove-fairness`, `python -m proofs.fairness`: exit code 1 if an attack starves other clients."""
 
 from __future__ import annotations
 
@@ -43,41 +43,41 @@ from proofs.attacks import (
 from shop.platform.access.jwt import Principal, TokenSigner
 
 FIRST_USER = 8_001
-"""The first of the seed's users who may buy; each client is another one, and the probe the next ones."""
+"""The first of the seed's users who may buy; each client is another user, and the probe has the next users."""
 CATEGORIES = [f"c{number:04d}" for number in range(100)]
 """The seed's categories."""
 RATE, LOGIN_RATE = 10.0, 2.5
-"""Requests per second of the probe, and logins."""
+"""Requests per second of the probe, and logins per second."""
 LEAD_S = 1.0
-"""Seconds that hostile or valid clients are at work before the probe begins."""
+"""Seconds of hostile or valid requests before the probe begins."""
 WARM_S = 0.5
 REST_CORES, MAX_REST_S = 0.2, 60.0
-"""The shop has come to rest when it uses less than so many cores; the next window waits for that, so many seconds."""
+"""The shop has come to rest when it uses fewer cores than `REST_CORES`; the next window waits up to `MAX_REST_S`."""
 ALONE, ATTACKED, VALID = "alone", "attacked", "valid clients"
 TOLERANCE = 0.02
-"""Share of the probe's requests by which fewer may be served during an attack than with valid clients."""
+"""Tolerated drop of the served share during an attack, compared with valid clients."""
 
 _Others: TypeAlias = Callable[[Target, float], Mapping[str, int]]
-"""What uses the shop meanwhile, until a moment; returns what became of its requests."""
+"""Uses the shop during a window, until a moment; counts the results of its requests."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @dataclass
 class Figures:
-    """What the probe saw in all windows of one kind.
+    """Results of the probe in all windows of one kind.
 
     Attributes:
         asked: Requests sent.
         served: Requests answered in full.
-        p50_ms: Median latency of those served, in ms; None if none was.
-        p99_ms: 99th percentile of it.
-        cpu_s: CPU seconds that the shop used while it was probed.
-        wall_s: How long it was probed, in seconds.
-        peak_mb: Largest resident memory of one component, in MiB, and which: sampled after each window.
+        p50_ms: Median latency of served requests, in ms; None if no request was served.
+        p99_ms: 99th percentile of these latencies.
+        cpu_s: CPU seconds that the shop used during the probe.
+        wall_s: Length of the probe, in seconds.
+        peak_mb: Largest resident memory of a component after a window, in MiB.
         busy_s: Longest time after a window until the shop had come to rest, in seconds.
-        refused: What the probe got instead of an answer.
-        sent: What became of the other clients' requests.
+        refused: Number of the probe's unserved requests, by result.
+        sent: Number of the other clients' requests, by result.
     """
 
     asked: int = 0
@@ -104,7 +104,7 @@ class Figures:
 
 @dataclass
 class Outcome:
-    """What one attack did to others, compared with no other clients and with valid clients.
+    """Effect of an attack on others, compared with no other clients and with valid clients.
 
     Attributes:
         attack: Name of the attack.
@@ -120,7 +120,7 @@ class Outcome:
         return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome for programs."""
+        """Returns the outcome for programs."""
         windows = {
             name: {**vars(figures), "share": figures.share, "cores": figures.cores}
             for name, figures in self.windows.items()
@@ -139,9 +139,9 @@ def prove(
     switches: Given,
     as_json: Json = False,
 ) -> None:
-    """Attack the shop with 16 hostile clients and count the requests of others that are served.
+    """Attack the shop with 16 hostile clients, and count the served requests of others.
 
-    Exit code 1 if fewer of them are served during an attack than with 16 valid clients that use as much CPU.
+    Exit code 1 if fewer requests are served during an attack than with 16 valid clients that use as much CPU.
     """
     with reported():
         chosen = attacks_of(attacks)
@@ -174,10 +174,10 @@ def prove(
 
 
 def attacks_of(given: str) -> Sequence[str]:
-    """Reads names of attacks with commas between them.
+    """Reads comma-separated names of attacks.
 
     Raises:
-        InputError: One is unknown.
+        InputError: An attack is unknown.
     """
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in ATTACKS]:
@@ -210,7 +210,7 @@ def _measure_attack(
     probed: dict[str, list[Window]] = {ALONE: [], ATTACKED: [], VALID: []}
     windows = {kind: Figures() for kind in probed}
     for number in range(rounds):
-        # An attack may leave a shop without rest or memory, so what is measured next has a new one.
+        # An attack may leave a shop busy or out of memory, so each attack gets a new shop.
         for kinds in ((ALONE, ATTACKED), (VALID,)):
             progress(f"{name}: starting the shop")
             with new_system() as system:
@@ -247,7 +247,7 @@ def _window(
     *,
     on_logins: bool,
 ) -> Window:
-    """Probes a shop once, while others use it, and adds to the figures what no percentile is made of."""
+    """Probes a shop once while others use it, and adds everything but the latencies to the figures."""
     system.check()
     pids = pids_of(system)
     begins = time.monotonic() + LEAD_S
@@ -272,7 +272,7 @@ def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
 def _largest_mb(pids: Sequence[int]) -> float:
     sizes = [0]
     for pid in pids:
-        # A database's process for one connection ends with it.
+        # The database's process for a connection ends with the connection.
         with suppress(psutil.NoSuchProcess):
             sizes.append(psutil.Process(pid).memory_info().rss)
     return max(sizes) / (1 << 20)

@@ -1,4 +1,4 @@
-"""How every proof shows its progress and gives its outcome."""
+"""Shows the progress and the outcome of a proof."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def with_progress(what: str, total: int, work: Callable[[Callable[[int], None]],
     """Runs a proof under a progress bar on standard error.
 
     Args:
-        what: What is counted, for people.
-        total: How many there are.
-        work: Runs the proof; calls the function that it is given with the number that are done.
+        what: Noun for the counted steps.
+        total: Number of steps.
+        work: Runs the proof; calls its argument with the number of finished steps.
     """
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
@@ -37,10 +37,10 @@ def give(
     """Ends a proof: prints it, and exits with 1 unless it holds.
 
     Args:
-        proof: Result for programs; `holds` says how the proof ended.
+        proof: Result for programs; `holds` says whether the proof holds.
         elements: Result for people: tables, notes and a verdict.
         as_json: Whether to print for programs.
-        console: Console to print on for people; the terminal if not given.
+        console: Console for people; the terminal by default.
     """
     if as_json:
         print(json.dumps(proof, indent=2))

@@ -15,12 +15,12 @@ from mesh.description.ports import load_ports
 
 
 def main(name: str) -> None:
-    """Goes on with the experiment of a name until it is complete, figures included."""
+    """Resumes an experiment by its name until it is complete, with its figures."""
     with reported_errors():
         folder, plan = take_up(RESULTS, name, "proof")
 
         def conclude() -> Path:
-            # Here, so that the kills meet trials rather than a second of imports.
+            # Imported here, so that kills hit trials instead of a second of imports.
             from hops.kinds import analyse
 
             write_summary(analyse(read_run(folder.path), name=plan.name), folder.path / SUMMARY)

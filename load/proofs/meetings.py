@@ -1,4 +1,4 @@
-"""Do intervals of meetings contain the truth, and do third causes fake one? On experiments whose causes are known."""
+"""Do intervals of meetings contain the truth, and do other causes fake a meeting? Experiments with known causes."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _SIZES = ((4, 1200), (8, 400), (12, 400))
 SETTINGS = tuple(
     Interference(waits_ms, blocks, journeys) for waits_ms in (0.0, 10.0, 30.0, 100.0) for blocks, journeys in _SIZES
 )
-"""The experiments: how long others wait, and how much was measured."""
+"""The experiments: how long others wait, blocks, and journeys."""
 CAUSES = {
     "pauses of 100 ms": Interference(0.0, third=PAUSES),
     "slowdowns": Interference(0.0, third=SLOWDOWNS),
     f"waits of 30 ms behind {DISTURBER}": Interference(30.0),
 }
-"""What makes journeys slow where sentences are counted."""
+"""Causes of slow journeys in experiments whose sentences are counted."""
 
 
 class OfMetric(TypedDict):
-    """One metric over all experiments.
+    """A metric over all experiments.
 
-    `coverage` is of the intervals of what it costs to meet the disturber; `alarms` are the intervals that leave out 0
-    where meeting somebody costs nothing.
+    `coverage` is for intervals of what a meeting with the disturber costs; `alarms` counts intervals that exclude 0
+    although a meeting costs nothing.
     """
 
     metric: str
@@ -49,7 +49,7 @@ class OfMetric(TypedDict):
 
 
 class OfCause(TypedDict):
-    """In how many experiments with a cause a sentence says that some journeys ran at the same time as slower ones."""
+    """Number of experiments with a cause in which a sentence says that journeys ran at the same time as slower ones."""
 
     cause: str
     waits: bool
@@ -57,10 +57,10 @@ class OfCause(TypedDict):
 
 
 class MeetingsProof(TypedDict):
-    """All metrics; it holds if coverage is not below `COVERAGE`, and false alarms are not significantly above 5 %.
+    """All metrics; the proof holds if coverage is `COVERAGE` or more, and false alarms are not significantly above 5 %.
 
-    `by` has the metrics by how long others waited, ms, and `causes` the sentences, which must not be false in
-    significantly more than 5 % of the experiments either.
+    `by` has the metrics by the others' wait in ms. `causes` has the sentences, which must not be false in significantly
+    more than 5 % of the experiments either.
     """
 
     holds: bool
@@ -72,12 +72,12 @@ class MeetingsProof(TypedDict):
 
 
 def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: None) -> MeetingsProof:
-    """Looks for what makes journeys wait where that is known.
+    """Looks for the causes of waits in experiments with known causes.
 
     Args:
-        experiments: How many to run; the settings take turns.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number of experiments; the settings take turns.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
     """
     counts = sum(over_experiments(one_experiment, experiments, seed, progress), Counter[tuple[str, ...]]())
     by = {f"{ms:g} ms": _metrics(counts, f"{ms:g}") for ms in sorted({one.waits_ms for one in SETTINGS})}
@@ -93,7 +93,7 @@ def prove_meetings(experiments: int, seed: int, progress: Progress = lambda _: N
 
 
 def one_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, ...]]:
-    """Of one experiment and each metric: intervals with and without a wait, and how many were right; of one cause.
+    """Counts for each metric of an experiment: intervals with and without a wait, and how many were right.
 
     Returns:
         Numbers of intervals, and of experiments with a cause and with a sentence.
@@ -115,7 +115,7 @@ def one_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, ...]]:
 
 
 def says_something(setting: Interference, rng: np.random.Generator) -> bool:
-    """Whether the conclusions of an experiment name a kind that slower journeys ran at the same time as."""
+    """Whether the conclusions of an experiment name a kind of journey that ran at the same time as slower ones."""
     blocks, journeys = _SIZES[rng.integers(len(_SIZES))]
     rows = replace(setting, blocks=blocks, journeys=journeys).experiment(rng)
     means = {name: cast("float", one["latency_ns"].mean()) / NS_PER_MS for name, one in rows.items()}
@@ -142,7 +142,7 @@ def _metrics(counts: Counter[tuple[str, ...]], label: str) -> list[OfMetric]:
 
 
 def meetings_view(proof: MeetingsProof) -> list[Element]:
-    """How often intervals of what meetings cost were right, for people."""
+    """Formats the proof for people."""
     columns = [Column("others wait", numeric=False), Column("metric", numeric=False)]
     columns += [Column(name, "%", interval=True) for name in ("coverage", "false alarms")]
     rows = [

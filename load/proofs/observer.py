@@ -1,4 +1,4 @@
-"""Do intervals of the observer effect hold 0 where there is none? On the journeys of a real run that nobody traced."""
+"""Do intervals of the observer effect include 0 without an effect? Tested on untraced journeys of a real run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from proofs.cells import show_rate
 from proofs.experiments import Progress, Rate, over_experiments, rate
 
 LIMIT = 0.06
-"""Largest share of the draws whose interval may leave out 0."""
+"""Maximum share of draws whose interval may exclude 0."""
 SHARE = 0.2
-"""Share of the journeys that a draw calls sampled: the default of `trace=`."""
+"""Share of the journeys that a draw treats as traced: the default of `trace=`."""
 
 
 class OfPlace(TypedDict):
-    """How often the intervals of one place of a topology, `all` being all of it, left out 0."""
+    """How often the intervals of a place in a topology excluded 0; the place `all` is the whole topology."""
 
     topology: str
     place: str
@@ -37,7 +37,7 @@ class OfPlace(TypedDict):
 
 
 class ObserverProof(TypedDict):
-    """All places; it holds if each one `is_within_limit`."""
+    """All places; the proof holds if `is_within_limit` holds for each."""
 
     holds: bool
     draws: int
@@ -47,16 +47,16 @@ class ObserverProof(TypedDict):
 
 
 def prove_observer(run: RunFiles, draws: int, seed: int, progress: Progress = lambda _: None) -> ObserverProof:
-    """Calls some of the journeys that nobody traced sampled, and looks for what that adds.
+    """Treats some untraced journeys as traced, and looks for an effect.
 
     Args:
         run: Files of the run.
-        draws: How often to draw.
-        seed: Seed; the same one gives the same draws.
-        progress: Called with the number of draws that are done.
+        draws: Number of draws.
+        seed: Seed; the same seed gives the same draws.
+        progress: Called with the number of finished draws.
 
     Raises:
-        NotEnoughDataError: The run has too few journeys that nobody traced.
+        NotEnoughDataError: The run has too few untraced journeys.
     """
     untraced = run.journeys.filter(~pl.col("sampled") & (pl.col("outcome") == "ok"))
     alone = replace(
@@ -77,22 +77,22 @@ def prove_observer(run: RunFiles, draws: int, seed: int, progress: Progress = la
 
 
 def is_within_limit(left_out: Rate, places: int) -> bool:
-    """Whether intervals leave out 0 in at most 6 % of the draws, or in no more than chance makes of 5 %.
+    """Whether intervals exclude 0 in at most 6 % of the draws, or in no more than chance explains for 5 %.
 
     Args:
-        left_out: How often they do.
-        places: How many places are looked at: chance has 5 % for all of them together.
+        left_out: How often intervals exclude 0.
+        places: Number of places; chance has 5 % for all of them together.
     """
     of_chance = stats.binomtest(left_out["count"], left_out["of"], SIGNIFICANCE, alternative="greater").pvalue
     return bool(left_out["rate"] <= LIMIT or of_chance > SIGNIFICANCE / places)
 
 
 def one_draw(run: RunFiles, seed: np.random.SeedSequence) -> Counter[tuple[str, str, str]]:
-    """Of one draw, by topology and place: intervals, and those that leave out 0.
+    """Counts the intervals of a draw, and intervals that exclude 0, by topology and place.
 
     Args:
         run: Files of the run, without its traced journeys.
-        seed: Seed of the draw. As the generator does, it draws anew for each journey of each trial.
+        seed: Seed of the draw, which draws separately for each journey of each trial, as the generator does.
     """
     rng = np.random.default_rng(seed)
     sampled = pl.Series("sampled", rng.random(run.journeys.height) < SHARE)
@@ -113,7 +113,7 @@ def one_draw(run: RunFiles, seed: np.random.SeedSequence) -> Counter[tuple[str, 
 
 
 def observer_view(proof: ObserverProof) -> list[Element]:
-    """How often intervals of the observer effect left out 0 where nothing was traced, for people."""
+    """Formats the proof for people."""
     rates = {(row["topology"], row["place"]): show_rate(row["left_out"]) for row in proof["places"]}
     places = [place for place in dict.fromkeys((ALL, *PLACES)) if any(place == there for _, there in rates)]
     rows = [
@@ -121,16 +121,16 @@ def observer_view(proof: ObserverProof) -> list[Element]:
         for topology in dict.fromkeys(topology for topology, _ in rates)
     ]
     columns = [Column("topology", numeric=False), *(Column(PLACES[place], "%", interval=True) for place in places)]
-    title = f"Draws whose interval leaves out 0, of {proof['draws']:,}, with 95 % intervals"
+    title = f"Draws whose interval excludes 0, of {proof['draws']:,}, with 95 % intervals"
     limit = f"{100 * LIMIT:g} %"
     return [
         Table("observer_draws", title, columns, rows),
         Text(
-            f"Of the {proof['journeys']:,} journeys that nobody traced, each draw calls a fifth sampled. "
+            f"Of the {proof['journeys']:,} untraced journeys, each draw treats a fifth as traced. "
             + (
-                f"In no place do intervals leave out 0 in more than {limit} of the draws, unless by chance."
+                f"In no place do intervals exclude 0 in more than {limit} of the draws, unless by chance."
                 if proof["holds"]
-                else f"In a place intervals leave out 0 in more than {limit} of the draws, beyond chance."
+                else f"In a place, intervals exclude 0 in more than {limit} of the draws, beyond chance."
             ),
             tone="verdict",
         ),

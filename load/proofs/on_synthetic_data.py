@@ -1,4 +1,4 @@
-"""The proofs that need no shop: checks of the statistics and hop budgets on synthetic data whose truth is known."""
+"""Proofs without a shop: checks of the statistics and hop budgets on synthetic data whose truth is known."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the synthetic data, an i
 def aa(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Count false differences between four copies of one system.
 
-    Fails if a metric shows one in significantly more than 5 % of the experiments.
+    Fails if a metric shows false differences in significantly more than 5 % of the experiments.
     """
     proof = with_progress(
         "A/A experiments", experiments_in(experiments), lambda step: prove_aa(experiments, seed, step)
@@ -63,8 +63,9 @@ def power(
 def precision(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Check intervals and verdicts of experiments that run until their intervals are narrow.
 
-    Fails outside 93 to 97 % with the usual first stage, if intervals of any kind of experiment hold the true value in
-    significantly less, or if a metric shows false differences in significantly more than 5 % of the experiments.
+    Fails outside 93 to 97 % with the usual first stage, or if intervals of any kind of experiment contain the true
+    value in significantly fewer cases. Fails too if a metric shows false differences in significantly more than 5 % of
+    the experiments.
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_precision(experiments, seed, step))
     give(proof, precision_view(proof), as_json=as_json)
@@ -72,9 +73,9 @@ def precision(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson =
 
 @app.command("trace-sets")
 def trace_sets(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Compare equal sets of traces, and check limits that are their true figures.
+    """Compare equal sets of traces, and check limits that equal their true figures.
 
-    Fails if significantly more than 5 % of the pairs show a difference, or of the files of limits are broken.
+    Fails if significantly more than 5 % of the pairs show a difference, or 5 % of the limit files a broken limit.
     """
     proof = with_progress("Pairs", experiments_in(experiments), lambda step: prove_trace_sets(experiments, seed, step))
     give(proof, sets_view(proof), as_json=as_json)
@@ -82,10 +83,10 @@ def trace_sets(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson 
 
 @app.command()
 def meetings(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Look for what makes journeys wait where it is known.
+    """Look for the causes of waits in experiments with known causes.
 
-    Fails if intervals contain the true wait in less than 93 % of cases. Fails too if significantly more than 5 % leave
-    out 0 without a wait, or if as many experiments with pauses or slowdowns blame a journey.
+    Fails if intervals contain the true wait in less than 93 % of cases. Fails too if significantly more than 5 %
+    exclude 0 without a wait, or if as many experiments with pauses or slowdowns blame a journey.
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_meetings(experiments, seed, step))
     give(proof, meetings_view(proof), as_json=as_json)
@@ -95,7 +96,7 @@ def meetings(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = 
 def speeds(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Check intervals on a machine that changes its speed.
 
-    Fails if ratios and differences of VALID runs contain the truth in significantly less than 93 %.
+    Fails if intervals of ratios and differences of VALID runs contain the truth in significantly less than 93 %.
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_speeds(experiments, seed, step))
     give(proof, speeds_view(proof), as_json=as_json)
@@ -113,9 +114,9 @@ def searches(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = 
 
 @app.command()
 def turns(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Look for rankings that turn over the rate, where it is known whether they do.
+    """Look for rankings that flip with the rate, on systems where the truth is known.
 
-    Fails if a ranking that does not turn is said to in significantly more than 5 % of the experiments.
+    Fails if a stable ranking is reported to flip in significantly more than 5 % of the experiments.
     """
     proof = with_progress("Experiments", experiments, lambda step: prove_turns(experiments, seed, step))
     give(proof, turns_view(proof), as_json=as_json)
@@ -129,7 +130,7 @@ def siblings(
 ) -> None:
     """Compare rules for overlapping sibling spans on traces whose waits are known.
 
-    Fails if a rule is significantly better than the one that hop budgets use.
+    Fails if a rule is significantly better than the rule that hop budgets use.
     """
     total = traces * len(CAUSES)
     proof = with_progress("Traces", total, lambda step: prove_siblings(traces, seed, step))

@@ -1,4 +1,4 @@
-"""How often is a true difference shown?"""
+"""Power: how often is a true difference shown?"""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _POWER_TABLES = {
     "blocks": ("blocks", "Power by the number of blocks"),
     "noise": ("noise", "Power by the noise"),
 }
-"""Tables of power, by what tells their rows apart: the first column's head, and the title."""
+"""Tables of power by what varies between rows: the first column's head, and the title."""
 
 STEPS = (0.05, 0.1, 0.2, 0.3)
-"""Each topology is slower than the one before by a step."""
+"""Steps by which each topology is slower than the previous one."""
 MIX_STEP, JOURNEY_STEP = 0.1, 0.2
-"""The step that the mix must show in the default design, and that one journey must."""
+"""The steps that the mix, and a single journey, must show in the default design."""
 JOURNEY = "browse"
 POWER_BLOCKS = (3, 4, 5, 6, 8, 10, 12, 15)
 CALMER_AND_ROUGHER = {
@@ -48,11 +48,11 @@ CELLS: Sequence[Condition] = [
     *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in NOISES.items()),
     *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in CALMER_AND_ROUGHER.items()),
 ]
-"""Rows of the tables of power: what tells a table's rows apart, blocks, noise, its name, and the step."""
+"""Rows of the tables of power: what varies in the table, blocks, noise, name of the noise, and step."""
 
 
 class Share(TypedDict):
-    """A share of pairs, and the standard error that follows from how it scatters over the experiments."""
+    """A share of pairs, and its standard error from the scatter over the experiments."""
 
     share: float
     error: float
@@ -61,8 +61,8 @@ class Share(TypedDict):
 class Power(TypedDict):
     """How often steps between neighbouring topologies are shown at p50.
 
-    `mix`: every journey is slower by `step`; `one`: likewise, and one of four topologies only. `journey`: one journey
-    alone is slower, by `journey_step`.
+    `mix`: every journey is slower by `step`. `one`: the same, but for only one of the four topologies. `journey`: only
+    one journey is slower, by `journey_step`.
     """
 
     about: str
@@ -77,7 +77,7 @@ class Power(TypedDict):
 
 
 class PowerProof(TypedDict):
-    """What experiments can show; it has no limit, so it always holds."""
+    """What experiments can show; without a limit, so the proof always holds."""
 
     holds: bool
     experiments: int
@@ -91,10 +91,10 @@ def measure_power(
     """Counts how often true differences are shown, in experiments of four topologies.
 
     Args:
-        experiments: How many experiments to run for each cell.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of cells that are done.
-        chosen: Cells to measure, of `CELLS`.
+        experiments: Number of experiments for each cell.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished cells.
+        chosen: Cells of `CELLS` to measure.
     """
     cells: list[Power] = []
     for about, blocks, noise, name, step in chosen:
@@ -128,7 +128,7 @@ def _share(shares: Floats) -> Share:
 def _power(
     seed: np.random.SeedSequence, *, setting: Setting, step: float, journey_step: float
 ) -> tuple[float, float, float]:
-    """Of one experiment each: the shares of the true differences that are shown, as `Power` has them."""
+    """Runs an experiment for each kind of difference; returns the shares of true differences that are shown."""
     simulation = Simulation(setting, np.random.default_rng(seed))
     names = list(SAME)
     steps = {name: (1 + step) ** place for place, name in enumerate(names)}
@@ -136,14 +136,14 @@ def _power(
     neighbours = list(pairwise(names))
     alone = SAME | {names[-1]: 1 + step}
     return (
-        _shown(simulation.experiment(steps), ALL, neighbours),
-        _shown(simulation.experiment(alone), ALL, [(name, names[-1]) for name in names[:-1]]),
-        _shown(simulation.experiment(journey_steps, only=JOURNEY), JOURNEY, neighbours),
+        _share_shown(simulation.experiment(steps), ALL, neighbours),
+        _share_shown(simulation.experiment(alone), ALL, [(name, names[-1]) for name in names[:-1]]),
+        _share_shown(simulation.experiment(journey_steps, only=JOURNEY), JOURNEY, neighbours),
     )
 
 
-def _shown(topologies: Mapping[str, Latencies], journey: str, pairs: Sequence[tuple[str, str]]) -> float:
-    """The share of these pairs whose left is shown to be lower at p50."""
+def _share_shown(topologies: Mapping[str, Latencies], journey: str, pairs: Sequence[tuple[str, str]]) -> float:
+    """Returns the share of these pairs whose left is shown to be lower at p50."""
     rows: list[Comparison] = [row for row in compare_latencies(topologies) if row["metric"] == "p50"]
     correct(rows)
     lower = {(row["left"], row["right"]) for row in rows if (row["journey"], row["verdict"]) == (journey, "left_lower")}
@@ -151,7 +151,7 @@ def _shown(topologies: Mapping[str, Latencies], journey: str, pairs: Sequence[tu
 
 
 def power_view(proof: PowerProof) -> list[Element]:
-    """How often true differences were shown, for people."""
+    """Formats the proof for people."""
     blocks, journeys = DEFAULT
     tables: list[Element] = []
     for about, (head, title) in _POWER_TABLES.items():
@@ -178,7 +178,7 @@ def power_view(proof: PowerProof) -> list[Element]:
             f"Share of the differences of p50 that are shown, with standard errors, in {proof['experiments']:,} "
             f"experiments per row: {blocks} blocks, {journeys} journeys in a trial, and a standard deviation of 5 % "
             "between trials and between blocks, unless the row says otherwise. Each of four topologies is slower than "
-            "the one before it by the step, and neighbours are counted: in every journey (“the mix”), or in one "
+            "the previous one by the step, and neighbours are compared: in every journey (“the mix”), or in one "
             "journey alone. “Of one only”: one of the four is slower than the others, which are equal."
         ),
     ]

@@ -1,7 +1,7 @@
-"""Do intervals hold whose number of blocks was found on the way? Synthetic experiments that run until they are narrow.
+"""Do intervals hold if the run decides its number of blocks? Synthetic experiments that run until they are precise.
 
-One system under several names, so that the true ratio of any two is 1, in every metric and for every journey. Each
-experiment decides after its blocks as `make compare precision=` does, through the same code.
+One system runs under several names, so the true ratio of any two is 1, in every metric and for every journey. Each
+experiment decides after its blocks with the code of `make compare precision=`.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ KINDS = {
     "trials shift by 2 %": (replace(SHIFTED, trial=0.02), 0.02),
     "trials shift by 5 %": (SHIFTED, 0.04),
     "trials shift by 10 %": (replace(SHIFTED, trial=0.1), 0.08),
-    # The first stage is likely to see none of them.
+    # The first stage is likely to see no slow trial.
     "1 trial in 10 slow by 20 %": (replace(SHIFTED, trial=0.02, slow_trials=0.1, slow_by=1.2), 0.05),
     **{name: (noise, 0.1 if noise.slow_trials else 0.04) for name, noise in NOISES.items()},
 }
-"""How experiments scatter, and the precision that is asked for: narrow enough that most need a second stage."""
+"""How experiments scatter, and the requested precision: narrow enough that most need a second stage."""
 FIRST_STAGE, _JOURNEYS = DEFAULT
-"""The size of the first stage of `make compare` unless told otherwise, and journeys in a trial."""
+"""Default size of `make compare`'s first stage, and journeys in a trial."""
 FIRST_STAGES = (5, FIRST_STAGE)
 TOPOLOGIES = (2, 4)
-_MOST = 60
-"""Blocks that an experiment runs at most: enough that few are cut short."""
+_MAX_BLOCKS = 60
+"""Maximum blocks of an experiment: enough that few are cut short."""
 
 
 class PrecisionRow(TypedDict):
     """Experiments of one kind.
 
-    `coverage` are 95 % intervals of ratios that hold the true one, by metric over all pairs, and over `all` and the
-    journeys; `mix` are those of the mix's p50, which decide; `fixed` are the same as if the number of blocks had been
-    fixed beforehand. `shown` are experiments with a false difference, by metric, `fixed_shown` those at p50 as if it
-    had been fixed. `reached` are experiments whose intervals of the mix became as narrow as was asked for, and `blocks`
-    are the 10th, 50th and 90th percentile of how many they ran.
+    `coverage` counts 95 % intervals of ratios that contain the true ratio, by metric over all pairs, and over `all` and
+    the journeys. `mix` counts the intervals of the mix's p50, which decide; `fixed` are the same intervals as if the
+    number of blocks had been fixed. `shown` counts experiments with a false difference, by metric; `fixed_shown` at p50
+    as if the number had been fixed. `reached` counts experiments whose intervals of the mix reached the precision, and
+    `blocks` has the 10th, 50th and 90th percentile of their number of blocks.
     """
 
     kind: str
@@ -79,9 +79,9 @@ class PrecisionRow(TypedDict):
 class PrecisionProof(TypedDict):
     """All experiments together, and by how they scatter, by size of the first stage, and by topologies.
 
-    It holds if, with the usual first stage, each metric's intervals hold the truth in 93 to 97 %, if those of no kind
-    of experiment do in significantly less than 93 %, and if no metric shows false differences in significantly more
-    than 5 % of the experiments.
+    The proof holds on three conditions. With the usual first stage, each metric's intervals contain the truth in 93 to
+    97 %. No kind of experiment has intervals that do in significantly less than 93 %. And no metric shows false
+    differences in significantly more than 5 % of the experiments.
     """
 
     holds: bool
@@ -91,7 +91,7 @@ class PrecisionProof(TypedDict):
 
 
 class _Run(TypedDict):
-    """What one experiment counted: (held, intervals) by metric, and which metrics show a difference."""
+    """Counts of an experiment: (held, intervals) by metric, and which metrics show a difference."""
 
     labels: Sequence[str]
     held: dict[str, tuple[int, int]]
@@ -101,12 +101,12 @@ class _Run(TypedDict):
 
 
 def prove_precision(experiments: int, seed: int, progress: Progress = lambda _: None) -> PrecisionProof:
-    """Counts how often intervals hold the truth, and differences are shown where there are none.
+    """Counts how often intervals contain the truth, and how often false differences are shown.
 
     Args:
-        experiments: How many experiments to run.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number of experiments.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
     """
     runs: list[_Run] = list(over_experiments(_experiment, experiments, seed, progress))
     labels = dict.fromkeys(label for label in ("all", *KINDS, *_labels()) for run in runs if label in run["labels"])
@@ -129,22 +129,22 @@ def _stage(first: int) -> str:
 
 
 def _row(kind: str, runs: Sequence[_Run]) -> PrecisionRow:
-    def covered(name: str) -> Rate:
+    def coverage_of(name: str) -> Rate:
         held, intervals = np.array([run["held"].get(name, (0, 0)) for run in runs]).sum(axis=0)
         return rate(int(held), int(intervals))
 
-    def shown(name: str) -> Rate:
+    def false_rate_of(name: str) -> Rate:
         return rate(sum(name in run["shown"] for run in runs), len(runs))
 
     blocks = np.percentile([run["blocks"] for run in runs], [10, 50, 90])
     return PrecisionRow(
         kind=kind,
         experiments=len(runs),
-        coverage={name: covered(name) for name in METRICS},
-        mix=covered("mix"),
-        fixed=covered("fixed"),
-        shown={name: shown(name) for name in METRICS},
-        fixed_shown=shown("fixed"),
+        coverage={name: coverage_of(name) for name in METRICS},
+        mix=coverage_of("mix"),
+        fixed=coverage_of("fixed"),
+        shown={name: false_rate_of(name) for name in METRICS},
+        fixed_shown=false_rate_of("fixed"),
         reached=rate(sum(run["reached"] for run in runs), len(runs)),
         blocks=[round(one) for one in blocks],
     )
@@ -156,12 +156,12 @@ def _experiment(seed: np.random.SeedSequence) -> _Run:
     first, count = int(rng.choice(FIRST_STAGES)), int(rng.choice(TOPOLOGIES))
     noise, asked = KINDS[kind]
     names = list(SAME)[:count]
-    sides = Simulation(Setting(_MOST, _JOURNEYS, noise), rng).experiment({name: SAME[name] for name in names})
+    sides = Simulation(Setting(_MAX_BLOCKS, _JOURNEYS, noise), rng).experiment({name: SAME[name] for name in names})
     ran, blocks = 0, first
     while blocks > ran:
         ran = blocks
         latencies = {name: _first_blocks(side, ran, first) for name, side in sides.items()}
-        blocks = decide(latencies, asked, ran).blocks(_MOST)
+        blocks = decide(latencies, asked, ran).blocks(_MAX_BLOCKS)
     rows = [row for row in compare_latencies(latencies) if row["metric"] in METRICS]
     correct(rows)
     fixed = _as_if_fixed(latencies)
@@ -189,7 +189,7 @@ def _experiment(seed: np.random.SeedSequence) -> _Run:
 
 
 def _as_if_fixed(latencies: Mapping[str, Latencies]) -> list[Comparison]:
-    """Comparisons at p50 that know nothing of a first stage."""
+    """Makes comparisons at p50 that ignore the first stage."""
     rows = []
     for left, right in combinations(latencies, 2):
         sides = [Latencies(latencies[name].cells) for name in (left, right)]
@@ -206,7 +206,7 @@ def _first_blocks(side: Latencies, count: int, first: int) -> Latencies:
 
 
 def precision_view(proof: PrecisionProof) -> list[Element]:
-    """What experiments that ran until their intervals were narrow held and showed, for people."""
+    """Formats the proof for people."""
     columns = [Column("experiments", numeric=False), Column("number"), Column("blocks", spare=1)]
     columns += [Column("reached"), Column("coverage, mix"), Column("naive", spare=1)]
     columns += [Column("coverage, least"), Column("most"), Column("false, most"), Column("naive", spare=1)]
@@ -235,17 +235,17 @@ def precision_view(proof: PrecisionProof) -> list[Element]:
     return [
         Table("precision", f"{proof['experiments']:,} A/A experiments that run until they are precise", columns, rows),
         Text(
-            "Blocks: median, 10th and 90th percentile. Reached: experiments whose intervals of the mix's p50 became as "
-            "narrow as was asked for. Coverage: 95 % intervals of ratios that hold the true one, of the mix's p50 and "
-            "of the metrics with the least and the most. False: experiments that show a difference which there is "
-            "not, for the metric with the most. Naive: the same at p50, from the scatter of all blocks alone."
+            "Blocks: median, 10th and 90th percentile. Reached: experiments whose intervals of the mix's p50 reached "
+            "the precision. Coverage: 95 % intervals of ratios that contain the true ratio, of the mix's p50 and "
+            "of the metrics with the least and the most. False: experiments that show a false difference, for the "
+            "metric with the most. Naive: the same at p50, from the scatter of all blocks alone."
         ),
         Text(
-            f"With a first stage of {FIRST_STAGE} blocks each metric's intervals hold the true value in {low_end} to "
-            f"{high_end} % of cases, those of no kind of experiment in significantly less, and no metric shows false "
-            "differences in significantly more than 5 % of the experiments."
+            f"With a first stage of {FIRST_STAGE} blocks, each metric's intervals contain the true value in {low_end} "
+            f"to {high_end} % of cases. In no kind of experiment do they in significantly less, and no metric shows "
+            "false differences in significantly more than 5 % of the experiments."
             if proof["holds"]
-            else f"Intervals hold the true value in less than {low_end} % of cases or, with a first stage of "
+            else f"Intervals contain the true value in less than {low_end} % of cases or, with a first stage of "
             f"{FIRST_STAGE} blocks, in more than {high_end} %; or a metric shows false differences in significantly "
             "more than 5 % of the experiments.",
             tone="verdict",

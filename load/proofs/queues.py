@@ -1,10 +1,10 @@
-"""Does the measurement find whom a busy event loop kept waiting, for how long, and at which component?
+"""Does the measurement find calls that waited for a busy event loop, for how long, and at which component?
 
-In each arm one component holds its event loop for a known time at some of its requests, as a long computation would.
-Every journey is traced, so that the traces of those that held say exactly when the loop was held. Whoever called the
-component meanwhile waited from its call to the end of the hold, which is the truth, and what its budget says is
-`queue:<component>`. A loop does more than hold: the request that held it goes on with its work, and those that came
-meanwhile wait for each other, too. So what is found may be longer by that: `ELSE_MS` and `ELSE_SHARE` allow for it.
+In each arm, one component holds its event loop for a known time at some requests, as a long computation would. Every
+journey is traced, so the traces of holding requests say exactly when the loop was held. A call that came during a hold
+waited from its start to the end of the hold. This is the truth; the budget's answer is `queue:<component>`. After the
+hold, the holding request continues its work, and the waiting calls also wait for each other. So the found wait may be
+longer, which `ELSE_MS` and `ELSE_SHARE` allow for.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ NAME = "prove-queues"
 PROFILE = Profile("proof", warmup_s=2, duration_s=20, rate=30.0, parity_samples=1)
 COMPONENTS = ("graphql-gateway", "product", "order", "payment")
 SIZES_MS = {5: 2, 20: 8, 100: 30}
-"""How long a hold is, ms, and at each how manieth request: so that the loop is held for a tenth of the time or less."""
+"""Length of a hold, ms -> N, for a hold at every Nth request: the loop is held for at most a tenth of the time."""
 MIN_WAIT_MS = 1.0
-"""Who came at the very end of a hold waited for hardly anything, and is not looked at."""
+"""Minimum wait: calls at the very end of a hold are left out."""
 MIN_WAITED = 3
 ELSE_MS, ELSE_SHARE = 3.0, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class FoundQueue:
-    """What the measurement says about one kind of hold; times in ms, means over all who waited.
+    """Result of the measurement for one kind of hold; times in ms, means over all waiting calls.
 
     Attributes:
-        component: The component that was held.
-        hold_ms: For how long.
-        waited: Calls that came during a hold.
-        true_ms: How long they waited for its end.
-        found_ms: What their spans say that they queued.
+        component: The component whose loop was held.
+        hold_ms: Length of a hold.
+        waited: Number of calls that came during a hold.
+        true_ms: Their true wait until the end of the hold.
+        found_ms: Their queueing time by their spans.
         off_ci95: Interval of the mean of found minus true.
-        largest: The `queue:` of which journeys that waited have most beyond what the others have.
+        largest: The `queue:` part that grew most in waiting journeys, compared with the others.
     """
 
     component: str
@@ -78,12 +78,12 @@ class FoundQueue:
 
     @property
     def holds(self) -> bool:
-        """Whether the wait was found where it was and as long as it was."""
+        """Whether the wait was found at the right component, with the right length."""
         return not self.failed
 
 
 def proof_plan(topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """The experiment: an arm for each component and size in every block."""
+    """Makes the plan: an arm for each component and size in every block."""
     arms = [
         Arm(f"{component}-{ms}ms", topology, parse_switches(trace=1, hold=f"{component}:{ms}ms/{every}"))
         for component in COMPONENTS
@@ -96,14 +96,14 @@ def judge(folder: Path, plan: Plan) -> list[FoundQueue]:
     """Looks for the waits behind each hold in a run's files."""
     calls, hops = (pl.read_parquet(folder / name) for name in (CALLS_FILE, HOPS_FILE))
     return [
-        _judged(calls.filter(of_arm), hops.filter(of_arm), component, ms)
+        _judge_hold(calls.filter(of_arm), hops.filter(of_arm), component, ms)
         for arm in plan.arms
         for of_arm in [pl.col("topology") == arm.label]
         for component, (ms, _) in arm.switches.hold.items()
     ]
 
 
-def _judged(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms: float) -> FoundQueue:
+def _judge_hold(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms: float) -> FoundQueue:
     waits = pl.concat([_waits(rows) for rows in calls.filter(pl.col("callee") == component).partition_by("block")])
     waits = waits.filter(pl.col("true_ns") >= MIN_WAIT_MS * NS_PER_MS)
     did_wait = pl.col("trace_id").is_in(waits["trace_id"].implode())
@@ -125,10 +125,10 @@ def _judged(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms: fl
 
 
 def _waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """The calls of one trial that held nobody up, with how long each waited for the end of a hold, `true_ns`."""
+    """Returns the calls of a trial that did not hold the loop, with their waits for the end of a hold, `true_ns`."""
     held = calls.filter(pl.col("injected_ns") > 0)
     if not held.height:
-        raise UsageError("no request was held in one of the trials; give more of them")
+        raise UsageError("a trial has no hold; give more blocks")
     from_ns = held["began_ns"].to_numpy()
     to_ns = from_ns + held["injected_ns"].to_numpy()
     others = calls.filter(pl.col("injected_ns") == 0)
@@ -138,7 +138,7 @@ def _waits(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def queues_table(rows: Sequence[FoundQueue]) -> Table:
-    """A row for each component and length of a hold."""
+    """Makes the table, with a row for each component and length of a hold."""
     columns = [Column("held", "ms", numeric=False), Column("calls that waited"), Column("waited", "ms")]
     columns += [Column("found", "ms"), Column("off by, 95 %", "ms"), Column("verdict", numeric=False)]
     cells = [

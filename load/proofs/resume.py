@@ -1,8 +1,8 @@
-"""Does an experiment survive being killed? Kills one again and again at random moments, and looks at what is left.
+"""Does an experiment survive kills? Kills an experiment repeatedly at random moments, and checks what is left.
 
-The experiment is a real one: two topologies in blocks, in a process of its own, with a load of a few seconds. After
-each `kill -9` none of its processes may be left, and every trial that was finished before must be there, byte for byte.
-Once it is complete, it must hold the trials that were planned, each once, and all of one tape.
+The experiment is real: two topologies in blocks, in a separate process, with a load of a few seconds. After each
+`kill -9` all its processes must be gone, and every trial that was finished before must still exist, byte for byte. A
+complete experiment must have each planned trial once, and all with the same tape.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ TOPOLOGIES = ("grpc", "hybrid")
 PROFILE = Profile("proof", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 WORKLOAD = ROOT / "load" / "workloads" / "default.yaml"
 EARLIEST_S, LATEST_S = 0.3, 8.0
-"""Seconds between which a kill comes once the trials before it are finished; a trial takes 9 or more."""
+"""Range of the seconds until a kill, once the trials before it are finished; a trial takes 9 s or more."""
 WATCH_S = 0.05
 GONE_WITHIN_S = 5.0
-"""Seconds that a run's processes may take to end once it was killed."""
+"""Seconds that a run's processes may take to end after a kill."""
 MAX_END_S = 900.0
 
 Hashes = Mapping[str, Mapping[str, str]]
@@ -47,13 +47,13 @@ Hashes = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill and what it left.
+    """A kill and its effects.
 
     Attributes:
-        number: Number of the kill, from 1; the last row of a proof is the end that nobody killed.
+        number: Number of the kill, from 1; the last row of a proof is the end without a kill.
         after_s: Seconds from the process's start to its end.
         doing: The last output of the process.
-        finished: Number of trials that are finished now.
+        finished: Number of trials that are finished after the kill.
         wrong: What is wrong; empty if all is well.
     """
 
@@ -66,7 +66,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Proof:
-    """The whole proof: every kill, and what is wrong at the end."""
+    """The whole proof: every kill, and mistakes found at the end."""
 
     planned: int
     kills: list[Kill] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Proof:
 
 
 def proof_plan(blocks: int, seed: int) -> Plan:
-    """The experiment that is killed."""
+    """Makes the plan of the experiment to kill."""
     arms = arms_of([load_topology(name) for name in TOPOLOGIES], parse_switches(trace=1))
     return Plan("proof", NAME, arms, blocks, PROFILE, seed, WORKLOAD)
 
@@ -94,19 +94,19 @@ def prove(
     seed: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Proof:
-    """Starts, kills and resumes an experiment until it was killed so often, then lets it end.
+    """Starts, kills and resumes an experiment a given number of times, then lets it end.
 
-    Each kill waits until a number of trials are finished that was drawn for it, and then for some seconds more that
-    were drawn too: so kills come at any moment of any trial, and on a slow machine as well.
+    Each kill waits until a drawn number of trials are finished, and then for a drawn number of seconds. So kills come
+    at any moment of any trial, on a slow machine too.
 
     Args:
         plan: Plan of the experiment.
-        folder: Folder of its results; begun, and held by nobody.
+        folder: Folder of its results, which exists and is not locked.
         run: Run folder of its port base.
-        log: File that takes the output of the experiment.
+        log: File for the output of the experiment.
         kills: Number of kills.
         seed: Seed of the kill times.
-        progress: Called with the number of starts that are over.
+        progress: Called with the number of finished starts.
     """
     proof = Proof(len(plan.trials()))
     drawn = random.Random(f"{seed}/kills")
@@ -115,7 +115,7 @@ def prove(
     for number in range(1, kills + 2):
         to_be_killed = number <= kills
         began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
-        child = _started(folder, log)
+        child = _start(folder, log)
         with _killed_at_last(child), contextlib.suppress(subprocess.TimeoutExpired):
             if to_be_killed:
                 _wait_for(child, folder, log, offset, after[number - 1], drawn.uniform(EARLIEST_S, LATEST_S))
@@ -140,9 +140,9 @@ def prove(
 
 
 def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
-    """The hashes of every file of every finished trial, wherever the experiment's folder is now.
+    """Hashes every file of every finished trial, from the experiment's folder at its current path.
 
-    A trial whose record is written counts, though a crash kept it from getting its name.
+    A trial with a record counts even if a crash came before it got its name.
     """
     root = _where(folder)
     hashes: dict[str, dict[str, str]] = {}
@@ -150,7 +150,7 @@ def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
         trial = record.parent
         name = trial.name.removeprefix(".").removesuffix(PARTIAL)
         files = {str(path.relative_to(trial)): _hash(path) for path in sorted(trial.rglob("*")) if path.is_file()}
-        # The end of an experiment puts vegeta's files into a folder of their own.
+        # The end of an experiment moves vegeta's files to a separate folder.
         moved = root / "vegeta" / f"{name}.gob"
         if moved.is_file():
             files.setdefault(VEGETA, _hash(moved))
@@ -159,7 +159,7 @@ def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
 
 
 def changes(before: Hashes, now: Hashes) -> list[str]:
-    """What happened to finished trials that must not: lost ones, and files that are gone, new or different."""
+    """Returns forbidden changes to finished trials: lost trials, and missing, new or different files."""
     wrong = [f"trial {name} was lost" for name in sorted(before.keys() - now.keys())]
     for name in sorted(before.keys() & now.keys()):
         differing = {file for file, _ in before[name].items() ^ now[name].items()}
@@ -169,7 +169,7 @@ def changes(before: Hashes, now: Hashes) -> list[str]:
 
 
 def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
-    """What is wrong with a complete experiment: other trials than planned, one that ran twice, another tape."""
+    """Checks a complete experiment: returns unplanned trials, trials that ran twice, and different tapes."""
     root = folder.final
     if not root.is_dir():
         return [f"{root.name} was not published"]
@@ -189,7 +189,7 @@ def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
     return wrong
 
 
-def _started(folder: ResultsFolder, log: Path) -> subprocess.Popen[bytes]:
+def _start(folder: ResultsFolder, log: Path) -> subprocess.Popen[bytes]:
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-m", "proofs.killed_experiment", folder.final.name],
@@ -211,7 +211,7 @@ def _killed_at_last(child: subprocess.Popen[bytes]) -> Iterator[None]:
 def _wait_for(
     child: subprocess.Popen[bytes], folder: ResultsFolder, log: Path, offset: int, finished: int, more_s: float
 ) -> None:
-    """Returns some seconds after it has begun and so many trials are finished, or once the process has ended."""
+    """Waits until a number of trials are finished and some seconds more, or until the process has ended."""
     since: float | None = None
     while child.poll() is None:
         begun = log.stat().st_size > offset
@@ -223,7 +223,7 @@ def _wait_for(
 
 
 def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
-    """The run's processes that do not end in time once nobody supervises them."""
+    """Returns the run's processes that do not end in time without their supervisor."""
     limit = time.monotonic() + GONE_WITHIN_S
     while True:
         left = sorted(_belonging(str(run.path), str(run.postgres.resolve()), folder.final.name))
@@ -233,7 +233,7 @@ def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
 
 
 def _belonging(*marks: str) -> list[str]:
-    """Processes with one of these marks on their command line or in their environment, this one excepted."""
+    """Finds other processes with one of these marks on their command line or in their environment."""
     processes = []
     mine = {psutil.Process().pid, *(parent.pid for parent in psutil.Process().parents())}
     for process in psutil.process_iter():
@@ -263,7 +263,7 @@ def _hash(path: Path) -> str:
 
 
 def kills_view(proof: Proof) -> list[Element]:
-    """A row for each kill and one for the end, what is wrong with the whole, and the verdict."""
+    """Makes a table of the kills and the end, a list of mistakes, and the verdict."""
     columns = [Column("kill", numeric=False), Column("after", "s"), Column("last output before", numeric=False)]
     columns += [Column(f"finished of {proof.planned}"), Column("state", numeric=False)]
     rows = [

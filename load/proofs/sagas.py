@@ -1,4 +1,4 @@
-"""`make prove-sagas`, `python -m proofs.sagas`: kill and restart, again and again; then wait for recovery and audit."""
+"""`make prove-sagas`, `python -m proofs.sagas`: kills and restarts services, then waits for recovery and audits."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from proofs.customers import ANSWER_LIMIT_S, Customers
 from proofs.struck_shop import TOPOLOGY, Shop
 
 VICTIMS = ("order", "notification")
-"""The services whose processes are killed. Customers buy from the first; what the second is told must not be lost."""
+"""The services whose processes are killed. Customers buy from the first; the second must lose no update."""
 LIFE_S = (0.0, 0.3)
-"""How long all replicas of the victim live after customers have begun to buy from it again, in seconds."""
+"""Range of a victim's life after customers buy from it again, in seconds."""
 TRADE_LIMIT_S = 5.0
-"""Longest wait for that, in seconds: customers pause before they connect again."""
+"""Maximum wait for a purchase, in seconds: customers pause before they reconnect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class Outcome:
         restart_s: Mean time from a kill until the process answered again, in seconds.
         interrupted: Sagas that a process drove at the moment it was killed, by kind, summed over all kills.
         kills_in_saga: Number of kills that left at least one saga unfinished.
-        customers: What the customers saw, by kind.
+        customers: Number of events that the customers saw, by kind.
         recovery_s: Time from the customers' last answer until no saga was under way and all updates were delivered, in
             seconds.
-        left: Sagas that were still under way after that, by kind, and updates not delivered; empty if all went well.
-        unanswered: Calls that customers repeated in vain.
+        left: Sagas that were still under way after that, by kind, and undelivered updates; empty if all went well.
+        unanswered: Calls without an answer despite repetitions.
         other_cores: Cores that other programs used meanwhile.
         wrong: Answers that no customer should have got.
-        findings: What the audit found.
+        findings: The audit's findings.
     """
 
     kills: int
@@ -77,12 +77,12 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict, as `audit_verdict` has it."""
+        """The verdict of `audit_verdict`."""
         broken = len(self.wrong) + sum(not finding.ok for finding in self.findings)
         return audit_verdict(broken, self.unanswered, sum(self.left.values()), self.other_cores)
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome for programs."""
+        """Returns the outcome for programs."""
         return {"verdict": self.verdict, **asdict(self)}
 
 
@@ -95,7 +95,7 @@ def run_kills(
 
     Args:
         shop: The running shop.
-        journal: Where acknowledged checkouts are noted.
+        journal: File for acknowledged checkouts.
         kills: Number of kills.
         customers: Number of customers who buy at the same time.
         seed: Seed of the random moments and purchases.
@@ -146,7 +146,7 @@ def run_kills(
 
 
 def _wait_for_trade(customers: Customers) -> None:
-    """Waits until a customer gets a new answer; gives up after a while, since a kill may come at any time."""
+    """Waits until a customer gets a new answer; gives up after a while, because a kill may come at any time."""
     before, give_up_at = customers.answers, time.monotonic() + TRADE_LIMIT_S
     while customers.answers == before and time.monotonic() < give_up_at:
         time.sleep(0.001)
@@ -190,7 +190,7 @@ def replicas(given: str) -> Mapping[str, int]:
     """Reads how many replicas each service has.
 
     Raises:
-        SwitchError: It is none of the numbers that a service can have, or names what does not run here.
+        SwitchError: A number is invalid, or a named service does not run here.
     """
     counts = parse_switches(replicas=given).replicas
     if idle := sorted(set(counts) - set(TOPOLOGY.services)):

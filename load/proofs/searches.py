@@ -1,4 +1,4 @@
-"""Do searches for the highest rate agree on equal systems, alone and over blocks?"""
+"""Do searches for the highest rate agree on equal systems, as single searches and over blocks?"""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from proofs.experiments import Progress, Rate, over_experiments, rate
 BOUNDS = Bounds(20.0, 1000.0)
 BLOCKS = 5
 APART = 1.15
-"""The precision of a search and its back-off together, as a ratio of two rates."""
+"""The precision of a search with its back-off, as a ratio of two rates."""
 SLOWER = {"equal": 1.0, "slower by 40 %": 1.4}
 """How much longer each journey of the second system takes."""
 _OBJECTIVE_MS = 100.0
 _USUAL_MS, _SLOW_MS, _SLOW = 5.0, 40.0, 0.03
-"""Work of most journeys and of slow ones, ms, and the share of these."""
+"""Work of most journeys and of slow journeys, ms, and the share of slow ones."""
 _MIN_JOURNEYS, _MIN_S, _MAX_S, _CONFIRM_S = 420, 10.0, 22.0, 30.0
 _CLEAR = 2.0
 
 
 class OfSystems(TypedDict):
-    """How often two systems seem to differ: by one search each beyond `APART`, and by the interval over blocks."""
+    """How often two systems seem to differ: by single searches beyond `APART`, and by the interval over blocks."""
 
     systems: str
     alone: Rate
@@ -37,7 +37,7 @@ class OfSystems(TypedDict):
 
 
 class SearchesProof(TypedDict):
-    """It holds unless intervals of equal systems leave out 1 in significantly more than 5 % of pairs."""
+    """The proof holds unless intervals of equal systems exclude 1 in significantly more than 5 % of pairs."""
 
     holds: bool
     experiments: int
@@ -49,9 +49,9 @@ def prove_searches(experiments: int, seed: int, progress: Progress = lambda _: N
     """Searches for the highest rates of synthetic systems.
 
     Args:
-        experiments: How many pairs of systems to search, each in `BLOCKS` blocks.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of pairs that are done.
+        experiments: Number of pairs of systems to search, each in `BLOCKS` blocks.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished pairs.
     """
     counts = sum(over_experiments(run_experiment, experiments, seed, progress), Counter[tuple[str, str]]())
     systems = [
@@ -67,7 +67,7 @@ def prove_searches(experiments: int, seed: int, progress: Progress = lambda _: N
 
 
 def run_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, str]]:
-    """Searches one pair of systems in blocks, and counts whether they seem to differ."""
+    """Searches a pair of systems in blocks, and counts whether they seem to differ."""
     rng = np.random.default_rng(seed)
     name = list(SLOWER)[rng.integers(len(SLOWER))]
     left, right = ([search(slower, rng) for _ in range(BLOCKS)] for slower in (1.0, SLOWER[name]))
@@ -94,7 +94,7 @@ def search(slower: float, rng: np.random.Generator) -> float | None:
 
 
 def _latencies_ms(at: float, journeys: int, slower: float, rng: np.random.Generator) -> np.typing.NDArray[np.float64]:
-    """Latencies of a queue, from the running lowest sum of work minus gaps (D. V. Lindley, 1952)."""
+    """Computes latencies of a queue, from the running minimum of the sum of work minus gaps (D. V. Lindley, 1952)."""
     work = slower * np.where(rng.random(journeys) < _SLOW, _SLOW_MS, _USUAL_MS)
     gaps = rng.exponential(1e3 / at, journeys)
     walk = np.concatenate([[0.0], np.cumsum(work[:-1] - gaps[1:])])
@@ -102,7 +102,7 @@ def _latencies_ms(at: float, journeys: int, slower: float, rng: np.random.Genera
 
 
 def searches_view(proof: SearchesProof) -> list[Element]:
-    """How often systems seemed to differ, for people."""
+    """Formats the proof for people."""
     rows = [[words(row["systems"]), show_rate(row["alone"]), show_rate(row["blocks"])] for row in proof["systems"]]
     columns = [Column("the second is", numeric=False), Column("one search apart by 15 %", "%", interval=True)]
     columns += [Column(f"shown over {BLOCKS} blocks", "%", interval=True)]

@@ -1,4 +1,4 @@
-"""Whether conformance notices what it should: it must fail for every one of our programs with a seeded fault."""
+"""Checks conformance itself: it must fail for each of our programs with a seeded fault."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ NO_FAULT = "no fault"
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault of one component.
+    """A fault of a component.
 
     Attributes:
-        component: The component that has it.
-        says: What is wrong with the component.
-        law: The law that must fail, as its test is named.
+        component: The faulty component.
+        says: Description of the fault.
+        law: Law that must fail, by the name of its test.
     """
 
     component: str
@@ -40,7 +40,7 @@ class Fault:
 
     @property
     def test(self) -> str:
-        """The law's test, as pytest names it.
+        """The law's test by its name in pytest.
 
         Raises:
             UsageError: The component's suites do not have exactly one test of this name.
@@ -56,16 +56,16 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Tried:
-    """What conformance says of a component with a fault, or without a fault.
+class ConformanceResult:
+    """Result of conformance for a component with or without a fault.
 
     Attributes:
         component: The component.
-        says: Its fault, or that it has none.
-        law: The law that the fault breaks; without a fault, how many laws were tried.
+        says: Description of its fault, or `no fault`.
+        law: Law that the fault breaks; without a fault, the number of laws that ran.
         fails: Whether a law fails.
-        why: The first case in which it does, with the first line of why; empty if none does.
-        ok: Whether that is as it should be.
+        why: The first failed case, with the first line of the reason; empty if no case fails.
+        ok: Whether the result is right.
     """
 
     component: str
@@ -78,10 +78,10 @@ class Tried:
 
 @cache
 def seeded_faults() -> tuple[Fault, ...]:
-    """All faults, each of which can still be seeded.
+    """Returns all faults, after a check that each can still be seeded.
 
     Raises:
-        UsageError: One cannot.
+        UsageError: A fault cannot be seeded.
     """
     done = subprocess.run(FAULTY, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - ours
     if done.returncode != 0:
@@ -90,7 +90,7 @@ def seeded_faults() -> tuple[Fault, ...]:
 
 
 def faults_of(component: str) -> list[Fault]:
-    """The faults of a component; all of them if it is empty.
+    """Returns the faults of a component; all faults if the name is empty.
 
     Raises:
         UsageError: There is no such component.
@@ -101,17 +101,17 @@ def faults_of(component: str) -> list[Fault]:
     return [fault for fault in faults if component in ("", fault.component)]
 
 
-def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
-    """Runs each fault's law against a component with the fault, and all those laws against one without."""
+def prove_conformance(faults: Sequence[Fault]) -> list[ConformanceResult]:
+    """Runs each fault's law against a component with the fault, and all these laws against sound components."""
     results = []
     for component in dict.fromkeys(fault.component for fault in faults):
         own = [fault for fault in faults if fault.component == component]
-        results += [tried_with(component, None, own), *(tried_with(component, fault, [fault]) for fault in own)]
+        results += [try_laws(component, None, own), *(try_laws(component, fault, [fault]) for fault in own)]
     return results
 
 
-def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
-    """Runs the laws of faults against a component with one fault, or without a fault."""
+def try_laws(component: str, fault: Fault | None, of: Sequence[Fault]) -> ConformanceResult:
+    """Runs the laws of faults against a component with one fault or without a fault."""
     wanted = list(dict.fromkeys(one.test for one in of))
     command = command_of(component, *([fault] if fault else []))
     results = run_suites(component, command, PROTOCOLS[component][:1], wanted)
@@ -119,16 +119,16 @@ def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Trie
     why = next((law.failed[0] for law in laws if law.failed), "")
     fails = any(law.failed for law in laws)
     if fault is not None:
-        # A program that did not start fails as well, but in what the test needs: pytest calls that an error.
+        # A program that did not start fails in the test's setup, which pytest reports as an error.
         noticed = next(results.iter("failure"), None) is not None
-        return Tried(component, fault.says, fault.law.replace("_", " "), fails, why, ok=noticed)
-    # A law that was left out would hold whatever the program does.
+        return ConformanceResult(component, fault.says, fault.law.replace("_", " "), fails, why, ok=noticed)
+    # A skipped law would hold for any program.
     sound = {law.verdict for law in laws} == {HOLDS} and len(laws) == len(wanted)
-    return Tried(component, NO_FAULT, f"{len(laws)} laws", fails, why, ok=sound)
+    return ConformanceResult(component, NO_FAULT, f"{len(laws)} laws", fails, why, ok=sound)
 
 
 def command_of(component: str, *faults: Fault) -> list[str]:
-    """Returns the command line of a component with faults, or without any."""
+    """Returns the command line of a component with or without faults."""
     return [*FAULTY, component, *(fault.says for fault in faults)]
 
 
@@ -147,11 +147,11 @@ def prove_conformance_command(
         give(proof, [faults_table(results)], as_json=as_json, console=console())
 
 
-def faults_table(results: Sequence[Tried]) -> Table:
-    """What conformance says of each fault."""
+def faults_table(results: Sequence[ConformanceResult]) -> Table:
+    """Makes the table of the results."""
     seeded = [one for one in results if one.says != NO_FAULT]
     missed = sum(not one.ok for one in results)
-    verdict = f"{missed} programs are not judged as they should be" if missed else f"it fails for all {len(seeded)}"
+    verdict = f"{missed} programs are judged wrongly" if missed else f"it fails for all {len(seeded)}"
     return table_of(
         "seeded_faults",
         f"What conformance says of programs with a fault each: {verdict}",
@@ -166,6 +166,6 @@ def faults_table(results: Sequence[Tried]) -> Table:
     )
 
 
-def _says(one: Tried) -> str:
+def _says(one: ConformanceResult) -> str:
     said = "fails" if one.fails else "holds"
     return said if one.ok else f"WRONG: {said}"

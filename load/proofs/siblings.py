@@ -1,4 +1,4 @@
-"""How much time a rule for overlapping siblings puts into the wrong part, on traces whose true budget is known."""
+"""Measures the time that a rule for overlapping siblings puts into wrong parts, on traces with a known budget."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from proofs.cells import show_percent
 from synthetic.waits import CAUSES, KnownTrace, known_trace
 
 RULES = (0, 5, 10, 15, 20, 30, 40, 50)
-"""Shares of a call that may still lie ahead, percent; the one in use is among them."""
+"""Shares of a call that may still be ahead, percent; they include the rule in use."""
 MIN_GAIN = 0.005
-"""Share of a trace's time; a rule that is better than the one in use by less is not worth a change."""
+"""Minimum gain that is worth a change of the rule, as a share of a trace's time."""
 _Z95 = 1.96
 
 
 class RuleErrors(TypedDict):
-    """One rule: shares of a trace's time in the wrong part, 0 to 1, mean over traces.
+    """Errors of a rule: shares of a trace's time in the wrong part, 0 to 1, mean over traces.
 
-    `all` is the mean over causes; `more` is that minus the same for the rule in use, `more_ci95` its 95 % interval,
-    from the differences trace by trace.
+    `all` is the mean over causes. `more` is `all` minus the value of the rule in use, and `more_ci95` its 95 % interval
+    from the differences of each trace.
     """
 
     ahead_percent: int
@@ -39,7 +39,7 @@ class RuleErrors(TypedDict):
 
 
 class SiblingsProof(TypedDict):
-    """All rules; it holds if none is better than the one in use by `MIN_GAIN`, significantly."""
+    """All rules; the proof holds if no rule is significantly better than the rule in use by `MIN_GAIN`."""
 
     holds: bool
     traces: int
@@ -52,9 +52,9 @@ def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lam
     """Tries every rule on the same traces.
 
     Args:
-        traces: How many traces to make of each cause.
-        seed: Seed; the same one gives the same traces.
-        progress: Called with the number of traces that are done, of all causes together.
+        traces: Number of traces for each cause.
+        seed: Seed; the same seed gives the same traces.
+        progress: Called with the number of finished traces of all causes.
     """
     errors = np.zeros((len(RULES), len(CAUSES), traces))
     for row, cause in enumerate(CAUSES):
@@ -88,12 +88,12 @@ def _error(known: KnownTrace, root: Node, ahead_percent: int) -> float:
     for node, start_ns, end_ns in walk(root, ahead_percent):
         part = part_of(node)
         wrong[part] = wrong.get(part, 0) - (end_ns - start_ns)
-    # What one part has too much another lacks.
+    # Excess time of one part is missing in another.
     return sum(map(abs, wrong.values())) / 2 / (root.end_ns - root.start_ns)
 
 
 def siblings_view(proof: SiblingsProof) -> list[Element]:
-    """How much time each rule puts into the wrong part, for people."""
+    """Formats the proof for people."""
     columns = [Column("still ahead"), *(Column(cause, spare=1) for cause in CAUSES)]
     columns += [Column("all"), Column("more than used", "points", interval=True)]
     rows = []
@@ -110,11 +110,11 @@ def siblings_view(proof: SiblingsProof) -> list[Element]:
     return [
         Table("siblings", f"Time in the wrong part, {proof['traces']:,} traces of each cause", columns, rows),
         Text(
-            "A sibling that is still running counts as finished if at most this share of it lies ahead. Points are "
+            "A sibling that is still running counts as finished if at most this share of it is ahead. Points are "
             "percentage points, with 95 % intervals."
         ),
         Text(
-            f"{'No' if proof['holds'] else 'A'} rule is better than the one in use by half a percent of the time, "
+            f"{'No' if proof['holds'] else 'A'} rule is better than the rule in use by half a percent of the time, "
             "beyond chance."
         ),
     ]

@@ -28,12 +28,12 @@ from synthetic.experiment import Simulation, draw_setting
 
 FIGURES = ("ratio of p50", "ratio of p99", "difference of p50", "difference of means", "p50 of one topology")
 HELD = FIGURES[:4]
-"""What must be covered in VALID runs."""
+"""Figures whose truth the intervals of VALID runs must contain."""
 _MEASURED = 0.01
 """Standard deviation of the logarithm of a measured speed."""
 _RETRIES = 1
 SHARES = (0.02, 0.25, 1.0)
-"""How long a state lasts, as a share of a set of traces."""
+"""Lengths of a state, as shares of a set of traces."""
 _TRACES, _SIGMA = 2000, 0.45
 """Traces of a set, and the standard deviation of the logarithm of their times."""
 Counts = Counter[tuple[str, ...]]
@@ -44,9 +44,9 @@ class Machine:
     """A machine that is slow in some trials.
 
     Args:
-        lasts: How many trials a state lasts, in the mean.
+        lasts: Mean length of a state, in trials.
         slow: Share of slow trials, 0 to 1.
-        slow_by: How many times as long they take.
+        slow_by: Factor on the duration of slow trials.
     """
 
     lasts: float
@@ -54,7 +54,7 @@ class Machine:
     slow_by: float
 
     def states(self, rng: np.random.Generator) -> Iterator[float]:
-        """How many times as long each attempt of a trial takes."""
+        """Yields a factor on the duration of each attempt of a trial."""
         state = self._draw(rng)
         while True:
             yield state
@@ -73,7 +73,7 @@ MACHINES = {
 
 
 class OfMachine(TypedDict):
-    """One figure on one machine: coverage of the long run's truth by all runs, and by VALID runs at their speed."""
+    """Coverage of a figure on a machine: of the long run's truth by all runs, and by VALID runs at their speed."""
 
     machine: str
     figure: str
@@ -82,7 +82,7 @@ class OfMachine(TypedDict):
 
 
 class OfLimit(TypedDict):
-    """How often a true limit is broken, alone and against a baseline, where states last `share` of a set."""
+    """How often a true limit is broken, alone and against a baseline, if states last `share` of a set."""
 
     share: float
     alone: Rate
@@ -90,7 +90,7 @@ class OfLimit(TypedDict):
 
 
 class SpeedsProof(TypedDict):
-    """It holds if VALID runs cover ratios and differences in at least 93 %, and few limits break against a baseline.
+    """The proof holds if VALID runs cover ratios and differences in 93 % or more, and few limits break with a baseline.
 
     `valid` is the share of VALID runs.
     """
@@ -107,9 +107,9 @@ def prove_speeds(experiments: int, seed: int, progress: Progress = lambda _: Non
     """Counts how often intervals contain the truth on machines that change their speed.
 
     Args:
-        experiments: How many to run; the machines take turns.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number of experiments; the machines take turns.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
     """
     counts = sum(over_experiments(run_experiment, experiments, seed, progress), Counts())
     figures = [
@@ -137,7 +137,7 @@ def prove_speeds(experiments: int, seed: int, progress: Progress = lambda _: Non
 
 
 def count_covered(counts: Counts, machine: str, figure: str, side: str) -> Rate:
-    """How often intervals of a figure contained the truth."""
+    """Returns how often intervals of a figure contained the truth."""
     return rate(counts[machine, figure, side, "held"], counts[machine, figure, side, "of"])
 
 
@@ -177,11 +177,11 @@ def run_experiment(seed: np.random.SeedSequence) -> Counts:
 
 
 def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
-    """Whether a limit that is the true median is broken, alone and against a baseline from the same time.
+    """Whether a limit at the true median is broken, alone and against a baseline from the same time.
 
     Args:
-        share: How long a state of the machine lasts, as a share of the set.
-        rng: Source of chance.
+        share: Length of a state of the machine, as a share of the set.
+        rng: Random generator.
     """
     states = Machine(share * _TRACES, 0.5, 1.3).states(rng)
     slowness = np.array([next(states) for _ in range(_TRACES)])
@@ -193,7 +193,7 @@ def break_limit(share: float, rng: np.random.Generator) -> tuple[bool, bool]:
 
 @cache
 def _true_median() -> float:
-    """The median over all states."""
+    """Returns the median over all states."""
 
     def off(at: float) -> float:
         return float(special.ndtr(np.log([at, at / 1.3]) / _SIGMA).mean()) - 0.5
@@ -204,7 +204,7 @@ def _true_median() -> float:
 def _repeat(
     trials: list[tuple[int, str]], states: Iterator[float], rng: np.random.Generator
 ) -> tuple[dict[tuple[int, str], float], bool]:
-    """How slow the trials of a run are that repeats at once what the gate refuses, and whether it is VALID."""
+    """Draws a run that repeats refused trials at once: the slowness of its trials, and whether it is VALID."""
     slowness: dict[tuple[int, str], float] = {}
     speeds: dict[tuple[int, str], float] = {}
     for trial in trials:
@@ -241,7 +241,7 @@ def _intervals(
 
 
 def speeds_view(proof: SpeedsProof) -> list[Element]:
-    """Coverage with and without the gate, for people."""
+    """Formats the proof for people."""
     rows = [
         [words(row["machine"]), words(row["figure"]), show_rate(row["before"]), show_rate(row["valid"])]
         for row in proof["figures"]

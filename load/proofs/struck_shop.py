@@ -1,4 +1,4 @@
-"""The services with their database, as real processes and without gateways, to be killed."""
+"""The services with their database as real processes, without gateways, for proofs that kill them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ TOPOLOGY = load_topology("hybrid", updates="on")
 
 
 class Shop(Run):
-    """All services on a fresh database, updates of orders included. Use it in a `with` block.
+    """All services on a fresh database, including updates of orders. Use it in a `with` block.
 
     Args:
-        ports: Ports of the run, and how many replicas of a service there are.
+        ports: Ports of the run, which include the number of replicas.
         folder: Folder of the run.
         environ: Environment that `DATABASE_URL` is read from.
         cached: Settings of the services for a cache before the database; None for no cache.
@@ -45,45 +45,45 @@ class Shop(Run):
     ) -> None:
         super().__init__(ports, folder)
         self._database = database(ports, os.environ if environ is None else environ, folder)
-        # Always the run's own: it is killed.
+        # Always the run's own database, because it is killed.
         self._cache = None if cached is None else cache(ports, {}, self._database)
         self._settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": "", **(cached or {})}
 
     @property
     def admin_url(self) -> str:
-        """A superuser's URL of the server."""
+        """URL of the server for a superuser."""
         return self._database.admin_url
 
     @property
     def store_url(self) -> str:
-        """A superuser's URL of the services' database."""
+        """URL of the services' database for a superuser."""
         return self._database.admin_url_of(TRIAL_DATABASE)
 
     @property
     def database_name(self) -> str:
-        """The database that the services use."""
+        """Name of the services' database."""
         return TRIAL_DATABASE
 
     def address(self, service: str) -> str:
-        """Where the replicas of a service answer, as a peer address."""
+        """Returns the peer address of a service's replicas."""
         return f"grpc://{','.join(map(str, self.ports.reached(port_name(service, Protocol.GRPC))))}"
 
     def all_pids(self) -> list[int]:
-        """Every process."""
+        """Returns the ids of all processes."""
         return [pid for pids in self.pids().values() for pid in pids]
 
     def replicas(self, service: str) -> list[str]:
-        """The names of a service's processes."""
+        """Returns the names of a service's processes."""
         return [replica_name(service, replica) for replica in self.ports.replicas_of(service)]
 
     def port_names(self) -> list[str]:
-        """The ports that must be free before the start."""
+        """Returns the names of the ports that must be free before the start."""
         services = [port_name(service, Protocol.GRPC) for service in TOPOLOGY.services]
         caches = [VALKEY] if self._cache else []
         return [*services, *caches, *([POSTGRES] if self._database.embedded else [])]
 
     def components(self) -> Sequence[Component]:
-        """What to run."""
+        """Returns the components to run."""
         around = Surroundings(
             TOPOLOGY,
             self.ports,

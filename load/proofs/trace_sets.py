@@ -1,4 +1,4 @@
-"""Are equal sets of traces told apart, and are limits broken that are exactly what the traces take in the long run?"""
+"""Do equal sets of traces show differences, and do limits at the true long-run figures count as broken?"""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from proofs.experiments import NOISES, PARTS, USUAL, Progress, Rate, over_experi
 from synthetic.experiment import Setting, Simulation, draw_setting
 
 _PERIODS = (24, 48)
-"""How often the time of a set shifts all that runs in it; neighbouring traces share such a shift."""
+"""Numbers of periods in a set; all traces of a period share a shift."""
 _JOURNEYS = (40, 120)
 """Journeys in a period."""
 
 
 class SetsRate(TypedDict):
-    """With one kind of noise: how many pairs show any difference, and in how many of the files a limit is broken."""
+    """Rates with one kind of noise: pairs that show any difference, and limit files with a broken limit."""
 
     noise: str
     different: Rate
@@ -35,7 +35,7 @@ class SetsRate(TypedDict):
 
 
 class SetsProof(TypedDict):
-    """What pairs of equal sets showed, and files of limits that are the true values."""
+    """Results of pairs of equal sets, and of limit files with the true values."""
 
     holds: bool
     pairs: int
@@ -44,14 +44,14 @@ class SetsProof(TypedDict):
 
 
 def prove_trace_sets(pairs: int, seed: int, progress: Progress = lambda _: None) -> SetsProof:
-    """Compares sets of traces of one system, and checks limits that are its true figures.
+    """Compares sets of traces of one system, and checks limits at its true figures.
 
-    It holds unless more than 5 % of the pairs differ, or of the files are broken, beyond chance.
+    The proof holds unless, beyond chance, more than 5 % of the pairs differ or more than 5 % of the files are broken.
 
     Args:
-        pairs: How many with the usual noise; there are a quarter as many with each other one.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of pairs that are done.
+        pairs: Number with the usual noise; each other noise gets a quarter of it.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished pairs.
     """
     noises = []
     for noise, many, before in rounds(pairs):
@@ -80,7 +80,7 @@ def _pair(seed: np.random.SeedSequence, *, noise: str) -> Counter[str]:
 
 
 def _timelines(simulation: Simulation) -> dict[str, Timeline]:
-    """A set of traces by itself: its periods are no other set's."""
+    """Makes the timelines of a set of traces, whose periods no other set shares."""
     (hops,) = simulation.hops({"set": dict.fromkeys(PARTS, 1.0)}, 1.0).values()
     timelines = {}
     for (name,), rows in sorted(hops.partition_by("journey", as_dict=True).items()):
@@ -90,7 +90,7 @@ def _timelines(simulation: Simulation) -> dict[str, Timeline]:
 
 
 def sets_view(proof: SetsProof) -> list[Element]:
-    """How often equal sets of traces differed, and true limits were broken, for people."""
+    """Formats the proof for people."""
     columns = [Column("noise", numeric=False), Column("pairs"), Column("different", "%", interval=True)]
     columns += [Column("limits broken", "%", interval=True)]
     rows = [
@@ -102,9 +102,9 @@ def sets_view(proof: SetsProof) -> list[Element]:
             "trace_sets", "Pairs of equal sets that show any difference, and files with any broken limit", columns, rows
         ),
         Text(
-            "With no kind of noise is either in significantly more than 5 % of cases."
+            "With every kind of noise, neither happens in significantly more than 5 % of cases."
             if proof["holds"]
-            else "With a kind of noise one of them is in significantly more than 5 % of cases.",
+            else "With a kind of noise, one of them happens in significantly more than 5 % of cases.",
             tone="verdict",
         ),
     ]

@@ -1,4 +1,4 @@
-"""Does the ranking seem to turn over the rate where it does not? On experiments whose truth is known."""
+"""Is a ranking reported to flip with the rate where it does not? Experiments with a known truth."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ SLOWER: Mapping[str, tuple[float, ...]] = {
     "slower by 3 to 12 %, the more the higher the rate": (1.03, 1.05, 1.08, 1.12),
     "faster by 20 % at the lowest rate, slower by 25 % at the highest": (0.8, 0.9, 1.1, 1.25),
 }
-"""How slow the second of two systems is at each rate."""
+"""Slowness of the second of two systems at each rate."""
 TURNS = ("from", "several")
-"""Verdicts that say that the ranking turns."""
+"""Verdicts that report a flip of the ranking."""
 
 
 class OfSystems(TypedDict):
-    """How many experiments say that the ranking of two systems turns, and whether it does."""
+    """Number of experiments that report a flip of two systems' ranking, and whether it flips."""
 
     systems: str
     turn: bool
@@ -40,7 +40,7 @@ class OfSystems(TypedDict):
 
 
 class TurnsProof(TypedDict):
-    """It holds unless the ranking is said to turn where it does not in significantly more than 5 % of experiments."""
+    """The proof holds unless significantly more than 5 % of experiments report a flip where there is none."""
 
     holds: bool
     experiments: int
@@ -49,12 +49,12 @@ class TurnsProof(TypedDict):
 
 
 def prove_turns(experiments: int, seed: int, progress: Progress = lambda _: None) -> TurnsProof:
-    """Looks for rankings that turn over the rate.
+    """Looks for rankings that flip with the rate.
 
     Args:
-        experiments: How many to run; the pairs of systems take turns.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number of experiments; the pairs of systems take turns.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
     """
     counts = sum(over_experiments(run_experiment, experiments, seed, progress), Counter[tuple[str, str]]())
     systems = [
@@ -68,7 +68,7 @@ def prove_turns(experiments: int, seed: int, progress: Progress = lambda _: None
 
 
 def run_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, str]]:
-    """Runs one experiment, and counts whether it says that the ranking over the whole mix turns."""
+    """Runs one experiment, and counts whether it reports a flip of the ranking over the whole mix."""
     rng = np.random.default_rng(seed)
     name = list(SLOWER)[rng.integers(len(SLOWER))]
     simulation = Simulation(draw_setting(rng, blocks=(3, 5, 8, 12), journeys=(200, 400)), rng)
@@ -85,14 +85,14 @@ def run_experiment(seed: np.random.SeedSequence) -> Counter[tuple[str, str]]:
 
 
 def turns_view(proof: TurnsProof) -> list[Element]:
-    """How often the ranking seemed to turn, for people."""
+    """Formats the proof for people."""
     rows = [
         [words(row["systems"]), words("yes" if row["turn"] else "no"), show_rate(row["said"])]
         for row in proof["systems"]
     ]
-    title = f"How often the ranking of two systems is said to turn, in {proof['experiments']:,} experiments"
-    columns = [Column("the second is", numeric=False), Column("it turns", numeric=False)]
-    columns += [Column("said so", "%", interval=True)]
+    title = f"How often the ranking of two systems is reported to flip, in {proof['experiments']:,} experiments"
+    columns = [Column("the second is", numeric=False), Column("it flips", numeric=False)]
+    columns += [Column("reported", "%", interval=True)]
     verdict = "not significantly" if proof["holds"] else "significantly"
-    text = f"The ranking is said to turn where it does not in {verdict} more than {100 * SIGNIFICANCE:g} %."
+    text = f"A stable ranking is reported to flip in {verdict} more than {100 * SIGNIFICANCE:g} % of experiments."
     return [Table("turns", title, columns, rows), Text(text, tone="verdict")]

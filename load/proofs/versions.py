@@ -1,8 +1,8 @@
-"""What a bad day does to a comparison of versions, and to one of two runs.
+"""The effect of a slow day on a comparison of versions, and on a comparison of two runs.
 
-Rows of a real run of two equal versions are drawn anew: each block of an experiment is a block of that run, whose two
-trials may change places. A day makes everything slower or faster by a factor, which both versions of an experiment
-share. Two runs on two days do not.
+Experiments are drawn from a real run of two equal versions: each block of an experiment is a block of that run, whose
+two trials may swap places. A day makes everything slower or faster by a factor, which both versions of an experiment
+share. Two runs on different days do not share it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from proofs.experiments import DEFAULT, Progress, Rate, over_experiments, rate
 from synthetic.experiment import Noise, Setting, Simulation
 
 LENGTH_S = 1800.0
-"""Seconds of an experiment, from which its number of blocks follows."""
+"""Seconds of an experiment, which determine its number of blocks."""
 DAY, SLOWER, POWER = 0.1, 1.1, 0.8
-"""Standard deviation of a day's factor; how much slower a part is; the share of experiments that must show it."""
+"""Standard deviation of a day's factor; slowness of a part; share of experiments that must show it."""
 DAYS, BLOCKS = (0.05, 0.1), (6, 12, 24)
 """Day effects and numbers of blocks for pairs of runs on two days."""
 THRESHOLD = Threshold(0.1)
@@ -57,7 +57,7 @@ class OfDays(TypedDict):
 
 
 class VersionsProof(TypedDict):
-    """Both comparisons; it holds if equal versions differ in no more than 5 % and slower parts are found in 80 %."""
+    """Both comparisons; the proof holds if equal versions differ in at most 5 % and slower parts are found in 80 %."""
 
     holds: bool
     experiments: int
@@ -69,13 +69,13 @@ class VersionsProof(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SourceRows:
     """Rows to draw from.
 
     Args:
         trials: Journeys and hops of each version's trial, by block of the run.
-        load: How often each journey is in the load.
-        parts: Means of the parts that are large enough to be found, ms.
+        load: Frequency of each journey in the load.
+        parts: Means of the parts that are large enough to find, ms.
         blocks: Number of blocks of an experiment.
     """
 
@@ -85,7 +85,7 @@ class Drawn:
     blocks: int
 
 
-def rows_to_draw(run: RunFiles) -> Drawn:
+def rows_to_draw(run: RunFiles) -> SourceRows:
     """Reads a run of two equal versions.
 
     Raises:
@@ -112,7 +112,7 @@ def rows_to_draw(run: RunFiles) -> Drawn:
         raise NotEnoughDataError(
             f"{run.path}: no part has {LARGE_MS:g} ms or more; compare versions of another topology"
         )
-    return Drawn(trials, load, parts, round(LENGTH_S / 2 / length_s))
+    return SourceRows(trials, load, parts, round(LENGTH_S / 2 / length_s))
 
 
 def prove_versions(run: RunFiles, experiments: int, seed: int, progress: Progress = lambda _: None) -> VersionsProof:
@@ -120,9 +120,9 @@ def prove_versions(run: RunFiles, experiments: int, seed: int, progress: Progres
 
     Args:
         run: Files of a run of two equal versions.
-        experiments: How many experiments to draw.
-        seed: Seed; the same one gives the same result.
-        progress: Called with the number of experiments that are done.
+        experiments: Number of experiments to draw.
+        seed: Seed; the same seed gives the same result.
+        progress: Called with the number of finished experiments.
 
     Raises:
         NotEnoughDataError: The run does not compare two equal versions.
@@ -145,8 +145,8 @@ def prove_versions(run: RunFiles, experiments: int, seed: int, progress: Progres
     )
 
 
-def draw_experiment(drawn: Drawn, seed: np.random.SeedSequence) -> dict[str, set[str]]:
-    """What one experiment shows: with equal versions under the empty name, and with each part slower under its name."""
+def draw_experiment(drawn: SourceRows, seed: np.random.SeedSequence) -> dict[str, set[str]]:
+    """Draws an experiment; returns the differences with equal versions (empty name), and with each part slower."""
     rng = np.random.default_rng(seed)
     day = float(np.exp(rng.normal(0, DAY)))
     rows: dict[str, list[tuple[pl.DataFrame, pl.DataFrame]]] = {A: [], B: []}
@@ -171,19 +171,19 @@ def draw_experiment(drawn: Drawn, seed: np.random.SeedSequence) -> dict[str, set
 
 
 def _differences(
-    drawn: Drawn, latencies: Mapping[str, Latencies], hops: Mapping[str, pl.DataFrame], verdicts: tuple[str, ...]
+    drawn: SourceRows, latencies: Mapping[str, Latencies], hops: Mapping[str, pl.DataFrame], verdicts: tuple[str, ...]
 ) -> set[str]:
     return {row["what"] for row in version_rows(latencies, hops, drawn.load) if row["verdict"] in verdicts}
 
 
 def false_alarms(day: float, blocks: int, experiments: int, seed: int) -> Rate:
-    """How often equal code on two days is called slower by more than the threshold."""
+    """Returns how often equal code on two days counts as slower by more than the threshold."""
     alarms = over_experiments(partial(compare_days, day, blocks), experiments, seed)
     return rate(sum(alarms), experiments)
 
 
 def compare_days(day: float, blocks: int, seed: np.random.SeedSequence) -> bool:
-    """Whether one pair of runs raises the alarm."""
+    """Whether a pair of runs raises an alarm."""
     rng = np.random.default_rng(seed)
     simulation = Simulation(Setting(blocks, DEFAULT[1], Noise()), rng)
     before, after = (simulation.experiment({side: float(np.exp(rng.normal(0, day)))})[side] for side in (A, B))
@@ -193,7 +193,7 @@ def compare_days(day: float, blocks: int, seed: np.random.SeedSequence) -> bool:
 
 
 def versions_view(proof: VersionsProof) -> list[Element]:
-    """How often differences were shown that are there, and that are not, for people."""
+    """Formats the proof for people."""
     day, slower = numbers.share(DAY, 0), numbers.share(SLOWER - 1, 0)
     parts = [
         [words(row["part"]), Cell(f"{row['ms']:.1f}", row["ms"]), show_rate(row["found"])] for row in proof["parts"]
@@ -219,7 +219,7 @@ def versions_view(proof: VersionsProof) -> list[Element]:
             f"({numbers.interval([100 * end for end in proof['false']['ci95']])}) of {proof['experiments']:,} "
             f"experiments with a day effect of {day}; "
             + (
-                f"each part of {LARGE_MS:g} ms or more that is {slower} slower is found in {100 * POWER:g} % at least."
+                f"each part of {LARGE_MS:g} ms or more that is {slower} slower is found in at least {100 * POWER:g} %."
                 if proof["holds"]
                 else f"that is over 5 %, or a part that is {slower} slower is found in less than {100 * POWER:g} %."
             ),

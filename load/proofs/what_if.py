@@ -1,17 +1,17 @@
-"""Does `what-if` foresee what a delay does, before there is one?
+"""Does `what-if` predict the effect of a delay?
 
-From the traces of trials without any delay it predicts p50 and p99 of each journey with one; then the delay is
-injected, and the journeys are measured. A prediction holds if the measured figure lies in its interval, which is that
-of what as many traces as were measured would show; the proof holds if at least `LEAST` of them do. A figure for whose
-interval there are too few traces is left out. Where no interval leaves out what was measured without the delay, they
-are too wide to prove anything: the machine was not quiet, and the proof does not hold.
+From traces of trials without a delay, it predicts p50 and p99 of each journey with the delay. Then the delay is
+injected, and the journeys are measured. A prediction holds if the measured figure is in the interval of what as many
+traces would show. The proof holds if at least `MIN_SHARE` of the predictions hold. Figures with too few traces for an
+interval are left out. If every interval includes the figure without the delay, the intervals are too wide to prove
+anything: the machine was not quiet, and the proof does not hold.
 
-What is predicted with is the mean of the pauses that were made, by the component's own clock: a pause is never shorter
-than asked, and longer where the component has to wait for a processor when it wakes up.
+The predicted delay is the mean of the actual pauses by the component's own clock: a pause is never shorter than
+requested, and longer if the component must wait for a processor when it wakes up.
 
-A machine is not as quick in one trial as in the next, and no prediction can know how quick it will be. The journeys
-that no pause touches tell: by as many times as they took longer in the trials with a delay than in those without any,
-all but what the delay adds is taken to have taken longer there, and the measured figure is corrected by that.
+A machine's speed differs between trials, and no prediction can know it. Journeys without a pause reveal it: the factor
+by which they took longer in the trials with a delay applies to everything but the delay itself, and the measured figure
+is corrected by it.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ from hops.traces import otlp
 from hops.traces.tree import Tree, grow
 from hops.units import NS_PER_MS
 from mesh.description.topology import Topology
-from proofs.delays import BASELINE, JOURNEYS, WORKLOAD, Injected, arms_of
+from proofs.delays import BASELINE, JOURNEYS, WORKLOAD, InjectedDelay, arms_of
 
 NAME = "prove-what-if"
 PROFILE = Profile("proof", warmup_s=2, duration_s=55, rate=20.0, parity_samples=1)
-LEAST = 0.9
-"""Share of the figures that must lie in the intervals of their predictions."""
+MIN_SHARE = 0.9
+"""Minimum share of the figures in the intervals of their predictions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
-    """One figure with a delay, as predicted without it and as measured with it; times in ms.
+class PredictedFigure:
+    """A figure with a delay, as predicted without it and as measured with it; times in ms.
 
     Attributes:
-        component: The component that was slowed.
+        component: The slowed component.
         delay_ms: Delay of each of its requests.
         paused_ms: Mean of the pauses, by the component's clock.
         journey: The journey.
         metric: The figure.
-        traces: Number of traces that it was predicted from, and that it was measured in.
-        before_ms: Measured without the delay.
-        predicted_ms: Predicted.
+        traces: Number of traces for the prediction, and for the measurement.
+        before_ms: Measured figure without the delay.
+        predicted_ms: Predicted figure.
         ci95: Interval of the prediction.
-        measured_ms: Measured with the delay.
-        untouched: What journeys without such a pause took in the same trials, in times of what they took in those
-            without a delay: the geometric mean of the ratios of their p50; None if all journeys have pauses.
+        measured_ms: Measured figure with the delay.
+        untouched: Ratio of journeys without a pause in the same trials to the trials without a delay: the geometric
+            mean of the ratios of their p50; None if all journeys have pauses.
     """
 
     component: str
@@ -81,43 +81,43 @@ class Foretold:
 
     @property
     def corrected_ms(self) -> float:
-        """The measured figure, had the machine been as quick as in the trials without a delay."""
+        """The measured figure at the machine's speed in the trials without a delay."""
         added_ms = self.predicted_ms - self.before_ms
         return added_ms + (self.measured_ms - added_ms) / (self.untouched or 1.0)
 
     @property
     def holds(self) -> bool:
-        """Whether the corrected figure lies in the interval of the prediction."""
+        """Whether the corrected figure is in the interval of the prediction."""
         low, high = self.ci95
         return low is not None and high is not None and low <= self.corrected_ms <= high
 
     @property
     def tells(self) -> bool:
-        """Whether the interval leaves out what was measured without the delay."""
+        """Whether the interval excludes the figure without the delay."""
         low, high = self.ci95
         return low is not None and high is not None and not low <= self.before_ms <= high
 
 
-def outcome(rows: Sequence[Foretold]) -> dict[str, Any]:
-    """How the proof ended, for programs."""
+def outcome(rows: Sequence[PredictedFigure]) -> dict[str, Any]:
+    """Returns the outcome for programs."""
     inside, telling = (sum(one) / len(rows) for one in zip(*((row.holds, row.tells) for row in rows), strict=True))
     documents = [
         {**asdict(row), "corrected_ms": row.corrected_ms, "holds": row.holds, "tells": row.tells} for row in rows
     ]
-    return {"holds": inside >= LEAST and telling > 0, "inside": inside, "telling": telling, "rows": documents}
+    return {"holds": inside >= MIN_SHARE and telling > 0, "inside": inside, "telling": telling, "rows": documents}
 
 
-def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """The experiment: one arm for each delay, and some without any that keep their traces, in every block."""
+def proof_plan(delays: Sequence[InjectedDelay], topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """Makes the plan: in every block an arm for each delay, and arms without a delay that keep their traces."""
     return Plan("proof", NAME, arms_of(delays, topology, keep_traces=True), blocks, PROFILE, seed, WORKLOAD)
 
 
-def judge(folder: Path, delays: Sequence[Injected]) -> list[Foretold]:
-    """Holds what is predicted of each delay against what was measured.
+def judge(folder: Path, delays: Sequence[InjectedDelay]) -> list[PredictedFigure]:
+    """Compares the predictions for each delay with the measurements.
 
     Args:
         folder: Folder of the results.
-        delays: The delays that were injected; each has its arm.
+        delays: The injected delays; each has its arm.
 
     Raises:
         HopsError: The files are incomplete.
@@ -125,11 +125,11 @@ def judge(folder: Path, delays: Sequence[Injected]) -> list[Foretold]:
     done = pl.read_parquet(folder / JOURNEYS_FILE).filter(pl.col("outcome") == "ok")
     hops = pl.read_parquet(folder / HOPS_FILE).join(done.select("trace_id"), on="trace_id", how="semi")
     trees = [*_baseline(folder, {*done["trace_id"]})]
-    return [row for delay in delays for row in _judged(trees, hops, delay)]
+    return [row for delay in delays for row in _judge_delay(trees, hops, delay)]
 
 
 def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:
-    """Whole traces of journeys that ended ok, without a delay."""
+    """Yields whole traces of journeys that ended ok, without a delay."""
     for file in sorted(folder.glob(f"trials/*-{BASELINE}*/{TRACES}")):
         for line in file.read_bytes().splitlines():
             tree = grow(otlp.read_line(line, where=str(file)))
@@ -137,7 +137,7 @@ def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:
                 yield tree
 
 
-def _judged(trees: Sequence[Tree], hops: pl.DataFrame, delay: Injected) -> Iterator[Foretold]:
+def _judge_delay(trees: Sequence[Tree], hops: pl.DataFrame, delay: InjectedDelay) -> Iterator[PredictedFigure]:
     journey = JOURNEYS[delay.component]
     of_journey = [tree for tree in trees if tree.root and tree.root.span.attributes.get("shop.journey") == journey]
     slowed = hops.filter(pl.col("topology") == delay.label, pl.col("journey") == journey)
@@ -147,12 +147,12 @@ def _judged(trees: Sequence[Tree], hops: pl.DataFrame, delay: Injected) -> Itera
     paused_ns = int(pauses["injected_ns"].sum()) / int(pauses["on_path"].sum())
     measured = totals(slowed)["total_ns"].to_numpy() / NS_PER_MS
     scenario = Scenario({delay.part: Change(added_ns=round(paused_ns))})
-    untouched = _untouched(hops, delay)
+    untouched = _untouched_ratio(hops, delay)
     (foreseen,) = predict(of_journey, lambda _: scenario, others={journey: measured.size})
     for metric, figure in zip(METRICS, foreseen.figures, strict=True):
         if figure.reason:
             continue
-        yield Foretold(
+        yield PredictedFigure(
             component=delay.component,
             delay_ms=delay.delay_ms,
             paused_ms=paused_ns / NS_PER_MS,
@@ -167,7 +167,7 @@ def _judged(trees: Sequence[Tree], hops: pl.DataFrame, delay: Injected) -> Itera
         )
 
 
-def _untouched(hops: pl.DataFrame, delay: Injected) -> float | None:
+def _untouched_ratio(hops: pl.DataFrame, delay: InjectedDelay) -> float | None:
     of_arm = hops.filter(pl.col("topology") == delay.label)
     touched = of_arm.filter(pl.col("part") == delay.part)["journey"].unique()
     without = hops.filter(pl.col("topology").str.starts_with(BASELINE))
@@ -180,12 +180,12 @@ def _p50s(hops: pl.DataFrame) -> pl.DataFrame:
     return totals(hops).group_by("journey").agg(pl.col("total_ns").median().alias("p50"))
 
 
-def foretold_view(rows: Sequence[Foretold], path: Path) -> list[Element]:
-    """Which predictions held, for people."""
+def predictions_view(rows: Sequence[PredictedFigure], path: Path) -> list[Element]:
+    """Formats the proof for people."""
     inside, telling = sum(row.holds for row in rows), sum(row.tells for row in rows)
     verdict = (
-        f"{inside} of {len(rows)} figures lie in the interval of their prediction; {telling} of these intervals leave "
-        "out what was measured without the delay."
+        f"{inside} of {len(rows)} figures are in the interval of their prediction; {telling} of these intervals "
+        "exclude the figure without the delay."
     )
     too_wide = "That proves nothing: the intervals are too wide. Leave the machine idle, or give more blocks."
     table = table_of(
@@ -212,8 +212,8 @@ def foretold_view(rows: Sequence[Foretold], path: Path) -> list[Element]:
         table,
         Text(verdict, tone="verdict"),
         Text(
-            "Untouched: what journeys that have no pause took in the same trials, in times of what they took in those "
-            "without a delay. By as much the machine was slower, and the measured figure is corrected by it."
+            "Untouched: how much longer journeys without a pause took in the same trials than in the trials without a "
+            "delay, as a factor. The machine was slower by this factor, and the measured figure is corrected by it."
         ),
         *([] if telling else [Text(too_wide)]),
         Text(f"Results: {short_path(path)}"),

@@ -55,7 +55,7 @@ def test_a_delay_is_found_where_it_is(terminal) -> None:
 def test_the_rule_for_siblings_is_proven(terminal) -> None:
     done = terminal.make("prove-siblings", "traces=200")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "No rule is better than the one in use" in " ".join(done.stdout.split())
+    assert "No rule is better than the rule in use" in " ".join(done.stdout.split())
 
 
 def test_an_experiment_that_is_killed_loses_nothing(terminal) -> None:

@@ -17,7 +17,7 @@ from experiment.cli import app
 from experiment.commands import conformance as command
 from experiment.parity import conformance
 from experiment.parity.conformance import Law, laws_of, run_suites
-from proofs.seeded_faults import Fault, command_of, seeded_faults, tried_with
+from proofs.seeded_faults import Fault, command_of, seeded_faults, try_laws
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 300
@@ -126,5 +126,5 @@ CHOSEN = ("a checkout takes another amount", "items are read one by one")
 
 def test_conformance_fails_for_seeded_faults() -> None:
     for fault in map(fault_of, CHOSEN):
-        tried = tried_with(fault.component, fault, [fault])
+        tried = try_laws(fault.component, fault, [fault])
         assert tried.ok, tried

@@ -32,7 +32,7 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
         ("meetings", "what meetings cost, in 1"),
         ("searches", "seem to differ, 1 pairs"),
         ("speeds", "on machines that change their speed, 1"),
-        ("turns", "said to turn, in 1"),
+        ("turns", "reported to flip, in 1"),
     ],
 )
 def test_commands_print_tables_and_json(command, words):

@@ -13,12 +13,12 @@ from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
-from proofs.delays import BASELINE, FoundDelay, Injected, delays_of, delays_table, injected, judge, proof_plan
+from proofs.delays import BASELINE, FoundDelay, InjectedDelay, delays_of, delays_table, judge, parse_delays, proof_plan
 from recording.injected_delay import TOOK_ATTRIBUTE
 from synthetic.run import Noise, write_generated_run
 
 QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
-DELAYS = [Injected("payment", 2.0), Injected("product", 5.0)]
+DELAYS = [InjectedDelay("payment", 2.0), InjectedDelay("product", 5.0)]
 
 
 def generated(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise = QUIET, blocks: int = 4) -> Path:
@@ -136,7 +136,7 @@ def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
 
 
 def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
-    delays = injected("payment,user", "500us,2ms")
+    delays = parse_delays("payment,user", "500us,2ms")
     plan = proof_plan(delays, load_topology("hybrid"), blocks=4, seed=7)
     labels = ["baseline", "baseline-2", "payment-0.5ms", "payment-2ms", "user-0.5ms", "user-2ms"]
     assert [arm.label for arm in plan.arms] == labels
@@ -156,12 +156,12 @@ def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
 )
 def test_wrong_hops_are_refused(hops: str, sizes: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        injected(hops, sizes)
+        parse_delays(hops, sizes)
 
 
 def test_wrong_sizes_and_too_few_blocks_are_refused() -> None:
     with pytest.raises(SwitchError, match="payment:2 is not a delay"):
-        injected("payment", "2")
+        parse_delays("payment", "2")
     with pytest.raises(UsageError, match="blocks=2 is too few"):
         proof_plan(DELAYS, load_topology("hybrid"), blocks=2, seed=1)
 

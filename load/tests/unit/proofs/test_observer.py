@@ -26,7 +26,7 @@ def test_untraced_journeys_are_drawn_from_in_each_topology(tmp_path):
         ("rest", "all", 4),
         ("grpc", "all", 4),
     ]
-    assert "Draws whose interval leaves out 0, of 4" in CliRunner().invoke(app, command).output
+    assert "Draws whose interval excludes 0, of 4" in CliRunner().invoke(app, command).output
 
 
 def test_a_run_without_untraced_journeys_is_refused(tmp_path):

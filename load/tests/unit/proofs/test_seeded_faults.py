@@ -13,7 +13,7 @@ from experiment.errors import UsageError
 from faulty import seeds
 from mesh.paths import ROOT
 from proofs import seeded_faults as module
-from proofs.seeded_faults import faults_of, seeded_faults, tried_with
+from proofs.seeded_faults import faults_of, seeded_faults, try_laws
 
 
 def test_each_fault_can_be_seeded_and_has_its_law() -> None:
@@ -43,7 +43,7 @@ def test_a_program_that_does_not_start_is_no_proof(found: str, ok: bool, monkeyp
     results = ElementTree.fromstring(f"<testsuite>{case}</testsuite>")
     monkeypatch.setattr(module, "run_suites", lambda *_arguments: results)
     fault = seeded_faults()[0]
-    tried = tried_with(fault.component, fault, [fault])
+    tried = try_laws(fault.component, fault, [fault])
     assert (tried.fails, tried.ok) == (True, ok)
 
 

@@ -15,12 +15,12 @@ from hops.run.rows import hops_frame
 from hops.traces.span import Kind, Span
 from hops.units import NS_PER_MS
 from mesh.description.topology import load_topology
-from proofs.delays import Injected, delays_of
-from proofs.what_if import Foretold, foretold_view, judge, outcome, proof_plan
+from proofs.delays import InjectedDelay, delays_of
+from proofs.what_if import PredictedFigure, judge, outcome, predictions_view, proof_plan
 from synthetic.traces import BASE_NS, otlp_document
 
-DELAY = Injected("product", 5.0)
-ROW = Foretold("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 15.0, (14.0, 16.0), 15.5, 1.02)
+DELAY = InjectedDelay("product", 5.0)
+ROW = PredictedFigure("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 15.0, (14.0, 16.0), 15.5, 1.02)
 
 
 def traces(count: int, seed: int, pause_ms: float = 0.0) -> list[list[Span]]:
@@ -90,7 +90,7 @@ def test_journeys_that_no_pause_touches_tell_of_the_machine(tmp_path: Path) -> N
         pytest.approx(5.2 + (row.measured_ms - 5.2) / 1.25, abs=1e-3) for row in rows
     ]
     assert not any(row.holds for row in rows), "these journeys were not slower by as much"
-    assert "1.25" in str(foretold_view(rows, tmp_path))
+    assert "1.25" in str(predictions_view(rows, tmp_path))
     assert not replace(ROW, measured_ms=16.5, untouched=None).holds
     assert replace(ROW, measured_ms=16.5, untouched=1.1).holds
 
@@ -98,7 +98,7 @@ def test_journeys_that_no_pause_touches_tell_of_the_machine(tmp_path: Path) -> N
 def test_figures_of_too_few_traces_are_left_out_and_no_traces_are_told(tmp_path: Path) -> None:
     assert [row.metric for row in judge(run_folder(tmp_path, 5.2, baseline=400), [DELAY])] == ["p50"]
     with pytest.raises(UsageError, match="too few traces of checkout"):
-        judge(tmp_path, [Injected("payment", 5.0)])
+        judge(tmp_path, [InjectedDelay("payment", 5.0)])
 
 
 def test_intervals_that_cannot_tell_a_delay_from_none_prove_nothing(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_intervals_that_cannot_tell_a_delay_from_none_prove_nothing(tmp_path: Pa
     assert outcome([ROW] * 9 + [replace(ROW, measured_ms=20.0)])["holds"]
     assert not outcome([ROW] * 8 + [replace(ROW, measured_ms=20.0)] * 2)["holds"]
     assert not outcome([wide])["holds"]
-    assert "proves nothing" in str(foretold_view([wide], tmp_path))
-    assert "proves nothing" not in str(foretold_view([ROW, wide], tmp_path))
+    assert "proves nothing" in str(predictions_view([wide], tmp_path))
+    assert "proves nothing" not in str(predictions_view([ROW, wide], tmp_path))
 
 
 def test_only_trials_without_a_delay_keep_their_traces_and_a_plan_says_so_when_it_is_read_again() -> None:
