@@ -1,4 +1,4 @@
-"""Our own programs with one fault each, by which `make prove-conformance` shows what conformance notices.
+"""Our own programs with one fault each, for `make prove-conformance`.
 
-A fault replaces a public member of the shop or of a library that the shop calls. Nothing here is part of the shop.
+A fault replaces a public member of the shop or of a library that the shop calls. Nothing here belongs to the shop.
 """

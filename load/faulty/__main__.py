@@ -21,7 +21,7 @@ def faults_of(module: str) -> Sequence[Fault]:
 
 
 def list_faults() -> None:
-    """Prints the faults of all components, once each of them has been seeded and taken back."""
+    """Seeds and removes each fault of all components, then prints all faults."""
     rows = []
     for module in MODULES:
         for fault in faults_of(module):
@@ -36,7 +36,7 @@ def run(component: str, *chosen: str) -> None:
 
     Args:
         component: Name of the component, such as "product".
-        chosen: Faults that it has, each as the list of faults describes it.
+        chosen: Its faults, each by its description in the list of faults.
     """
     faults = {fault.says: fault for fault in faults_of(component.replace("-", "_"))}
     for says in chosen:

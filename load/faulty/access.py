@@ -1,4 +1,4 @@
-"""Faults of access: what a component lets callers do in one of its calls."""
+"""Faults of access control: a component allows callers too much in a call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shop.contract.calls import Access
 from shop.platform.access.rules import Authenticator, Caller
 
 CALLED: ContextVar[str] = ContextVar("faulty.called", default="")
-"""The call in hand: its method, path or document."""
+"""Method, path or document of the current call."""
 
 may_act_for = Caller.may_act_for
 
@@ -29,11 +29,11 @@ class _NoteMethod(grpc.aio.ServerInterceptor):
 
 
 NOTE_METHOD = change_arguments(grpc.aio.server, interceptors=lambda given: [*(given or ()), _NoteMethod()])
-"""Notes the method of each call over gRPC."""
+"""Records the method of each call over gRPC."""
 
 
 def admit(method: str, access: Access) -> Seed:
-    """Admits other callers to a method over gRPC than its rule does."""
+    """Changes the rule of which callers may call a method over gRPC."""
 
     def change(rule: Access) -> Access:
         return access if CALLED.get().endswith(f"/{method}") else rule
@@ -42,11 +42,11 @@ def admit(method: str, access: Access) -> Seed:
 
 
 def forget_owner(note: Seed, call: str) -> Seed:
-    """Lets each caller act for all users in a call.
+    """Lets every caller act for all users in a call.
 
     Args:
-        note: Notes the calls of the component.
-        call: What only this call has in its method, path or document.
+        note: Records the calls of the component.
+        call: Text that only this call has in its method, path or document.
     """
     return seed_all(
         note,
@@ -55,6 +55,6 @@ def forget_owner(note: Seed, call: str) -> Seed:
 
 
 def note(call: str | None) -> str | None:
-    """Notes the call in hand."""
+    """Records the current call."""
     CALLED.set(call or "")
     return call

@@ -1,4 +1,4 @@
-"""Faults in what every component does around its calls."""
+"""Faults that every component may have around its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in how a process starts and ends."""
+"""Faults of a process's start and end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START_AND_STOP = "answers_until_ctrl_c_and_ends_with_exit_code_0"
 
 
 class _ImpatientServer:
-    """A server that breaks off its calls when it stops."""
+    """A server that aborts its calls when it stops."""
 
     def __init__(self, server: grpc.aio.Server) -> None:
         self._server = server

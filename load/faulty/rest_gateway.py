@@ -14,7 +14,7 @@ from shop.platform.http.caching import check_if_match
 answer = FastAPI.__call__
 
 
-# Servers look at the signature of an application.
+# Servers inspect the signature of an application.
 async def _note_path(self: FastAPI, scope: Scope, receive: Receive, send: Send) -> None:
     note(scope.get("path"))
     await answer(self, scope, receive, send)

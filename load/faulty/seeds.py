@@ -1,4 +1,4 @@
-"""Seeds faults: replaces functions, methods and classes, wherever they have been imported to."""
+"""Seeds faults: replaces functions, methods and classes in every module that imports them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from unittest import mock
 P = ParamSpec("P")
 R = TypeVar("R")
 Seed: TypeAlias = Callable[[], None]
-"""Makes a component faulty; `mock.patch.stopall` mends it."""
+"""Makes a component faulty; `mock.patch.stopall` repairs it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake that the author of a component may make. Conformance must notice it.
+    """A mistake that a component's author may make, and that conformance must notice.
 
     Attributes:
-        says: What is wrong with the component.
-        law: The law that must fail, as its test is named.
+        says: Description of the fault.
+        law: Law that must fail, by the name of its test.
         seed: Makes the component faulty.
     """
 
@@ -33,7 +33,7 @@ class Fault:
 
 
 def seed_all(*seeds: Seed) -> Seed:
-    """Seeds several faults that are one."""
+    """Combines several seeds to one."""
 
     def apply() -> None:
         for one in seeds:
@@ -55,11 +55,11 @@ def replace(original: Callable[P, R], faulty: Callable[P, R]) -> Seed:
         module = sys.modules[original.__module__]
         owner = functools.reduce(getattr, path, module)
         if inspect.getattr_static(owner, name, None) is not original:
-            raise LookupError(f"{original.__module__}.{original.__qualname__} is not what it was; adapt load/faulty")
+            raise LookupError(f"{original.__module__}.{original.__qualname__} has changed; adapt load/faulty")
         if path:
             mock.patch.object(owner, name, faulty).start()
             return
-        # Modules that have imported the function have a name for it, too.
+        # Modules that have imported the function have a name for it too.
         for user in list(sys.modules.values()):
             if isinstance(user, ModuleType) and user.__name__.partition(".")[0] not in (__package__, "__main__"):
                 for alias in [alias for alias, value in vars(user).items() if value is original]:
@@ -69,7 +69,7 @@ def replace(original: Callable[P, R], faulty: Callable[P, R]) -> Seed:
 
 
 def set_constant(module: ModuleType, name: str, value: object) -> Seed:
-    """Sets a constant of a module; the seed raises AttributeError if there is none."""
+    """Sets a constant of a module; the seed raises AttributeError if the constant does not exist."""
 
     def apply() -> None:
         mock.patch.object(module, name, value).start()
@@ -130,7 +130,7 @@ def change_error(
 
 
 def call_before(original: Callable[P, R], act: Callable[[], object]) -> Seed:
-    """Calls something each time before a function is called."""
+    """Calls `act` before each call of a function."""
 
     def faulty(*args: P.args, **kwargs: P.kwargs) -> R:
         act()

@@ -1,4 +1,4 @@
-"""Sends bad inputs to everything that takes input from strangers, and looks at what comes of them.
+"""Sends bad inputs to everything that takes input from strangers, and judges the results.
 
 python -m fuzz --minutes 10
 """

@@ -1,4 +1,4 @@
-"""`make fuzz`: `python -m fuzz`; exit code 0 if no input did what none may do."""
+"""`make fuzz`, `python -m fuzz`: exit code 0 if no input failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from experiment.arguments import checked_seed, number
 from fuzz.inputs import read_kept
 from fuzz.judge import CLASSES
-from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, opened
+from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, open_place
 from mesh.description.options import Json, takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.errors import InputError
@@ -36,7 +36,7 @@ def command(
     again: str,
     as_json: Json = False,
 ) -> None:
-    """Send bad inputs to the shop and to the harness, and look at what comes of them. Exit code 1 if one failed."""
+    """Send bad inputs to the shop and to the harness. Exit code 1 if an input failed."""
     with reported():
         chosen, length = surfaces_of(surfaces), number("minutes", minutes)
         if length is None or not MIN_MINUTES <= length <= MAX_MINUTES:
@@ -44,14 +44,14 @@ def command(
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if again:
-            told = sent_again(Path(again), ports, folder)
+            told = send_again(Path(again), ports, folder)
             typer.echo(json.dumps(told, indent=2))
             raise SystemExit(1 if told["wrong"] else 0)
         outcome = Outcome(checked_seed(seed), folder.path / "fuzz")
         try:
             fuzz(outcome, Budget(seconds=length * 60), ports, folder, _say, chosen)
         finally:
-            # What came of it so far is told also if the rest was stopped.
+            # Partial results are reported too if the run was stopped.
             _say("")
             if as_json:
                 typer.echo(json.dumps(outcome.as_dict(), indent=2))
@@ -61,10 +61,10 @@ def command(
 
 
 def surfaces_of(given: str) -> Sequence[str]:
-    """Reads names of surfaces with commas between them.
+    """Reads comma-separated names of surfaces.
 
     Raises:
-        InputError: One is unknown.
+        InputError: A surface is unknown.
     """
     chosen = [name.strip() for name in given.split(",")]
     if unknown := [name for name in chosen if name not in SURFACES]:
@@ -74,18 +74,18 @@ def surfaces_of(given: str) -> Sequence[str]:
     return chosen
 
 
-def sent_again(file: Path, ports: Ports, folder: RunFolder) -> dict[str, Any]:
-    """Sends an input that an earlier run has kept; returns what became of it."""
+def send_again(file: Path, ports: Ports, folder: RunFolder) -> dict[str, Any]:
+    """Sends an input that an earlier run has kept; returns the result."""
     one, name, surface = read_kept(file)
     if name not in PLACES or surface not in PLACES[name]:
-        raise InputError(f"again={file} is of the place {name} and the surface {surface}, which are unknown")
-    with opened(name, ports, folder) as place:
-        ((kind, wrong, answer),) = place.tried(surface, [one])
+        raise InputError(f"again={file} has the place {name} and the surface {surface}, which are unknown")
+    with open_place(name, ports, folder) as place:
+        ((kind, wrong, answer),) = place.try_inputs(surface, [one])
         return {"class": kind, "wrong": wrong or place.wrong(), "answer": answer}
 
 
 def _say(what: str) -> None:
-    """Shows on a terminal what is done at the moment, in one line that the next one overwrites."""
+    """Shows the current step on a terminal, in a line that the next step overwrites."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)
     elif what.startswith("starting"):
@@ -96,14 +96,14 @@ def _print(outcome: Outcome) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    # Text stands there as it is: what failed may have brackets, which are no markup.
+    # Brackets in failed inputs are text, not markup.
     console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 110)
     table = Table(title=f"{outcome.inputs:,} bad inputs, seed {outcome.seed}", title_justify="left")
     table.add_column("surface")
     for heading in ("inputs", *CLASSES, "failed"):
         table.add_column(heading, justify="right")
     for name, counts in outcome.counts.items():
-        figures = (counts.total(), *(counts[kind] for kind in CLASSES), outcome.failed(name))
+        figures = (counts.total(), *(counts[kind] for kind in CLASSES), outcome.count_failures(name))
         table.add_row(name, *(f"{figure:,}" for figure in figures))
     console.print(table)
     for failure in outcome.failures:

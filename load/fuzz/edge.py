@@ -1,4 +1,4 @@
-"""Bytes at the edge that are nearly a request: over TCP, TLS, HTTP/2, QUIC and UDP."""
+"""Almost valid requests to the edge: over TCP, TLS, HTTP/2, QUIC and UDP."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 
-from fuzz.inputs import Input, mutated
+from fuzz.inputs import Input, mutate
 from fuzz.wire import client_hello, h1_request, h2_request, h3_request, quic_datagram
 
 PLAIN = ("tcp-h1", "tcp-h2")
 ENCRYPTED = (*("tls-h1", "tls-h2", "tcp", "udp") * 4, "quic")
-"""The ways of an edge without and with TLS, which then speaks HTTP/3 too, now and then: its handshake
-is slow here."""
+"""Ways to an edge without and with TLS. With TLS it speaks HTTP/3 too, which is used rarely because its handshake is
+slow here."""
 QUERY = json.dumps({"query": "{products(first:1){edges{node{id}}}}"}).encode()
 TARGETS = (
     ("GET", "/v1/products?page_size=2", b""),
@@ -58,10 +58,10 @@ WORDS = (
 
 
 def edge_inputs(ways: Sequence[str], port: int, seed: str) -> Iterator[Input]:
-    """Mutations of valid requests for all of the ways in turn, without end.
+    """Yields mutations of valid requests for all ways in turn, without end.
 
     Args:
-        ways: Of `PLAIN` or `ENCRYPTED`.
+        ways: `PLAIN` or `ENCRYPTED`.
         port: The edge's port, for datagrams.
         seed: Seed of all choices.
     """
@@ -69,7 +69,7 @@ def edge_inputs(ways: Sequence[str], port: int, seed: str) -> Iterator[Input]:
     valid = {way: _valid(way, port) for way in ways}
     while True:
         for way in ways:
-            yield Input(way, mutated(chance, valid[way], WORDS))
+            yield Input(way, mutate(chance, valid[way], WORDS))
 
 
 def _valid(way: str, port: int) -> Sequence[bytes]:

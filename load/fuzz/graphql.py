@@ -1,4 +1,4 @@
-"""Requests over GraphQL that are made from the schema: most are nearly valid, some are not even text."""
+"""GraphQL requests made from the schema: most are almost valid, some are not even text."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from hypothesis_graphql import Mode, from_schema, nodes
 
-from fuzz.inputs import PERSONAL, Input, drawn
+from fuzz.inputs import PERSONAL, Input, draw_from
 from fuzz.wire import h1_request
 
 MAX_QUERY = 65_536
-"""Bytes of a query string, about the most that the edge and the server take."""
+"""Maximum bytes of a query string, about the limit of the edge and the server."""
 RARELY = st.integers(0, 9).map(lambda number: number == 7)
 TEXTS = ["", "a", "ß", "İ@İ", "\u1c89x@example.com", "\u202e\x00", "😀" * 20, "1" * 5000, "SHIPPED", "c0001", "tok_ok"]
 NUMBERS = [0, 20, 1000, -1, 2**31, 2**63, 10**49, 1.0, 0.5, -0.0, 1e300]
@@ -55,7 +55,7 @@ OTHER = st.builds(
 
 
 class _Lifted(Visitor):
-    """Moves values of arguments into variables, and puts others in place of some."""
+    """Moves values of arguments into variables, and replaces some values."""
 
     def __init__(self, info: TypeInfo, draw: Callable[..., Any]) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def _personal(value: Any) -> Any:
 
 @st.composite
 def _spoilt(draw: Callable[..., Any], text: str) -> str:
-    """A text with some of its places overwritten."""
+    """Overwrites some places of a text."""
     for _ in range(draw(st.sampled_from([1, 1, 3, 10]))):
         place = draw(st.integers(0, len(text)))
         end = place + draw(st.sampled_from([0, 1, 5, 40]))
@@ -88,7 +88,7 @@ def _spoilt(draw: Callable[..., Any], text: str) -> str:
 
 
 def requests(schema: GraphQLSchema) -> SearchStrategy[tuple[str, str, bytes]]:
-    """Method, query string and body of requests as they go over HTTP."""
+    """Makes requests as they go over HTTP: method, query string and body."""
     documents = st.one_of(
         [from_schema(schema, mode=mode, custom_scalars=_SCALARS) for mode in (Mode.POSITIVE, Mode.NEGATIVE)]
     )
@@ -126,16 +126,16 @@ def requests(schema: GraphQLSchema) -> SearchStrategy[tuple[str, str, bytes]]:
 
 
 def graphql_inputs(way: str, schema: GraphQLSchema, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Requests to the gateway, without end.
+    """Yields requests to the gateway, without end.
 
     Args:
         way: How they are sent.
         schema: The gateway's schema.
-        tokens: What the header `authorization` may say.
+        tokens: Values of the header `authorization`.
         seed: Seed of all choices.
     """
     types = st.sampled_from(MEDIA_TYPES[:1] * 9 + MEDIA_TYPES), st.sampled_from(ACCEPTED[:1] * 9 + ACCEPTED)
-    for (method, query, body), token, sent, wanted in drawn(
+    for (method, query, body), token, sent, wanted in draw_from(
         st.tuples(requests(schema), st.sampled_from(tokens), *types), seed
     ):
         headers = [("content-type", sent), ("accept", wanted), ("authorization", token)]

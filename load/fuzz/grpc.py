@@ -1,4 +1,4 @@
-"""Calls of every method of the contract over gRPC: messages of random fields, and frames that are none."""
+"""Calls of every method of the contract over gRPC: messages with random fields, and invalid frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from fuzz.inputs import PERSONAL, Input, drawn, mutated
+from fuzz.inputs import PERSONAL, Input, draw_from, mutate
 from fuzz.wire import Header, h1_request, h2_request
 from shop.stubs import notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
 
@@ -32,7 +32,7 @@ MEDIA_TYPES = ["application/grpc", "application/grpc+proto", "application/grpc+z
 MEDIA_TYPES += ["application/json", "", "\xff"]
 TIMEOUTS = ["300m", "1n", "99999999H", "-1S", "zzz", ""]
 UNKNOWN = (b"\xfa\xff\xff\xff\x0f\x02zz", b"\x98\x75\x01", b"\x0b", b"\x83\x01")
-"""Fields that no message has; the last two are groups without an end."""
+"""Fields that no message has; the last two are unterminated groups."""
 ENCODINGS = ["identity", "gzip", "br", ""]
 
 _SCALARS: dict[int, SearchStrategy[Any]] = {
@@ -48,7 +48,7 @@ _SCALARS: dict[int, SearchStrategy[Any]] = {
 
 
 def messages(kind: Descriptor, depth: int = 0) -> SearchStrategy[dict[str, Any]]:
-    """The fields of a message, each of which may be missing."""
+    """Makes the fields of a message, each of which may be missing."""
     fields = {one.name: _values(one, depth) for one in kind.fields if depth < DEEPEST or one.message_type is None}
     return st.fixed_dictionaries({}, optional=fields)
 
@@ -72,58 +72,58 @@ def _calls(draw: Callable[..., Any]) -> tuple[MethodDescriptor, bytes]:
 
 
 def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Calls as bytes of a connection over HTTP/2, without end.
+    """Yields calls as bytes of a connection over HTTP/2, without end.
 
     Args:
         way: How they are sent.
-        tokens: What the header `authorization` may say.
+        tokens: Values of the header `authorization`.
         seed: Seed of all choices.
     """
     chance = random.Random(seed)
     earlier: list[bytes] = [b"\x08\x01"]
-    for method, message in drawn(_calls(), seed):
+    for method, message in draw_from(_calls(), seed):
         earlier = [*earlier[-50:], message]
         for content in (
             message,
             message + chance.choice(UNKNOWN),
-            *(mutated(chance, [message, *earlier]) for _ in "ab"),
+            *(mutate(chance, [message, *earlier]) for _ in "ab"),
         ):
-            yield Input(way, h2_request(_headers(method, tokens, chance), _framed(content, chance)))
+            yield Input(way, h2_request(_headers(method, tokens, chance), _frame(content, chance)))
 
 
 def browser_inputs(surface: str, way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Calls in gRPC-Web or over Connect as bytes of a connection over HTTP/1.1, without end.
+    """Yields calls in gRPC-Web or Connect as bytes of a connection over HTTP/1.1, without end.
 
     Args:
         surface: `grpc-web` or `connect`.
         way: How they are sent.
-        tokens: What the header `authorization` may say.
+        tokens: Values of the header `authorization`.
         seed: Seed of all choices.
     """
     chance = random.Random(seed)
-    for method, message in drawn(_calls(), seed):
-        if method.containing_service.name == "NotificationService":  # which neither has
+    for method, message in draw_from(_calls(), seed):
+        if method.containing_service.name == "NotificationService":  # neither protocol has it
             continue
         asked = GetMessageClass(method.input_type).FromString(message)
-        for content in (message, message + chance.choice(UNKNOWN), mutated(chance, [message])):
+        for content in (message, message + chance.choice(UNKNOWN), mutate(chance, [message])):
             if surface == "grpc-web":
-                kind, body = "application/grpc-web+proto", _framed(content, chance)
+                kind, body = "application/grpc-web+proto", _frame(content, chance)
                 if chance.random() < 0.2:
                     kind, body = "application/grpc-web-text", base64.b64encode(body)
             elif method.server_streaming:
-                kind, body = "application/connect+proto", _framed(content, chance)
+                kind, body = "application/connect+proto", _frame(content, chance)
             else:
                 kind, body = "application/proto", content
                 if chance.random() < 0.4:
                     text = _as_json(asked)
-                    kind, body = "application/json", mutated(chance, [text]) if chance.random() < 0.5 else text
+                    kind, body = "application/json", mutate(chance, [text]) if chance.random() < 0.5 else text
             yield Input(way, _browser_request(method, kind, body, tokens, chance))
 
 
 def _as_json(message: Message) -> bytes:
     try:
         return MessageToJson(message, indent=None).encode()
-    except SerializeToJsonError:  # of a mask with paths that JSON cannot have
+    except SerializeToJsonError:  # a mask has paths that JSON cannot have
         return b'{"readMask": "a,B.*"}'
 
 
@@ -134,7 +134,7 @@ def _browser_request(
     if chance.random() < 0.05:
         kind = chance.choice(MEDIA_TYPES)
 
-    def mostly_none(*values: str) -> str:
+    def rarely(*values: str) -> str:
         return "" if chance.random() < 0.95 else chance.choice(values)
 
     limit = "50" if method.server_streaming else ""
@@ -142,9 +142,9 @@ def _browser_request(
         ("authorization", chance.choice(tokens)),
         ("content-type", kind),
         ("grpc-timeout", limit and f"{limit}m"),
-        ("connect-timeout-ms", limit or mostly_none("0", "-1", "x", "9" * 11)),
-        ("content-encoding", mostly_none("gzip", "br")),
-        ("connect-protocol-version", mostly_none("1", "2")),
+        ("connect-timeout-ms", limit or rarely("0", "-1", "x", "9" * 11)),
+        ("content-encoding", rarely("gzip", "br")),
+        ("connect-protocol-version", rarely("1", "2")),
     ]
     told = [(name, value) for name, value in headers if value]
     reads = method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
@@ -172,7 +172,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
         ":authority": "shop",
         "content-type": mostly(MEDIA_TYPES),
         "te": mostly(("trailers", "", "gzip")),
-        # Streams end by it alone.
+        # Only this header ends streams.
         "grpc-timeout": "50m" if method.server_streaming else mostly(TIMEOUTS),
         "grpc-encoding": mostly(ENCODINGS),
         "authorization": chance.choice(tokens),
@@ -180,8 +180,8 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
     return [(name.encode(), value.encode("latin-1")) for name, value in told.items() if value]
 
 
-def _framed(message: bytes, chance: random.Random) -> bytes:
-    """A message as gRPC sends it: a flag, the length, the bytes; now and then not quite."""
+def _frame(message: bytes, chance: random.Random) -> bytes:
+    """Frames a message for gRPC with a flag, the length and the bytes; sometimes with a mistake."""
     frame = b"\0" + len(message).to_bytes(4) + message
     if chance.random() < 0.75:
         return frame

@@ -1,4 +1,4 @@
-"""Files that the harness is given, spoilt in bytes or values: topologies, workloads, tapes and results."""
+"""Files for the harness with spoilt bytes or values: topologies, workloads, tapes and results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from experiment.cli import app
 from experiment.commands.options import DOUBTFUL, reported_errors
 from experiment.generator.shopload import BINARY
 from experiment.plan.workload import mix_of
-from fuzz.inputs import Input, mutated, odd
+from fuzz.inputs import Input, mutate, odd
 from fuzz.judge import ANSWERED, REFUSED, UNANSWERED
 from hops.kinds import make_report
 from mesh.description.topology import load_topology
@@ -36,7 +36,7 @@ from synthetic.run import write_generated_run
 TOPOLOGY, WORKLOAD, TAPE = "topology.yaml", "workload.yaml", "tape.jsonl"
 RESULTS = ("manifest.json", "trials.json", "summary.json", "journeys.parquet", "hops.parquet", "resources.parquet")
 LIMIT_S, PATIENCE_S = 20.0, 60.0
-"""Of a command of the generator, and of all that reads one file."""
+"""Time limits of a command of the generator, and of all reads of a file."""
 GO_CRASHED = "goroutine "
 WORDS = (
     b"\n",
@@ -55,10 +55,10 @@ WORDS = (
 
 
 class Harness:
-    """The readers of files, which get one at a time. Use it in a `with` statement.
+    """The readers of files. Use it in a `with` statement.
 
     Args:
-        folder: Folder to work in, which is removed in the end.
+        folder: Working folder, which is removed at the end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -75,7 +75,7 @@ class Harness:
         assert made[0] == 0, made[1]
         self.valid = {TOPOLOGY: _contents(TOPOLOGIES), WORKLOAD: _contents(WORKLOADS), TAPE: [tape.read_bytes()]}
         self.valid |= {name: [(self._run / name).read_bytes()] for name in RESULTS}
-        # Not a target: a tape that is accepted is not replayed.
+        # Not a target, because accepted tapes are not replayed.
         (self._folder / "target.json").write_text("{")
         self._start_reader()
         return self
@@ -86,26 +86,26 @@ class Harness:
         shutil.rmtree(self._folder)
 
     def _start_reader(self) -> None:
-        # A process of its own can be ended: after a panic of a library in Rust, the next use of it may wait for ever.
+        # A separate process can be killed: after a panic of a Rust library, its next use may hang forever.
         afresh = get_context("spawn")
         self._pipe, theirs = afresh.Pipe()
         self._reader = afresh.Process(target=_read, args=(theirs, self._folder, self._run, self._odd), daemon=True)
         self._reader.start()
         theirs.close()
 
-    def inputs(self, surface: str, seed: str) -> Iterator[Input]:  # noqa: ARG002 - it has one
-        """Spoilt files of every kind in turn, without end."""
+    def inputs(self, surface: str, seed: str) -> Iterator[Input]:  # noqa: ARG002 - there is only one surface
+        """Yields spoilt files of every kind in turn, without end."""
         chance = random.Random(seed)
         while True:
             for name, valid in self.valid.items():
                 yield Input(name, _spoilt(chance, name, valid))
 
-    def tried(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:  # noqa: ARG002
-        """Gives files to those who read them; returns each one's class, what is wrong, and what was said."""
-        return [self._told(one) for one in batch]
+    def try_inputs(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:  # noqa: ARG002
+        """Gives files to their readers; returns for each the class, what is wrong, and the message."""
+        return [self._try_one(one) for one in batch]
 
-    def _told(self, one: Input) -> tuple[str, str, str]:
-        with contextlib.suppress(EOFError, OSError):  # it died
+    def _try_one(self, one: Input) -> tuple[str, str, str]:
+        with contextlib.suppress(EOFError, OSError):  # the reader died
             self._pipe.send(one)
             if self._pipe.poll(PATIENCE_S):
                 told: tuple[str, str, str] = self._pipe.recv()
@@ -113,26 +113,26 @@ class Harness:
         self._reader.kill()
         self._reader.join()
         self._start_reader()
-        return UNANSWERED, f"{one.way}: whoever reads it died, or took more than {PATIENCE_S:g} s", ""
+        return UNANSWERED, f"{one.way}: its reader died, or took more than {PATIENCE_S:g} s", ""
 
     def wrong(self) -> str:
-        """Nothing is left that could be wrong."""
+        """Returns an empty text: no state is left that could be wrong."""
         return ""
 
     def faults(self) -> Mapping[str, str]:
-        """There are no logs."""
+        """Returns nothing: there are no logs."""
         return {}
 
 
 def _read(pipe: Connection, folder: Path, run: Path, odd_run: Path) -> None:
-    """Reads files for who is at the other end of a pipe, until that is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all, and the other end decides
+    """Reads files from a pipe until the other end closes it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes; the parent handles it
     with _without_panics(), contextlib.suppress(EOFError):
         while True:
-            pipe.send(_tried(pipe.recv(), folder, run, odd_run))
+            pipe.send(_read_one(pipe.recv(), folder, run, odd_run))
 
 
-def _tried(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, str, str]:
+def _read_one(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, str, str]:
     file = folder / f"odd-{one.way}"
     commands: list[Callable[[], Any]] = []
     if one.way in RESULTS:
@@ -143,7 +143,7 @@ def _tried(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, str
                 (odd_run / name).symlink_to(run / name)
         file = odd_run / one.way
         commands = [lambda: app(["decide", "--run", str(odd_run)], standalone_mode=False)]
-        if crc32(one.data) % 8 == 0:  # it takes longer
+        if crc32(one.data) % 8 == 0:  # rarely, because it takes longer
             between = ["--a", str(run), "--b", str(odd_run)]
             commands = [lambda: app(["compare-runs", *between], standalone_mode=False)]
     file.write_bytes(one.data)
@@ -151,7 +151,7 @@ def _tried(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, str
         commands = [lambda: load_topology(str(file))]
     elif one.way == WORKLOAD:
         commands = [lambda: mix_of(file)]
-    ends = [_ended(command) for command in commands]
+    ends = [_run_python(command) for command in commands]
     out = str(folder / "out")
     if one.way == WORKLOAD:
         ends.append(_shopload("tape", "--workload", str(file), "--duration", "1s", "--out", out))
@@ -166,7 +166,7 @@ def _tried(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, str
 
 @contextlib.contextmanager
 def _without_panics() -> Iterator[None]:
-    """Drops what libraries in Rust write past Python when they give up on a file."""
+    """Drops what Rust libraries write directly to standard error when they panic."""
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
@@ -185,21 +185,21 @@ def _wrong(code: int, said: str, names: Sequence[str]) -> str:
     if code not in (0, 1, 2, DOUBTFUL) or GO_CRASHED in said:
         return said.strip().splitlines()[-1][:200] if said.strip() else f"exit code {code}"
     if set("\x1b\x07\x9b") & set(said):
-        return "what a terminal would obey is in the message"
+        return "the message has terminal control characters"
     if code in (1, 2) and not any(name in said for name in names):
         return f"the message names no file: {said[:160]!r}"
     return ""
 
 
-def _ended(command: Callable[[], Any]) -> tuple[int, str]:
-    """Runs a command of Python; returns its exit code, -1 where a person would see a traceback, and its errors."""
+def _run_python(command: Callable[[], Any]) -> tuple[int, str]:
+    """Runs a Python command; returns its exit code, -1 for a traceback, and its errors."""
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()), reported_errors():
             command()
     except SystemExit as end:
         return int(end.code or 0), errors.getvalue()
-    except BaseException as error:  # also what Rust's libraries raise
+    except BaseException as error:  # including panics of Rust libraries
         place, at = error.__traceback__, ""
         while place is not None:
             at = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}"
@@ -219,9 +219,9 @@ def _shopload(*arguments: str) -> tuple[int, str]:
 def _spoilt(chance: random.Random, name: str, valid: Sequence[bytes]) -> bytes:
     whole = chance.choice(valid)
     if name.endswith(".parquet"):
-        spoilt = _frame(chance, whole) if chance.random() < 0.5 else mutated(chance, [whole])
+        spoilt = _frame(chance, whole) if chance.random() < 0.5 else mutate(chance, [whole])
     elif chance.random() < 0.3:
-        spoilt = mutated(chance, valid, WORDS)
+        spoilt = mutate(chance, valid, WORDS)
     elif name.endswith(".yaml"):
         spoilt = yaml.safe_dump(odd(chance, yaml.safe_load(whole))).encode()
     elif name.endswith(".jsonl"):
@@ -253,7 +253,7 @@ def _frame(chance: random.Random, whole: bytes) -> bytes:
 
 
 def _as_declared(tape: bytes) -> bytes:
-    """A tape whose header has the hash and the number of what follows it, if it is still a header."""
+    """Corrects the header of a tape: hash and number of journeys, if it is still a header."""
     header, _, body = tape.partition(b"\n")
     try:
         told = json.loads(header)

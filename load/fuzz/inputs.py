@@ -1,4 +1,4 @@
-"""One input to a surface, and how inputs are drawn and spoilt: the same ones for the same seed."""
+"""Inputs to surfaces: draws and spoils them, in the same way for the same seed."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from mesh.errors import InputError
 T = TypeVar("T")
 
 BATCH = 100
-"""As many inputs are drawn at a time."""
+"""Number of inputs to draw at a time."""
 CANARY = "marker-of-a-person"
-"""Stands for what a log must not have: part of names, addresses and tokens of inputs."""
+"""Marks personal data, which logs must not have: part of names, addresses and tokens of inputs."""
 PERSONAL = {
     "email": f"{CANARY}@example.com",
     "paymentToken": f"tok_{CANARY}",
     **dict.fromkeys(("name", "recipient", "street", "city", "password"), f"A {CANARY}"),
 }
-"""What inputs say now and then for fields of these names, in GraphQL's spelling."""
+"""Values that inputs sometimes have in fields of these names, in GraphQL's spelling."""
 
 ODD: Sequence[Any] = (
     *(None, True, -1, 0, 0.5, 2**63, 1e308, float("nan"), "", "x", "\x1b]0;x\a", "x" * 1_000, [], {}, [None], {"x": 1}),
 )
-"""Values that a place of a document gets, whatever belongs there."""
+"""Values that any place of a document may get."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What is sent once.
+    """An input.
 
     Attributes:
-        way: How it is sent, one of `fuzz.wire.WAYS`; for the harness, what the file is given for.
-        data: The bytes on the connection or in the datagram; for the harness, in the file.
+        way: How it is sent, one of `fuzz.wire.WAYS`; for the harness, the file that it replaces.
+        data: The bytes on the connection, in the datagram, or in the harness's file.
     """
 
     way: str
@@ -52,7 +52,7 @@ class Input:
 
 
 def keep(one: Input, file: Path, **about: str) -> None:
-    """Writes an input so that `read_kept` has it again; bytes are written as Latin-1."""
+    """Writes an input for `read_kept`; bytes are written as Latin-1."""
     file.parent.mkdir(parents=True, exist_ok=True)
     told = {**about, "way": one.way, "data": one.data.decode("latin-1")}
     file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
@@ -62,7 +62,7 @@ def read_kept(file: Path) -> tuple[Input, str, str]:
     """Reads a kept input; returns it, its place and its surface.
 
     Raises:
-        InputError: The file is none of these, or cannot be read.
+        InputError: The file is not a kept input, or cannot be read.
     """
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
@@ -70,10 +70,10 @@ def read_kept(file: Path) -> tuple[Input, str, str]:
     except OSError as error:
         raise InputError(f"again={file} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"again={file} is no input that `make fuzz` has kept") from error
+        raise InputError(f"again={file} is not an input that `make fuzz` has kept") from error
 
 
-def drawn(strategy: SearchStrategy[T], seed: str) -> Iterator[T]:
+def draw_from(strategy: SearchStrategy[T], seed: str) -> Iterator[T]:
     """Draws from a strategy without end."""
     for batch in itertools.count():
         yield from _batch(strategy, f"{seed}/{batch}")
@@ -98,13 +98,13 @@ def _batch(strategy: SearchStrategy[T], seed: str) -> list[T]:
     return cases
 
 
-def mutated(chance: random.Random, valid: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
-    """One of the valid inputs after one to four changes.
+def mutate(chance: random.Random, valid: Sequence[bytes], words: Sequence[bytes] = ()) -> bytes:
+    """Returns a valid input after one to four changes.
 
     Args:
-        chance: What decides.
-        valid: Inputs as they should be.
-        words: What is put in between now and then.
+        chance: Random generator.
+        valid: Valid inputs.
+        words: Bytes that are sometimes inserted.
     """
     changed = bytearray(chance.choice(valid))
     for _ in range(chance.randint(1, 4)):
@@ -129,7 +129,7 @@ def mutated(chance: random.Random, valid: Sequence[bytes], words: Sequence[bytes
 
 
 def odd(chance: random.Random, document: Any) -> Any:
-    """A document with another value in one of its places, without it, or with it twice."""
+    """Returns a document with one place changed, removed or doubled."""
     document = copy.deepcopy(document)
     at = document
     while True:
@@ -152,7 +152,7 @@ def odd(chance: random.Random, document: Any) -> Any:
 
 
 def with_spoilt(requests: Iterator[Input], seed: str, times: int = 4) -> Iterator[Input]:
-    """Requests over HTTP/1.1, and after each some that differ in a value of the body or in a part of the target."""
+    """Yields HTTP/1.1 requests, and after each some that differ in a value of the body or a part of the target."""
     chance = random.Random(seed)
     for one in requests:
         yield one
@@ -171,7 +171,7 @@ def _spoilt(chance: random.Random, request: bytes) -> bytes:
     try:
         spoilt = json.dumps(odd(chance, json.loads(body))).encode()
     except (ValueError, RecursionError):
-        spoilt = mutated(chance, [body])
+        spoilt = mutate(chance, [body])
     told, _, length = head.rpartition(b"content-length: ")
     assert int(length) == len(body)
     return told + b"content-length: %d\r\n\r\n" % len(spoilt) + spoilt

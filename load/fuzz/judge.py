@@ -1,4 +1,4 @@
-"""What is wrong with an answer, a log or the end of a command."""
+"""Judges answers, logs and the end of commands."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fuzz.wire import Answer
 
 ANSWERED, REFUSED, LATE, UNANSWERED = "answered", "refused", "late", "unanswered"
 CLASSES = (ANSWERED, REFUSED, LATE, UNANSWERED)
-"""What becomes of an input: done; refused as the caller's fault; not done because of time or of what is away; no answer
-before the connection ended or the patience did."""
+"""Classes of results: done; refused as the caller's fault; not done because of time or a missing component; no answer
+before the end of the connection or of the patience."""
 SERVER_FAULTS = {2: "UNKNOWN", 13: "INTERNAL", 15: "DATA_LOSS"}
 CANNOT_DECOMPRESS = "Decompression failed due to "
 BY_GRPC = frozenset(
@@ -22,12 +22,13 @@ BY_GRPC = frozenset(
         *(CANNOT_DECOMPRESS + why for why in ("zlib error", "data error", "not all input consumed")),
     }
 )
-"""Messages of INTERNAL that gRPC's own library sends before the shop sees the request.
+"""Messages of INTERNAL that gRPC's library itself sends before the shop sees the request.
 
-gRPC demands the first (compression.md, test case 6). The library sends the others for data that it cannot decompress.
+gRPC's specification requires the first (compression.md, test case 6). The library sends the others for data that it
+cannot decompress.
 """
 BY_CONNECT = b"protocol error: sent compressed message without compression support"
-"""Message of INTERNAL that Connect demands, as gRPC does, and that its library sends."""
+"""Message of INTERNAL that Connect requires, as gRPC does, and that its library sends."""
 LATE_GRPC = frozenset({4, 14})
 LATE_HTTP = frozenset({503, 504})
 _CODE = re.compile(rb'"code": ?"([A-Za-z_]+)"')
@@ -40,8 +41,8 @@ INTERNAL_TEXT = re.compile(
     rb"|\b(?:rest|graphql)_gateway\b|\b127\.\d+\.\d+\.\d+|/(?:tmp|home|root|usr|var)/\w|upstream connect error"
     % _SERVICES.encode()
 )
-"""Text of the inside that no answer has: stacks, SQL, schemas, modules, addresses, paths."""
-# gRPC's library logs it of itself when a call is over before its status could be sent.
+"""Internal text that no answer may have: stacks, SQL, schemas, modules, addresses, paths."""
+# gRPC's library itself logs this error when a call ends before its status could be sent.
 LOG_FAULTS = re.compile(
     r'"level": "(?:ERROR|CRITICAL)"(?!.*ExecuteBatchError raised in core)|^Traceback|Segmentation fault'
     r"|^panic:|\[critical\]"
@@ -49,19 +50,19 @@ LOG_FAULTS = re.compile(
 _SEEDED = re.compile(r"user\d+@example\.com|\btok_(?:ok|declined)\b")
 
 
-def judged(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
-    """Returns the class of what became of an input, and what is wrong with it; empty if nothing is.
+def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
+    """Classifies the result of an input; returns the class and what is wrong, empty if nothing is.
 
     Args:
-        sent: The input; what is in it may be repeated.
-        answer: What came back.
-        must_answer: Whether the other end may not leave the connection open without a word.
+        sent: The input, which the answer may repeat.
+        answer: The answer.
+        must_answer: Whether an open connection without an answer is a failure.
     """
     statuses, code = answer.statuses, answer.grpc_status
     message = unquote_to_bytes(answer.headers.get("grpc-message", ""))
     text = b"\n".join([message, *(value.encode("latin-1") for value in answer.headers.values()), answer.body])
     codes = {code.upper() for code in _CODE.findall(answer.body)} if statuses else set()
-    # Connect's status for a compression that it does not have.
+    # Connect's status for an unsupported compression.
     fine = LATE_HTTP | ({501} if b"UNIMPLEMENTED" in codes else set())
     wrong = [f"HTTP {status}" for status in statuses if status >= 500 and status not in fine]
     if code in SERVER_FAULTS and message.decode(errors="replace") not in BY_GRPC:
@@ -89,7 +90,7 @@ def _class(answer: Answer, codes: set[bytes]) -> str:
 
 
 def log_faults(logs: Iterable[Path], personal: Iterable[str]) -> dict[str, str]:
-    """Returns what logs should not have, with the first line of each that has it.
+    """Returns the faults of logs, each with its first line.
 
     Args:
         logs: The files.

@@ -1,4 +1,4 @@
-"""Requests over REST that Schemathesis makes from OpenAPI documents, good ones and bad ones."""
+"""Valid and invalid REST requests that Schemathesis makes from OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from schemathesis.core import NotSet
 from schemathesis.generation import GenerationMode
 
-from fuzz.inputs import PERSONAL, Input, drawn
+from fuzz.inputs import PERSONAL, Input, draw_from
 from fuzz.wire import h1_request
 
 
 def rest_inputs(way: str, documents: Sequence[Mapping[str, Any]], tokens: Sequence[str], seed: str) -> Iterator[Input]:
-    """Requests of every operation of the documents, without end.
+    """Yields requests of every operation of the documents, without end.
 
     Args:
         way: How they are sent.
         documents: OpenAPI documents.
-        tokens: What the header `authorization` may say; one more is Schemathesis's own.
+        tokens: Values of the header `authorization`, in addition to Schemathesis's own.
         seed: Seed of all choices.
     """
     schemas = [schemathesis.openapi.from_dict(dict(document)) for document in documents]
     cases = st.one_of([schema.as_strategy(generation_mode=mode) for schema in schemas for mode in GenerationMode])
-    for case, token in drawn(st.tuples(cases, st.sampled_from([*tokens, None])), seed):
+    for case, token in draw_from(st.tuples(cases, st.sampled_from([*tokens, None])), seed):
         yield Input(way, _request(case, token))
 
 
@@ -50,7 +50,7 @@ def _request(case: schemathesis.Case[Any], token: str | None) -> bytes:
 
 
 def _personal(value: Any) -> Any:
-    """A body in which what is valid for a person's data is now and then what no log may have."""
+    """Replaces some personal data in a body with the canary that no log may have."""
     if isinstance(value, list):
         return [_personal(one) for one in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A run of the fuzzer: takes inputs in turn from the surfaces, counts what became of them, and keeps what failed."""
+"""A run of the fuzzer: takes inputs from the surfaces in turn, counts results, and keeps failed inputs."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "connect": ("connect",),
     "harness": ("harness",),
 }
-"""The topologies that are started, and the harness; and which surfaces are tried there."""
+"""The topologies to start, and the harness, each with the surfaces to try there."""
 SURFACES = tuple(dict.fromkeys(surface for tried in PLACES.values() for surface in tried))
 MAX_KEPT = 3
-"""Failures that look the same whose inputs are kept."""
+"""Maximum number of kept inputs for failures that look the same."""
 
 
 @dataclass
 class Failure:
-    """Inputs that did what none may do, in the same way.
+    """Inputs that failed in the same way.
 
     Attributes:
         surface: The surface.
-        what: What was wrong.
-        case: Place, surface, seed and number of the first of them.
-        count: How many there were.
-        files: Where the first of them are kept.
+        what: Description of the failure.
+        case: Place, surface, seed and number of the first input.
+        count: Number of inputs.
+        files: Files with the first inputs.
     """
 
     surface: str
@@ -54,13 +54,13 @@ class Failure:
 
 @dataclass
 class Outcome:
-    """What came of a run, so far.
+    """The results of a run so far.
 
     Attributes:
         seed: Seed of all inputs.
-        kept: Folder for the inputs that failed.
-        counts: How many inputs were sent to each surface, by the class of what became of them.
-        failures: What failed.
+        kept: Folder for failed inputs.
+        counts: Number of inputs by surface and class of result.
+        failures: The failures.
     """
 
     seed: int
@@ -70,24 +70,28 @@ class Outcome:
 
     @property
     def inputs(self) -> int:
-        """How many inputs were sent."""
+        """Number of inputs that were sent."""
         return sum(counts.total() for counts in self.counts.values())
 
-    def failed(self, surface: str) -> int:
-        """How many inputs to a surface failed."""
+    def count_failures(self, surface: str) -> int:
+        """Counts the failed inputs to a surface."""
         return sum(failure.count for failure in self.failures if failure.surface == surface)
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome for programs."""
+        """Returns the outcome for programs."""
         rows = {
-            name: {"inputs": counts.total(), **{kind: counts[kind] for kind in CLASSES}, "failed": self.failed(name)}
+            name: {
+                "inputs": counts.total(),
+                **{kind: counts[kind] for kind in CLASSES},
+                "failed": self.count_failures(name),
+            }
             for name, counts in self.counts.items()
         }
         failures = [asdict(failure) for failure in self.failures]
         return {"ok": not failures, "seed": self.seed, "inputs": self.inputs, "surfaces": rows, "failures": failures}
 
     def fail(self, surface: str, what: str, case: str, inputs: Iterable[Input]) -> None:
-        """Notes a failure, and keeps what was sent unless there is enough of its kind."""
+        """Records a failure, and keeps its inputs unless enough of its kind are kept."""
         alike = next((one for one in self.failures if (one.surface, one.what) == (surface, what)), None)
         if alike is None:
             alike = Failure(surface, what, case)
@@ -103,11 +107,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is sent.
+    """Limits of how much is sent.
 
     Attributes:
-        seconds: How long the run may take; None for no limit.
-        inputs: How many inputs go to each surface of each place; None for no limit.
+        seconds: Maximum length of the run; None for no limit.
+        inputs: Maximum number of inputs to each surface of each place; None for no limit.
     """
 
     seconds: float | None = None
@@ -123,16 +127,16 @@ def fuzz(
     surfaces: Sequence[str] = SURFACES,
     places: Sequence[str] = tuple(PLACES),
 ) -> None:
-    """Tries surfaces one after the other, each for the same share of the time, and fills the outcome.
+    """Tries surfaces one after the other, each for the same share of the time, and fills in the outcome.
 
     Args:
-        outcome: What came of it; it is whole at any time.
-        budget: When to stop; what has begun is finished.
+        outcome: The results, which are consistent at any time.
+        budget: When to stop; started batches are finished.
         ports: Ports of the run.
         folder: Folder of the run.
-        progress: Called with what is done at the moment.
-        surfaces: Which of `SURFACES` to try.
-        places: Which of `PLACES` to try them at.
+        progress: Called with the current step.
+        surfaces: Surfaces of `SURFACES` to try.
+        places: Places of `PLACES` to try them at.
     """
     ends = None if budget.seconds is None else time.monotonic() + budget.seconds
     chosen = {place: [surface for surface in PLACES[place] if surface in surfaces] for place in places}
@@ -142,21 +146,21 @@ def fuzz(
         if not tried:
             continue
         progress(f"starting {name}")
-        with opened(name, ports, folder) as place:
+        with open_place(name, ports, folder) as place:
             try:
                 for surface in tried:
                     until = None if ends is None else time.monotonic() + (ends - time.monotonic()) / left
                     left -= 1
                     _try(outcome, place, f"{name}/{surface}/{outcome.seed}", until, budget.inputs, progress)
             except ComponentDiedError:
-                continue  # it was noted; what runs no more can be sent nothing
+                continue  # the failure is recorded, and the place has ended
             finally:
                 for what, line in place.faults().items():
                     outcome.fail(tried[0], what, f"{name}/log/{outcome.seed}", [Input("log", line.encode())])
 
 
-def opened(name: str, ports: Ports, folder: RunFolder) -> Shop | Harness:
-    """One of `PLACES`, to be used in a `with` statement."""
+def open_place(name: str, ports: Ports, folder: RunFolder) -> Shop | Harness:
+    """Makes a place of `PLACES`, to use in a `with` statement."""
     return Harness(folder.path / "fuzz-files") if name == "harness" else Shop(name, ports, folder)
 
 
@@ -173,7 +177,7 @@ def _try(
     inputs, number = place.inputs(surface, case), 0
     while (until is None or time.monotonic() < until or not number) and (most is None or number < most):
         batch = list(islice(inputs, BATCH))
-        for one, (kind, wrong, _) in zip(batch, place.tried(surface, batch), strict=True):
+        for one, (kind, wrong, _) in zip(batch, place.try_inputs(surface, batch), strict=True):
             number += 1
             counts[kind] += 1
             if wrong:

@@ -1,4 +1,4 @@
-"""A topology that is fuzzed: how it is spoken to, and whether it is as it should be."""
+"""A topology to fuzz: sends inputs to it, and checks its state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fuzz.edge import ENCRYPTED, PLAIN, QUERY, edge_inputs
 from fuzz.graphql import graphql_inputs
 from fuzz.grpc import browser_inputs, grpc_inputs
 from fuzz.inputs import Input, with_spoilt
-from fuzz.judge import ANSWERED, judged, log_faults
+from fuzz.judge import ANSWERED, judge, log_faults
 from fuzz.rest import rest_inputs
 from fuzz.wire import Answer, Sender, h1_request, h2_request
 from mesh.components.keys import key_pair
@@ -32,8 +32,8 @@ from shop.platform.access.jwt import Principal, TokenSigner
 AT_ONCE = {"edge": 100, "grpc": 100}
 USUALLY_AT_ONCE = 24
 EDGE_PATIENCE_S, PATIENCE_S = 0.2, 15.0
-"""How long an answer is waited for: much at the edge is no request and gets none; whatever is one gets its answer, as
-the edge itself gives up before."""
+"""How long to wait for an answer. Many inputs to the edge are not requests and get no answer; real requests get theirs,
+because the edge gives up earlier."""
 SCHEMA = ROOT / "graphql-gateway" / "schema.graphql"
 PERSONS = "SELECT DISTINCT unnest(ARRAY[name, recipient, street]) FROM shop_user.account WHERE id <= 40"
 LISTS_PRODUCTS = "/shop.product.v1.ProductService/ListProducts"
@@ -48,7 +48,7 @@ CALL = [
 
 
 class Shop:
-    """A topology, with updates of orders if it has them; `hybrid` has TLS and HTTP/3. Use it in a `with` statement.
+    """A topology, with updates of orders if it supports them; `hybrid` has TLS and HTTP/3. Use it in a `with` block.
 
     Args:
         name: Name of the topology.
@@ -95,7 +95,7 @@ class Shop:
         self.system.__exit__(kind, error, trace)
 
     def inputs(self, surface: str, seed: str) -> Iterator[Input]:
-        """Inputs to a surface, without end."""
+        """Yields inputs to a surface, without end."""
         over = "tcp" if self.system.ca_certificate is None else "tls"
         match surface:
             case "rest":
@@ -110,7 +110,7 @@ class Shop:
         return edge_inputs(PLAIN if over == "tcp" else ENCRYPTED, self.system.ports[EDGE], seed)
 
     def _documents(self) -> Sequence[Mapping[str, Any]]:
-        """The OpenAPI documents that the components themselves tell."""
+        """Reads the OpenAPI documents that the components publish."""
         behind = self.system.topology.behind_edge.items()
         told = [port_name(component, protocol) for component, protocol in behind if protocol is Protocol.REST]
         documents = []
@@ -119,12 +119,12 @@ class Shop:
                 documents.append(json.load(answer))
         return documents
 
-    def tried(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:
-        """Sends inputs side by side; returns the class of what became of each, what is wrong, and the answer."""
+    def try_inputs(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:
+        """Sends inputs at the same time; returns for each the class, what is wrong, and the answer."""
         patience_s = EDGE_PATIENCE_S if surface == "edge" else PATIENCE_S
         answers = self._loop.run(self._all(batch, patience_s, AT_ONCE.get(surface, USUALLY_AT_ONCE)))
         return [
-            (*judged(one.data, answer, must_answer=surface != "edge"), str(answer))
+            (*judge(one.data, answer, must_answer=surface != "edge"), str(answer))
             for one, answer in zip(batch, answers, strict=True)
         ]
 
@@ -138,7 +138,7 @@ class Shop:
         return await asyncio.gather(*map(send, batch))
 
     def wrong(self) -> str:
-        """Says which well-formed request is not answered; empty if every one is.
+        """Names a valid request that gets no answer; empty if all get answers.
 
         Raises:
             ComponentDiedError: A process has ended.
@@ -156,11 +156,11 @@ class Shop:
             ),
         }
         for protocol in set(self.system.topology.behind_edge.values()):
-            ((kind, fault, _),) = self.tried("", [good[protocol]])
+            ((kind, fault, _),) = self.try_inputs("", [good[protocol]])
             if kind != ANSWERED or fault:
                 return f"a good request over {protocol} is {kind} {fault}"
         return ""
 
     def faults(self) -> Mapping[str, str]:
-        """What the components' logs should not have, with a line that has it."""
+        """Returns the faults of the components' logs, each with a line."""
         return log_faults(self.system.logs.iterdir(), self._persons)

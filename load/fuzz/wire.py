@@ -1,4 +1,4 @@
-"""Sends bytes as they are over TCP, TLS, HTTP/2, QUIC and UDP, and reads whatever comes back."""
+"""Sends raw bytes over TCP, TLS, HTTP/2, QUIC and UDP, and reads the answers."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ Header = tuple[bytes, bytes]
 
 HOST = "127.0.0.1"
 WAYS = ("tcp", "tcp-h1", "tcp-h2", "tls-h1", "tls-h2", "quic", "udp")
-"""The bytes go over a connection of their own, and what comes back is read as HTTP/1.1, HTTP/2 or HTTP/3; "tcp" and
-"udp" read nothing into it. Over "quic" they are what a stream carries."""
+"""Each input goes over its own connection, and the answer is read as HTTP/1.1, HTTP/2 or HTTP/3; "tcp" and "udp" do not
+interpret it. Over "quic" the bytes are the contents of a stream."""
 CONNECT_S = 5.0
 MAX_BODY = 60_000
-"""Bytes of a body that HTTP/2 sends before it is told to go on."""
+"""Bytes of a body that HTTP/2 sends before it needs a window update."""
 _FRAME = 16_384
 
 
 @dataclass(slots=True)
 class Answer:
-    """What came back.
+    """An answer.
 
     Attributes:
         statuses: HTTP statuses of all answers on the connection, without those of 1xx.
-        headers: Names in lower case; trailers are among them.
-        waiting: Whether it was neither whole nor over when the patience was.
+        headers: Headers and trailers, with names in lower case.
+        waiting: Whether the answer was still incomplete when the wait ended.
     """
 
     statuses: list[int] = field(default_factory=list)
@@ -53,14 +53,14 @@ class Answer:
 
     @property
     def grpc_status(self) -> int | None:
-        """The gRPC status, of gRPC-Web in the body's last frame; None for none."""
+        """The gRPC status, in gRPC-Web from the body's last frame; None without a status."""
         text = self.headers.get("grpc-status", "")
         if not text and self.headers.get("content-type", "").startswith("application/grpc-web+"):
             text = self.body.rpartition(b"grpc-status:")[2].partition(b"\r")[0].decode("latin-1")
         return int(text) if text.isdigit() else None
 
     def note(self, headers: Sequence[Header]) -> None:
-        """Takes over headers of HTTP/2 or 3."""
+        """Adds headers of HTTP/2 or HTTP/3."""
         named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
         status = int(named.pop(":status", "0"))
         if status >= 200:
@@ -69,11 +69,11 @@ class Answer:
 
 
 class Sender:
-    """Sends to one port of this machine.
+    """Sends to a port of this machine.
 
     Args:
-        port: Its number, of TCP and UDP.
-        trusted: File of the certificate that the server's is signed by; None without TLS.
+        port: Number of the port for TCP and UDP.
+        trusted: File of the certificate that signs the server's; None without TLS.
     """
 
     def __init__(self, port: int, trusted: Path | None = None) -> None:
@@ -89,7 +89,7 @@ class Sender:
         return context
 
     async def send(self, way: str, data: bytes, patience_s: float) -> Answer:
-        """Sends the bytes on a connection of their own, and returns what came until it was whole, over, or too late."""
+        """Sends bytes on a new connection; returns the answer when it is whole, when it ends, or after the patience."""
         answer = Answer()
         try:
             async with asyncio.timeout(patience_s + CONNECT_S):
@@ -101,7 +101,7 @@ class Sender:
                     await self._over_tcp(way, data, answer, patience_s)
         except TimeoutError:
             answer.waiting = True
-        except (OSError, EOFError):  # the other end has had enough, which is an answer too
+        except (OSError, EOFError):  # the other end has closed the connection, which is an answer too
             pass
         return answer
 
@@ -125,7 +125,7 @@ class Sender:
         def visit(*args: Any, **given: Any) -> _Visit:
             return _Visit(answer, left, *args, **given)
 
-        # aioquic closes a socket only after the connection's farewell: nine round trips, which may be cut short.
+        # aioquic closes a socket only after nine round trips of closing, which may be cut short.
         with contextlib.ExitStack() as left:
             async with connect(HOST, self._port, configuration=settings, create_protocol=visit) as connection:
                 assert isinstance(connection, _Visit)
@@ -144,7 +144,7 @@ class Sender:
 
 
 def _reading(way: str, answer: Answer, writer: asyncio.StreamWriter) -> Callable[[bytes], bool]:
-    """Returns what takes bytes, and says whether they were the last."""
+    """Returns a function that takes bytes, and says whether the answer is complete."""
     if way.endswith("h1"):
         return _H1(answer).take
     if way.endswith("h2"):
@@ -158,7 +158,7 @@ def _reading(way: str, answer: Answer, writer: asyncio.StreamWriter) -> Callable
 
 
 class _H1:
-    """Reads answers of HTTP/1.1; what lasts is over with its first event."""
+    """Reads HTTP/1.1 answers; a stream counts as complete with its first event."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer, self._over = answer, False
@@ -187,12 +187,12 @@ class _H1:
 
 
 class _H2:
-    """Reads the answer of HTTP/2's first stream."""
+    """Reads the answer on HTTP/2's first stream."""
 
     def __init__(self, answer: Answer, writer: asyncio.StreamWriter) -> None:
         self._answer, self._writer = answer, writer
         self._link = _link()
-        # As if it had sent what was sent in its name.
+        # The library's state, as if it had sent the bytes itself.
         self._link.send_headers(1, [(b":method", b"POST")])
         self._link.clear_outbound_data_buffer()
 
@@ -213,7 +213,7 @@ class _H2:
 
 
 class _Visit(QuicConnectionProtocol):
-    """A connection with one stream, of whatever bytes; its socket is closed when `left` is."""
+    """A connection with one stream of any bytes; its socket closes when `left` does."""
 
     def __init__(self, answer: Answer, left: contextlib.ExitStack, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -242,14 +242,14 @@ class _Visit(QuicConnectionProtocol):
 
 
 def h1_request(method: str, target: str, headers: Sequence[tuple[str, str]] = (), body: bytes = b"") -> bytes:
-    """A request of HTTP/1.1 as bytes, after whose answer the connection ends; nothing is checked."""
+    """Encodes an HTTP/1.1 request that closes the connection after its answer; nothing is checked."""
     told = [("host", "shop"), ("connection", "close"), *headers, ("content-length", str(len(body)))]
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in told)]
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogatepass") + body
 
 
 def h2_request(headers: Sequence[Header], body: bytes) -> bytes:
-    """A request as the first bytes of a connection of HTTP/2; headers are not checked, and the body is cut off."""
+    """Encodes a request as the first bytes of an HTTP/2 connection, with unchecked headers and a truncated body."""
     link, body = _link(), body[:MAX_BODY]
     link.send_headers(1, list(headers), end_stream=not body)
     for at in range(0, len(body), _FRAME):
@@ -258,16 +258,17 @@ def h2_request(headers: Sequence[Header], body: bytes) -> bytes:
 
 
 def h3_request(headers: Sequence[Header], body: bytes) -> bytes:
-    """A request as a stream of HTTP/3 carries it, with literal headers only (RFC 9204)."""
+    """Encodes a request as the contents of an HTTP/3 stream, with literal headers only (RFC 9204)."""
     section = b"\0\0" + b"".join(
-        _prefixed(0x20, 3, len(name)) + name + _prefixed(0, 7, len(value)) + value for name, value in headers
+        _encode_prefixed(0x20, 3, len(name)) + name + _encode_prefixed(0, 7, len(value)) + value
+        for name, value in headers
     )
     frames = ((1, section), (0, body)) if body else ((1, section),)
     return b"".join(bytes([kind]) + (0x4000 | len(content)).to_bytes(2) + content for kind, content in frames)
 
 
-def _prefixed(flags: int, bits: int, number: int) -> bytes:
-    """An integer of HPACK and QPACK behind flags, below 128 more than its prefix holds."""
+def _encode_prefixed(flags: int, bits: int, number: int) -> bytes:
+    """Encodes an integer of HPACK and QPACK after flags; it must be less than 128 above the prefix's maximum."""
     most = (1 << bits) - 1
     return bytes([flags | number]) if number < most else bytes([flags | most, number - most])
 
@@ -286,7 +287,7 @@ def _link() -> H2Connection:
 
 
 def quic_datagram(port: int) -> bytes:
-    """The first datagram of a connection over QUIC, as a client sends it."""
+    """Returns a client's first datagram of a QUIC connection."""
     from aioquic.quic.connection import QuicConnection
 
     connection = QuicConnection(configuration=QuicConfiguration(alpn_protocols=H3_ALPN, server_name="localhost"))
@@ -295,7 +296,7 @@ def quic_datagram(port: int) -> bytes:
 
 
 def client_hello() -> bytes:
-    """The first bytes of a connection over TLS, as a client sends them."""
+    """Returns a client's first bytes of a TLS connection."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     session = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
     with contextlib.suppress(ssl.SSLWantReadError):

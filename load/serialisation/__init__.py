@@ -1,4 +1,4 @@
-"""What it takes to write and read each journey's answer in each encoding, in Python and in Go.
+"""Measures encoding and decoding of each journey's answer in each encoding, in Python and in Go.
 
 python -m serialisation
 """

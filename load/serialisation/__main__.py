@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 def serialisation(
     *,
     rounds: Annotated[int, typer.Option(help="Number of rounds.", min=MIN_ROUNDS, max=1000)] = 10,
-    seconds: Annotated[float, typer.Option(help="How long all rounds take together, about.", min=1, max=3600)] = 75,
+    seconds: Annotated[float, typer.Option(help="Approximate length of all rounds together.", min=1, max=3600)] = 75,
     seed: Annotated[int, typer.Option(help="Seed of the answers and of the rounds' orders.", min=0)] = 1,
     as_json: Json = False,
 ) -> None:
@@ -37,7 +37,7 @@ def serialisation(
         say("computing an answer of each journey from the seeded data")
         answers = real_answers(load_ports(os.environ), os.environ, seed)
         with GoHalf(answers) as go:
-            gc.freeze()  # what is here already is no part of any answer
+            gc.freeze()  # objects that exist now belong to no answer
             result = bench(answers, go, rounds=rounds, seconds=seconds, seed=seed, say=say)
     if as_json:
         json.dump(result.as_dicts(), sys.stdout)

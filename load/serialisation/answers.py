@@ -1,4 +1,4 @@
-"""One real answer of each journey: the reference answer that parity computes from the seeded data."""
+"""Computes a real answer of each journey: the reference answer of parity, from the seeded data."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ PAYLOAD = "10KB"
 
 
 def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[str, Any]:
-    """Starts the seeded database alone and computes an answer of each journey, the first of a parity tape.
+    """Starts only the seeded database, and computes an answer of each journey, the first of a parity tape.
 
     Args:
         ports: Ports of the run.
-        environ: `DATABASE_URL` is read from it.
-        seed: Seed of the tape, so of the answers' parameters.
+        environ: Environment with `DATABASE_URL`.
+        seed: Seed of the tape, which determines the answers' parameters.
 
     Returns:
         The answers, by journey.
@@ -70,7 +70,7 @@ def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[st
 
 
 def answer_of(journey: str, params: Mapping[str, Any], connection: psycopg.Connection[Any]) -> Any:
-    """The answer of a journey, computed from the data.
+    """Computes the answer of a journey from the data.
 
     Args:
         journey: Name of the journey.

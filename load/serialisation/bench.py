@@ -1,4 +1,4 @@
-"""Both halves side by side: what was measured, as rows for programs and tables for people."""
+"""Runs both halves, and gives the results as rows for programs and tables for people."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from hops.elements.table import Cell as TableCell
 from hops.elements.table import Column, Table, estimate, number, whole, words
 from serialisation.go_half import GoHalf
 from serialisation.python_half import cells as python_cells
-from serialisation.python_half import packed_parts
-from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, measured
+from serialisation.python_half import pack_parts
+from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, measure_rounds
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The bytes of an answer in an encoding, all bodies together.
+    """The size of an answer in an encoding, of all bodies together.
 
     Attributes:
-        plain: As they are encoded.
-        gzip: Compressed.
+        plain: Uncompressed bytes.
+        gzip: Compressed bytes.
     """
 
     plain: int
@@ -29,7 +29,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a bench found.
+    """The result of a bench.
 
     Attributes:
         sizes: Bytes of each subject.
@@ -40,7 +40,7 @@ class Result:
     rows: Sequence[Row]
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """A row for each language, library, encoding, journey and operation."""
+        """Returns a row for each language, library, encoding, journey and operation."""
         return [
             {
                 "journey": row.subject.journey,
@@ -58,7 +58,7 @@ class Result:
         ]
 
     def tables(self) -> list[Table]:
-        """A table for each journey."""
+        """Returns a table for each journey."""
         return [self._table(journey) for journey in dict.fromkeys(subject.journey for subject in self.sizes)]
 
     def _table(self, journey: str) -> Table:
@@ -97,17 +97,17 @@ def bench(
     Args:
         answers: The answer of each journey.
         go: The half in Go.
-        rounds: How many rounds.
-        seconds: How long they may take together, about.
+        rounds: Number of rounds.
+        seconds: Approximate length of all rounds together.
         seed: Seed of the orders.
-        say: Told what is going on.
+        say: Reports progress.
     """
     cells: list[Cell] = []
     sizes: dict[Subject, Size] = {}
     for subject, parts, found in python_cells(answers):
-        sizes[subject] = Size(sum(map(len, parts)), sum(map(len, packed_parts(parts))))
+        sizes[subject] = Size(sum(map(len, parts)), sum(map(len, pack_parts(parts))))
         cells += found
     for subject, plain, gzip, found in go.cells():
         sizes[subject] = Size(plain, gzip)
         cells += found
-    return Result(sizes, measured(cells, rounds=rounds, seconds=seconds, seed=seed, say=say))
+    return Result(sizes, measure_rounds(cells, rounds=rounds, seconds=seconds, seed=seed, say=say))

@@ -1,6 +1,6 @@
-"""How an answer becomes bytes and is read again, in each encoding that Python has here.
+"""Encodes and decodes answers in each of Python's encodings.
 
-build: the answer → what the library encodes; encode: → bytes; decode: → what the library decodes; read: → the answer.
+build: answer → the library's objects; encode: → bytes; decode: → the library's objects; read: → answer.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from serialisation.messages import PROTOBUF, THRIFT, Messages
 from serialisation.values import KINDS
 
 Parts = list[bytes]
-"""The bodies of an answer: one, or one for each method that its journey asks."""
+"""The bodies of an answer: one for each method that the journey calls."""
 Function = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """One journey's answer in one encoding.
+    """A codec for a journey's answer in an encoding.
 
     Attributes:
-        encode: Makes bytes of what `build` made.
-        decode: Makes of bytes what `read` reads.
-        build: Makes of the answer what the library encodes; None if that is the answer itself.
-        read: Makes the answer of what the library decoded; None if that is the answer itself.
+        encode: Encodes the result of `build` to bytes.
+        decode: Decodes bytes to the input of `read`.
+        build: Converts the answer to the library's objects; None if the library encodes the answer itself.
+        read: Converts the library's objects to the answer; None if the library decodes the answer itself.
     """
 
     encode: Callable[[Any], Parts]
@@ -41,24 +41,24 @@ class Codec:
     build: Function | None = None
     read: Function | None = None
 
-    def written(self, answer: Any) -> Parts:
-        """The bytes of an answer."""
+    def write(self, answer: Any) -> Parts:
+        """Encodes an answer to bytes."""
         return self.encode(self.build(answer) if self.build else answer)
 
     def answer(self, parts: Parts) -> Any:
-        """The answer in the bytes."""
+        """Decodes an answer from bytes."""
         decoded = self.decode(parts)
         return self.read(decoded) if self.read else decoded
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding, as one library does it.
+    """An encoding by a library.
 
     Attributes:
-        name: What the bytes are, which both languages have in common.
-        library: What makes them.
-        codec: The codec of a journey's answer.
+        name: Name of the encoding, the same in both languages.
+        library: Name of the library.
+        codec: Returns the codec of a journey's answer.
     """
 
     name: str
@@ -121,7 +121,7 @@ ENCODINGS: Sequence[Encoding] = (
     Encoding("thrift-compact", "thrift", partial(_thrift, TCompactProtocolAcceleratedFactory(fallback=False))),
     Encoding("thrift-json", "thrift", partial(_thrift, TJSONProtocolFactory())),
 )
-"""Python's encodings. Thrift's compact protocol is the one in C, its TJSON is Python."""
+"""Python's encodings. Thrift's compact protocol is implemented in C, its TJSON in Python."""
 
 OF_GO: Mapping[str, str] = {
     "json": "encoding/json",
@@ -130,11 +130,11 @@ OF_GO: Mapping[str, str] = {
     "thrift-compact": "thrift",
     "thrift-json": "thrift",
 }
-"""Go's encodings, and what makes them."""
+"""Go's encodings, and their libraries."""
 
 
-def encoded(journey: str, answer: Any) -> dict[str, Parts]:
-    """An answer's bytes in every encoding that Go has, for Go to decode.
+def encode_for_go(journey: str, answer: Any) -> dict[str, Parts]:
+    """Encodes an answer in every encoding of Go, for Go to decode.
 
     Args:
         journey: Name of the journey.
@@ -143,5 +143,5 @@ def encoded(journey: str, answer: Any) -> dict[str, Parts]:
     made: dict[str, Parts] = {}
     for encoding in ENCODINGS:
         if encoding.name not in made:
-            made[encoding.name] = encoding.codec(journey).written(answer)
+            made[encoding.name] = encoding.codec(journey).write(answer)
     return made

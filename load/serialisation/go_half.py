@@ -1,4 +1,4 @@
-"""The half of the bench that is written in Go: a process that measures a cell when it is asked to."""
+"""The Go half of the bench: a process that measures cells on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Self
 from experiment.errors import GeneratorError, UsageError
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
-from serialisation.encodings import OF_GO, encoded
+from serialisation.encodings import OF_GO, encode_for_go
 from serialisation.rounds import DECODE, ENCODE, GUNZIP, GZIP, Cell, Subject
 
 BINARY = ROOT / ".tools" / "bin" / "serialisation"
@@ -42,7 +42,7 @@ class GoHalf:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C in the terminal is this process's to handle
+            start_new_session=True,  # this process handles Ctrl-C in the terminal
         )
         try:
             self._sizes = self._ask({"answers": list(_inputs(answers))})["sizes"]
@@ -59,7 +59,7 @@ class GoHalf:
         self._stop()
 
     def cells(self) -> Iterator[tuple[Subject, int, int, list[Cell]]]:
-        """What it can measure, and how many bytes it makes of each answer, plain and compressed."""
+        """Yields the subjects that Go can measure, with each answer's size in bytes, plain and compressed."""
         for size in self._sizes:
             encoding, journey = size["encoding"], size["journey"]
             subject = Subject("Go", OF_GO[encoding], encoding, journey)
@@ -97,6 +97,6 @@ class GoHalf:
 
 def _inputs(answers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for journey, answer in answers.items():
-        for encoding, parts in encoded(journey, answer).items():
+        for encoding, parts in encode_for_go(journey, answer).items():
             texts = [base64.b64encode(part).decode() for part in parts]
             yield {"journey": journey, "encoding": encoding, "parts": texts}

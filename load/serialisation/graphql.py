@@ -1,4 +1,4 @@
-"""The answers as the GraphQL gateway sends them: the whole response to the generator's document."""
+"""Answers as the GraphQL gateway sends them: the whole response to the generator's document."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Document = dict[str, Any]
 
 
 def build(journey: str) -> Callable[[Any], Document]:
-    """A function that makes the response of a journey's answer."""
+    """Returns the function that makes the response from a journey's answer."""
     make = _BUILDS[journey]
     return lambda answer: {"data": make(answer)}
 
 
 def read(journey: str) -> Callable[[Document], Any]:
-    """A function that reads the response of a journey's answer."""
+    """Returns the function that reads a journey's answer from the response."""
     take = _READS[journey]
     return lambda document: take(document["data"])
 

@@ -1,7 +1,7 @@
-"""The answers as messages of the contract, with the fields that the journey reads.
+"""Answers as messages of the contract, with the fields that the journey reads.
 
-Protobuf's messages and Thrift's structs have the same names and fields, so that one description fits both. A journey
-that asks several methods has a message of each.
+Protobuf's messages and Thrift's structs have the same names and fields, so one description fits both. A journey that
+calls several methods has a message from each.
 """
 
 from __future__ import annotations
@@ -67,30 +67,30 @@ _PAYMENT_BACK = {number: name for name, number in _PAYMENT.items()}
 
 
 class Messages:
-    """Makes messages of answers and reads them back.
+    """Converts answers to messages and back.
 
     Args:
-        kinds: Has the types of the messages as its attributes.
+        kinds: Namespace with the types of the messages.
     """
 
     def __init__(self, kinds: Any) -> None:
         self._kinds = kinds
 
     def types(self, journey: str) -> list[Any]:
-        """The types of an answer's messages."""
+        """Returns the types of an answer's messages."""
         return [getattr(self._kinds, name) for name in PARTS[journey]]
 
     def build(self, journey: str) -> Build:
-        """A function that makes the messages of a journey's answer."""
+        """Returns the function that makes the messages of a journey's answer."""
         build: Build = getattr(self, f"_build_{journey}")
         return build
 
     def read(self, journey: str) -> Read:
-        """A function that reads the messages of a journey's answer."""
+        """Returns the function that reads a journey's answer from its messages."""
         read: Read = getattr(self, f"_read_{journey}")
         return read
 
-    # A journey's functions are the methods of its name.
+    # The names of a journey's functions end with its name.
 
     def _build_browse(self, answer: values.Browse) -> list[Any]:
         kinds = self._kinds

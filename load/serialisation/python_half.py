@@ -1,4 +1,4 @@
-"""The half of the bench that is done in this process."""
+"""The Python half of the bench, which runs in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GZIP_CONTAINER = 31
 
 
 def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cell]]]:
-    """What Python can measure, and the bytes that it makes of each answer.
+    """Yields the subjects that Python can measure, with each answer's bytes.
 
     Args:
         answers: The answer of each journey.
@@ -25,12 +25,12 @@ def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cel
             codec = encoding.codec(journey)
             built = codec.build(answer) if codec.build else answer
             parts = codec.encode(built)
-            packed = packed_parts(parts)
+            packed = pack_parts(parts)
             subject = Subject("Python", encoding.library, encoding.name, journey)
             laps = {
                 ENCODE: Lap(codec.encode, built),
-                GZIP: Lap(packed_parts, parts),
-                GUNZIP: Lap(unpacked_parts, packed),
+                GZIP: Lap(pack_parts, parts),
+                GUNZIP: Lap(unpack_parts, packed),
                 DECODE: Lap(codec.decode, parts),
             }
             if codec.build:
@@ -40,11 +40,11 @@ def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cel
             yield subject, parts, [Cell(subject, operation, lap) for operation, lap in laps.items()]
 
 
-def packed_parts(parts: Parts) -> Parts:
-    """The bodies as the shop compresses them: gzip by ISA-L, level 1."""
+def pack_parts(parts: Parts) -> Parts:
+    """Compresses bodies as the shop does: gzip by ISA-L, level 1."""
     return [gzip(part) for part in parts]
 
 
-def unpacked_parts(parts: Parts) -> Parts:
-    """Compressed bodies as they were."""
+def unpack_parts(parts: Parts) -> Parts:
+    """Decompresses bodies."""
     return [isal_zlib.decompress(part, _GZIP_CONTAINER) for part in parts]

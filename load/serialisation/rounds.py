@@ -1,4 +1,4 @@
-"""Measures operations again and again, in rounds of random order, and their means with intervals."""
+"""Measures operations repeatedly, in rounds of random order, and computes their means with intervals."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 from hops.statistics.intervals import t_quantile
 
 BUILD, ENCODE, GZIP, GUNZIP, DECODE, READ = OPERATIONS = ("build", "encode", "gzip", "gunzip", "decode", "read")
-"""What is measured, in the order of an answer's way from one program to the next."""
+"""The measured operations, in the order of an answer's way from one program to the next."""
 MIN_ROUNDS = 3
-"""Fewer have no interval worth the name; so many are measured however long they take."""
+"""Minimum number of rounds for a useful interval; these rounds run without a time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an operation is done to.
+    """The subject of an operation.
 
     Attributes:
         language: Python or Go.
-        library: What encodes and decodes.
-        encoding: What the bytes are.
-        journey: Whose answer it is.
+        library: Name of the library.
+        encoding: Name of the encoding.
+        journey: Journey of the answer.
     """
 
     language: str
@@ -37,12 +37,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One operation on one subject.
+    """An operation on a subject.
 
     Attributes:
-        subject: What it is done to.
+        subject: The subject.
         operation: One of `OPERATIONS`.
-        measure: Does it again and again for about so many seconds; returns CPU time per operation, µs.
+        measure: Repeats the operation for about a given number of seconds; returns CPU time per operation, µs.
     """
 
     subject: Subject
@@ -52,14 +52,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What was measured of a cell.
+    """The result of a cell.
 
     Attributes:
-        subject: What the operation was done to.
-        operation: Its name.
+        subject: The subject of the operation.
+        operation: Name of the operation.
         us: Mean over the rounds, µs of CPU time.
         low: Lower end of the mean's 95 % interval.
-        high: Upper end.
+        high: Upper end of this interval.
     """
 
     subject: Subject
@@ -69,7 +69,7 @@ class Row:
     high: float
 
 
-def measured(
+def measure_rounds(
     cells: Sequence[Cell],
     *,
     rounds: int,
@@ -78,18 +78,18 @@ def measured(
     say: Callable[[str], None],
     now: Callable[[], float] = time.monotonic,
 ) -> list[Row]:
-    """Measures every cell once in each round, in an order drawn anew.
+    """Measures every cell once in each round, in a new random order each time.
 
-    A round before them warms everything up and is not counted; it takes about as long as two. Where other work holds
-    the machine up, later rounds are left out.
+    An uncounted round before them warms everything up and takes about as long as two. If other work slows the machine,
+    later rounds are left out.
 
     Args:
-        cells: What to measure.
-        rounds: How many rounds, at least `MIN_ROUNDS`.
-        seconds: How long all rounds may take together, about.
+        cells: Cells to measure.
+        rounds: Number of rounds, at least `MIN_ROUNDS`.
+        seconds: Approximate length of all rounds together.
         seed: Seed of the orders.
-        say: Told what is going on.
-        now: A clock, s.
+        say: Reports progress.
+        now: Returns the time, s.
     """
     lap_s = seconds / (len(cells) * (rounds + 2))
     draw = random.Random(seed)
@@ -108,14 +108,14 @@ def measured(
 
 
 def _row(cell: Cell, us: Sequence[float]) -> Row:
-    """The mean with Student's t interval: rounds are alike, and their order is random."""
+    """Computes the mean with Student's t interval: rounds are alike, and their order is random."""
     mean = statistics.fmean(us)
     half = t_quantile(len(us) - 1) * statistics.stdev(us) / len(us) ** 0.5
     return Row(cell.subject, cell.operation, mean, mean - half, mean + half)
 
 
 class Lap:
-    """A call that is done as often as fits into a lap.
+    """Repeats a call as often as fits into a lap.
 
     Args:
         call: The function.
@@ -127,16 +127,16 @@ class Lap:
         self._times = 0
 
     def __call__(self, lap_s: float) -> float:
-        """Does it for about so many seconds.
+        """Repeats the call for about a lap.
 
         Returns:
-            CPU time of this process per call, µs: on a shared machine the wall clock measures the neighbours.
+            CPU time of this process per call, µs. On a shared machine, wall-clock time would include the neighbours.
         """
         if not self._times:
-            self._times = self._calibrated(lap_s)
+            self._times = self._calibrate(lap_s)
         return self._seconds(self._times) / self._times * 1e6
 
-    def _calibrated(self, lap_s: float) -> int:
+    def _calibrate(self, lap_s: float) -> int:
         times = 1
         while (took_s := self._seconds(times)) < lap_s / 2:
             times *= 2

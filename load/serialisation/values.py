@@ -1,7 +1,7 @@
-"""The answers of the journeys as a program holds them: frozen dataclasses.
+"""The answers of the journeys as frozen dataclasses.
 
-Their fields are those of the reference answers. Two have one more, which GraphQL's documents ask for and parity does
-not compare: the id of a checkout's order, and whose the orders of a history are.
+Their fields are those of the reference answers. Two have a further field, which GraphQL's documents request and parity
+does not compare: the id of a checkout's order, and the user of an order history.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class BrowsedProduct:
-    """One product of a page."""
+    """A product of a page."""
 
     id: int
     title: str
@@ -48,7 +48,7 @@ class Browse:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product."""
+    """A product."""
 
     id: int
     title: str
@@ -69,7 +69,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """One line of an order in the history."""
+    """A line of an order in the history."""
 
     product_id: int
     title: str
@@ -79,7 +79,7 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True)
 class HistoryOrder:
-    """One order of the history."""
+    """An order of the history."""
 
     id: int
     status: str
@@ -99,7 +99,7 @@ class OrderHistory:
 
 @dataclass(frozen=True, slots=True)
 class BoughtLine:
-    """One line of a confirmed order."""
+    """A line of a confirmed order."""
 
     product_id: int
     quantity: int
@@ -137,7 +137,7 @@ class UpdateProfile:
 
 @dataclass(frozen=True, slots=True)
 class StatusPayment:
-    """How an order is paid."""
+    """The payment of an order."""
 
     status: str
     amount: Money
@@ -145,7 +145,7 @@ class StatusPayment:
 
 @dataclass(frozen=True, slots=True)
 class OrderStatus:
-    """How far an order has come."""
+    """The status of an order."""
 
     id: int
     status: str
@@ -155,7 +155,7 @@ class OrderStatus:
 
 @dataclass(frozen=True, slots=True)
 class ExportedLine:
-    """An order line together with what it needs of its order."""
+    """An order line with fields of its order."""
 
     id: int
     order_id: int
@@ -176,7 +176,7 @@ class BulkLines:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """One test of a technical document that is large enough for a time and a price."""
+    """A record of a technical document, with fields of several types, including a time and a price."""
 
     text: str
     count: int
@@ -213,4 +213,4 @@ KINDS: Mapping[str, type] = {
     "bulk_lines": BulkLines,
     "document": Document,
 }
-"""The answer of each journey."""
+"""The type of each journey's answer."""

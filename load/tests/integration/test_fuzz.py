@@ -37,7 +37,7 @@ def test_a_reader_that_dies_fails_its_file_and_another_one_reads_the_next(tmp_pa
         before = psutil.Process().children()
         (reader,) = [child for child in before if "multiprocessing.spawn" in " ".join(child.cmdline())]
         reader.kill()
-        (died,) = harness.tried("harness", [valid])
-        assert died[:2] == ("unanswered", "topology.yaml: whoever reads it died, or took more than 60 s")
-        (read,) = harness.tried("harness", [valid])
+        (died,) = harness.try_inputs("harness", [valid])
+        assert died[:2] == ("unanswered", "topology.yaml: its reader died, or took more than 60 s")
+        (read,) = harness.try_inputs("harness", [valid])
         assert read[:2] == ("answered", "")

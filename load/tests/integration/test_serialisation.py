@@ -37,4 +37,4 @@ def test_real_answers_come_back_as_they_were(answers: dict[str, Any]) -> None:
     for journey, answer in answers.items():
         for encoding in ENCODINGS:
             codec = encoding.codec(journey)
-            assert codec.answer(codec.written(answer)) == answer, (journey, encoding.name)
+            assert codec.answer(codec.write(answer)) == answer, (journey, encoding.name)

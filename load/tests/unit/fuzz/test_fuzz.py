@@ -21,7 +21,7 @@ from fuzz.__main__ import app
 from fuzz.edge import ENCRYPTED, edge_inputs
 from fuzz.grpc import METHODS, grpc_inputs
 from fuzz.inputs import CANARY, Input, keep, read_kept
-from fuzz.judge import ANSWERED, LATE, REFUSED, UNANSWERED, judged, log_faults
+from fuzz.judge import ANSWERED, LATE, REFUSED, UNANSWERED, judge, log_faults
 from fuzz.run import Outcome
 from fuzz.wire import HOST, Answer, Sender, h1_request
 from mesh.description.ports import Ports
@@ -61,14 +61,14 @@ ANSWERS: list[tuple[Answer, str, str]] = [
 
 @pytest.mark.parametrize(("answer", "kind", "wrong"), ANSWERS)
 def test_what_is_wrong_with_an_answer(answer: Answer, kind: str, wrong: str) -> None:
-    told = judged(b"", answer, must_answer=True)
+    told = judge(b"", answer, must_answer=True)
     assert told[0] == kind
     assert told[1].startswith(wrong) if wrong else told[1] == ""
 
 
 def test_what_was_sent_may_come_back() -> None:
     answer = Answer([400], {}, b"there is no field shop_order")
-    assert judged(b"{ shop_order }", answer, must_answer=True) == (REFUSED, "")
+    assert judge(b"{ shop_order }", answer, must_answer=True) == (REFUSED, "")
 
 
 def test_what_logs_should_not_have(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> N
             "surfaces=nope: nope is unknown; valid: rest, graphql, edge, grpc, grpc-web, connect, harness",
         ),
         (["--again", "nothing.json"], "again=nothing.json cannot be read: No such file or directory\n"),
-        (["--again", "/etc/hostname"], "again=/etc/hostname is no input that `make fuzz` has kept\n"),
+        (["--again", "/etc/hostname"], "again=/etc/hostname is not an input that `make fuzz` has kept\n"),
     ],
 )
 def test_what_cannot_be_is_refused(given: list[str], says: str) -> None:

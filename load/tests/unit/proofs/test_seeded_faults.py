@@ -56,7 +56,7 @@ def test_what_cannot_be_seeded_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(TypeError, match="most"):
         seeds.change_arguments(original, most=str)
     monkeypatch.setattr(sys.modules[__name__], "original", None)
-    with pytest.raises(LookupError, match=r"test_seeded_faults\.original is not what it was; adapt load/faulty"):
+    with pytest.raises(LookupError, match=r"test_seeded_faults\.original has changed; adapt load/faulty"):
         seed()
     with pytest.raises(AttributeError, match="MOST"):
         seeds.set_constant(sys, "MOST", 1)()

@@ -16,7 +16,7 @@ from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 from provision.golang import ENVIRONMENT
 from serialisation.bench import Result, bench
-from serialisation.encodings import ENCODINGS, OF_GO, encoded
+from serialisation.encodings import ENCODINGS, OF_GO, encode_for_go
 from serialisation.go_half import GoHalf
 from serialisation.rounds import MIN_ROUNDS, OPERATIONS
 from serialisation.values import KINDS
@@ -63,7 +63,7 @@ def test_a_row_for_each_journey_encoding_language_and_operation(result: Result) 
 
 def test_bytes_are_those_of_the_bodies(result: Result, answers: Mapping[str, Any]) -> None:
     for row in result.as_dicts():
-        parts = encoded(row["journey"], answers[row["journey"]])[row["encoding"]]
+        parts = encode_for_go(row["journey"], answers[row["journey"]])[row["encoding"]]
         if row["language"] == "Python":
             assert row["bytes"] == sum(map(len, parts))
         assert row["gzip_bytes"] > 0

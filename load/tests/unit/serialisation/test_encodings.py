@@ -12,7 +12,7 @@ import yaml
 from graphql import FieldNode, OperationDefinitionNode, SelectionSetNode, parse
 
 from serialisation import graphql
-from serialisation.encodings import ENCODINGS, OF_GO, Encoding, encoded
+from serialisation.encodings import ENCODINGS, OF_GO, Encoding, encode_for_go
 from serialisation.messages import PARTS
 from serialisation.values import KINDS
 
@@ -31,10 +31,10 @@ def test_every_journey_of_the_generator_has_an_answer(answers: Mapping[str, Any]
 def test_an_answer_comes_back_as_it_was(encoding: Encoding, journey: str, answers: Mapping[str, Any]) -> None:
     codec = encoding.codec(journey)
 
-    parts = codec.written(answers[journey])
+    parts = codec.write(answers[journey])
 
     assert codec.answer(parts) == answers[journey]
-    assert codec.written(codec.answer(parts)) == parts
+    assert codec.write(codec.answer(parts)) == parts
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,18 @@ def test_an_answer_comes_back_as_it_was(encoding: Encoding, journey: str, answer
     ],
 )
 def test_the_bytes_are_those_of_the_format(encoding: str, written: bytes, answers: Mapping[str, Any]) -> None:
-    assert encoded("login", answers["login"])[encoding] == [written]
+    assert encode_for_go("login", answers["login"])[encoding] == [written]
 
 
 def test_both_libraries_write_the_same_json(answers: Mapping[str, Any]) -> None:
     one, other = (encoding for encoding in ENCODINGS if encoding.name == "json")
     for journey, answer in answers.items():
-        assert one.codec(journey).written(answer) == other.codec(journey).written(answer)
+        assert one.codec(journey).write(answer) == other.codec(journey).write(answer)
 
 
 @pytest.mark.parametrize("journey", KINDS)
 def test_a_body_for_each_method_and_all_encodings_for_go(journey: str, answers: Mapping[str, Any]) -> None:
-    made = encoded(journey, answers[journey])
+    made = encode_for_go(journey, answers[journey])
 
     assert made.keys() == OF_GO.keys()
     for encoding, parts in made.items():

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from serialisation.rounds import DECODE, ENCODE, Cell, Lap, Subject, measured
+from serialisation.rounds import DECODE, ENCODE, Cell, Lap, Subject, measure_rounds
 
 
 def cells(take: Callable[[str, float], float]) -> list[Cell]:
@@ -26,7 +26,7 @@ def test_each_round_has_every_cell_once_in_an_order_of_its_own() -> None:
         seen.append(name)
         return 1.0
 
-    measured(cells(take), rounds=4, seconds=60, seed=1, say=print)
+    measure_rounds(cells(take), rounds=4, seconds=60, seed=1, say=print)
 
     rounds = [tuple(seen[start : start + 12]) for start in range(0, len(seen), 12)]
     assert len(rounds) == 5  # the first warms up
@@ -37,7 +37,7 @@ def test_each_round_has_every_cell_once_in_an_order_of_its_own() -> None:
 def test_the_interval_is_students_over_the_counted_rounds() -> None:
     figures = iter([1000.0, 1.0, 2.0, 3.0])
 
-    (row,) = measured(cells(lambda *_: next(figures))[:1], rounds=3, seconds=60, seed=1, say=print)
+    (row,) = measure_rounds(cells(lambda *_: next(figures))[:1], rounds=3, seconds=60, seed=1, say=print)
 
     # t of 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 0.577.
     assert row.us == pytest.approx(2)
@@ -48,7 +48,7 @@ def test_where_time_runs_out_later_rounds_are_left_out() -> None:
     said: list[str] = []
     clock = count(step=30)
 
-    (row, *_) = measured(
+    (row, *_) = measure_rounds(
         cells(lambda *_: 1.0), rounds=50, seconds=10, seed=1, say=said.append, now=lambda: float(next(clock))
     )
 

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from thrift.Thrift import TType
 
-from fuzz.inputs import mutated
+from fuzz.inputs import mutate
 from memory_shop import MemoryShop
 from shop.clients.connect import connect
 from shop.contract.calls import PRODUCT
@@ -94,7 +94,7 @@ async def test_mutated_messages_harm_no_one_else(serving: Any, encoding: Any, co
         connect({"product": address}, "test") as clients,
     ):
         for number in range(count):
-            answer = await send(mutated(chance, messages))
+            answer = await send(mutate(chance, messages))
             if answer is not None:
                 answered += 1
                 refuse_internal(encoding, answer)
