@@ -1,21 +1,21 @@
-"""Everything that can go wrong with what `hops` is given.
+"""The errors of `hops`:
 
 HopsError
 ├── MalformedTraceError     bytes are not in the format of traces that they claim to be
 ├── SourceError             there is no such file, or no query API answers
-├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
+├── MalformedJourneysError  the generator's rows lack a column or have an unknown value
 ├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema
-├── NotComparableError      two runs whose difference would say nothing
-├── InputError              what the user asked for does not exist, or cannot be read
+├── NotComparableError      two runs whose difference would be meaningless
+├── InputError              a name or value that the user gave does not exist, or cannot be read
 ├── JaegerError             the query API did not answer, or not with a trace
-└── NotEnoughDataError      a figure was asked for that nothing was measured for
+└── NotEnoughDataError      nothing was measured for a figure
 """
 
 from __future__ import annotations
 
 
 def printable(text: str) -> str:
-    """A line to be shown on a terminal or in XML, where control characters would do harm: these are escaped."""
+    """Escapes control characters, which could do harm on a terminal or in XML."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
@@ -25,7 +25,7 @@ class HopsError(Exception):
     """Base of every error raised by this package."""
 
     def __str__(self) -> str:
-        # Files may have put anything into a message, and a terminal would obey it.
+        # Files may have put anything into a message, and a terminal would execute it.
         return "\n".join(map(printable, super().__str__().split("\n")))
 
 
@@ -50,7 +50,7 @@ class NotComparableError(HopsError):
 
 
 class InputError(HopsError):
-    """What the user asked for cannot be; the message names the input and the valid choices."""
+    """The user's input is invalid; the message names it and the valid choices."""
 
 
 class JaegerError(HopsError):
@@ -58,4 +58,4 @@ class JaegerError(HopsError):
 
 
 class NotEnoughDataError(HopsError):
-    """A figure was asked for that no data stands behind."""
+    """There are no data for a figure."""

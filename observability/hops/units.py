@@ -1,13 +1,13 @@
-"""Units and names that all of `hops` shares."""
+"""Units and names shared by all of `hops`."""
 
 from __future__ import annotations
 
 NS_PER_MS, NS_PER_S = 1e6, 1e9
 NS_PER_UNIT = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": NS_PER_MS, "s": NS_PER_S}
-"""Nanoseconds of each unit in which people give times."""
+"""Nanoseconds of each unit in which people write times."""
 
 ALL = "all"
-"""The name of the whole mix among the journeys."""
+"""Name of the whole mix among the journeys."""
 
 SERVICES = ("product", "order", "user", "payment", "notification")
 """The shop's services, by their names in traces."""

@@ -1,1 +1,1 @@
-"""The command `hopwise`, which imports nothing of a command before that command is chosen."""
+"""The command `hopwise`, which imports a command only when it is chosen."""

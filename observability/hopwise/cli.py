@@ -1,4 +1,4 @@
-"""The command line: one command for all that the project does, each part of it imported when it is chosen."""
+"""The command line for the whole project; each command is imported when it is chosen."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from hopwise.table import COMMANDS, GROUPS, Command
 
 WIDTH = 100
 BAD_INPUT = 2
-"""Exit code of a command that could not be carried out as asked; 1 says that what was asked after was found."""
+"""Exit code of a command that failed; 1 is for a check that found something."""
 CHECKOUT = "experiment"
-"""A package that is in a checkout, and not in what is installed without one."""
+"""A package that only a checkout has, not an installed wheel."""
 
 
 class OnDemand(TyperGroup):
-    """Imports the command that runs, so that nobody waits for what the others import or has to have it installed."""
+    """Imports only the command that runs, so that other commands need no time and no installed packages."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that `args` name, imported, and its own arguments."""
+        """Finds and imports the command that `args` name; returns it with its arguments."""
         name, stub, rest = super().resolve_command(ctx, args)
         if name not in COMMANDS:
             return name, stub, rest
         try:
             return name, imported(COMMANDS[name]), rest
         except ModuleNotFoundError as error:
-            if ctx.resilient_parsing:  # of completion, which says nothing
+            if ctx.resilient_parsing:  # during completion, which prints nothing
                 return name, stub, rest
             raise _not_installed(name, error) from error
 
@@ -42,7 +42,7 @@ class OnDemand(TyperGroup):
             raise _not_installed(ctx.invoked_subcommand, error) from error
 
     def format_help(self, _ctx: Any, formatter: Any) -> None:
-        """Writes the commands on one screen: those for traces each, the others by group."""
+        """Writes the commands on one screen: those for traces separately, the others by group."""
         formatter.write_usage("hopwise", "COMMAND [OPTION]...")
         formatter.write_text("See where a request's time goes, hop by hop: traces in, budgets that add up out.")
         for group in GROUPS.values():
@@ -62,7 +62,7 @@ class OnDemand(TyperGroup):
 
     @staticmethod
     def _write_names(formatter: Any, names: list[str]) -> None:
-        """Writes names next to each other; Click would break them at their hyphens."""
+        """Writes names in a row; Click would break them at their hyphens."""
         indent = " " * formatter.current_indent
         lines = wrap(", ".join(names), formatter.width - len(indent), break_on_hyphens=False)
         formatter.write("".join(f"{indent}{line}\n" for line in lines))
@@ -72,10 +72,10 @@ def imported(row: Command) -> Any:
     """Imports a command.
 
     Args:
-        row: Its row in the table.
+        row: Row of the command in the table.
 
     Returns:
-        It, as a command of Typer's.
+        The command, as a Typer app's.
 
     Raises:
         ModuleNotFoundError: It needs a module that is not installed.
@@ -93,7 +93,7 @@ def imported(row: Command) -> Any:
 
 
 def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
-    """What to say of a command whose modules are missing; the error itself if it is a mistake in this project."""
+    """Describes the missing modules of a command; returns the error itself if it is a bug in this project."""
     missing = (error.name or "").partition(".")[0]
     if find_spec(missing) is not None:
         return error
@@ -102,11 +102,11 @@ def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
 
 
 def _needs(name: str, missing: str) -> str:
-    """What a command needs whose module `missing` is not installed."""
+    """Says what a command needs whose module `missing` is not installed."""
     extra = COMMANDS[name].extra
     if extra == "shop" and find_spec(CHECKOUT) is None:
         return "runs in a checkout of the project, after make setup"
-    # By a path: on PyPI, the name is another project's.
+    # By a path: on PyPI, the name belongs to another project.
     install = f"pip install 'PATH[{extra}]'"
     return f"needs {missing}, which is not installed: {install}, with the path of the wheel or of the checkout"
 
@@ -153,7 +153,7 @@ def help_command(
 
 
 def _does(name: str) -> str:
-    """What a command does, or what it needs to be imported."""
+    """Says what a command does, or what it needs to be imported."""
     try:
         command = imported(COMMANDS[name])
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
-"""The one table of commands, `commands.toml`: make, `hopwise` and the programs' command lines read it.
+"""Reads `commands.toml`, the one table of commands for make, `hopwise` and the programs' command lines.
 
-make reads it before anything is installed, so this needs the standard library alone.
+make reads it before anything is installed, so this uses only the standard library.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Setting(NamedTuple):
     """A setting of a command: `make name=value`, and the option `--name` of its program.
 
     Attributes:
-        name: Its name.
-        default: Its value if none is given; empty where the help says what happens then.
-        help: What it does.
+        name: Name of the setting.
+        default: Default value; empty if the help describes the default.
+        help: Description of the setting.
     """
 
     name: str
@@ -33,7 +33,7 @@ class SwitchSetting(NamedTuple):
     """A switch as a setting; its entry in `mesh.description.switches` has the help.
 
     Attributes:
-        name: Its name, or `ALL_SWITCHES`.
+        name: Name of the switch, or `ALL_SWITCHES`.
         default: The command's default; None for the switch's own.
     """
 
@@ -46,18 +46,18 @@ class Command:
     """A row of the table.
 
     Attributes:
-        name: Its name.
+        name: Name of the command.
         heading: Heading of its group in `make help`.
-        does: What it does, in one line.
+        does: Description, in one line.
         where: Module and name of its function, or of a `Typer` that has a command of this name.
         ends: Its exit codes.
         settings: Its settings, in the order of their help.
-        runs: What `python -m` runs for make, one program after the other.
-        needs: What make makes first. `TARGET if NAME=VALUE` is made only where that setting has that value, one of
-            several with commas between them, and with `or nothing` also where it is not given.
-        by: Who has a command of this name: `make`, `hopwise` or `both`.
-        no_target: Why it measures the shop only, and no target of the user; empty where that goes without saying.
-        extra: Extra of the package that has what the command imports.
+        runs: Programs that `python -m` runs for make, in sequence.
+        needs: Targets that make makes first. `TARGET if NAME=VALUE` is made only if that setting has that value, or one
+            of several with commas between them; with `or nothing` also if it is not given.
+        by: Which of `make` and `hopwise` have a command of this name, or `both`.
+        no_target: Why it measures the shop only, and no target of the user; empty if that is obvious.
+        extra: Extra of the package with the command's dependencies.
     """
 
     name: str
@@ -101,7 +101,7 @@ def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[s
 
 
 def _settings(row: list[Any], shared: Mapping[str, Setting]) -> Iterator[Setting | SwitchSetting]:
-    """Reads a row's settings: a shared one, `NAME` or `NAME=default`; switches, `tls trace=0`; or one of the row's."""
+    """Reads a row's settings: a shared one, `NAME` or `NAME=default`; switches, `tls trace=0`; or the row's own."""
     for entry in row:
         if not isinstance(entry, str):
             yield Setting(*entry)
@@ -123,11 +123,11 @@ COMMANDS = {row.name: row for row in ROWS if row.by != "make"}
 
 @dataclass(frozen=True)
 class Group:
-    """Commands that `hopwise` shows together.
+    """A group of commands in the help of `hopwise`.
 
     Attributes:
         title: Title in the help.
-        headings: Their headings in the table.
+        headings: Headings of its commands in the table.
     """
 
     title: str

@@ -1,1 +1,1 @@
-"""A synthetic shop, and the traces, runs and experiments that are drawn from it; their truth is known."""
+"""A synthetic shop, and traces, runs and experiments drawn from it, whose truth is known."""

@@ -1,8 +1,8 @@
-"""Synthetic experiments whose truth is known: what the statistics are checked against.
+"""Synthetic experiments whose truth is known, to test the statistics.
 
-Latencies are as real ones are. They are skewed, in one of several shapes. Neighbours are correlated, as a queue makes
-them. What a journey asks for makes it fast or slow in every trial alike, since all of them replay one tape. Each block
-and each trial shifts all of its journeys by a factor of its own, and some trials may be slow altogether.
+Latencies are realistic. They are skewed, in one of several shapes. Neighbours are correlated, as by a queue. A
+journey's request makes it fast or slow in every trial alike, since all trials replay one tape. Each block and each
+trial shifts all of its journeys by a separate factor, and some trials may be slow altogether.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Noise:
         correlation: Correlation of the logarithms of two neighbouring journeys' latencies, 0 to 1.
         block: Standard deviation of the logarithm of a block's shift, shared by its topologies.
         trial: Standard deviation of the logarithm of a trial's own shift.
-        tape: Share of sigma's square that belongs to what is asked for, and so to every trial alike, 0 to 1.
+        tape: Share of sigma's square that belongs to the request, and so to every trial alike, 0 to 1.
         shape: Shape of the latencies of one kind of journey; lognormal with sigma if None.
         slow_trials: Share of the trials that are slow altogether, 0 to 1.
-        slow_by: How many times as long these take.
+        slow_by: Factor by which these are slower.
     """
 
     sigma: float = 0.45
@@ -49,12 +49,12 @@ class Noise:
 
     @property
     def own_shape(self) -> Shape:
-        """The distribution of what does not belong to the tape."""
+        """Distribution of what does not belong to the tape."""
         return self.shape or Lognormal(self.sigma * math.sqrt(1 - self.tape))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Factors of neighbouring journeys, each with mean 1, without what belongs to the tape."""
-        # Takes half a second to import, which every command would wait for.
+        """Draws factors of neighbouring journeys, each with mean 1, without the tape's."""
+        # The import takes half a second, for which every command would wait.
         from scipy import signal
 
         fresh = rng.standard_normal(count)
@@ -62,17 +62,17 @@ class Noise:
         return self.own_shape.factors(signal.lfilter([1.0], [1.0, -self.correlation], fresh))
 
     def draw_trial(self, rng: np.random.Generator) -> float:
-        """The factor of one trial, without that of its block."""
+        """Draws the factor of one trial, without that of its block."""
         slow = self.slow_by if self.slow_trials and rng.random() < self.slow_trials else 1.0
         return slow * math.exp(rng.normal(0, self.trial))
 
     @property
     def mean(self) -> float:
-        """Mean factor over endlessly many blocks and trials."""
+        """Computes the mean factor over infinitely many blocks and trials."""
         return (1 + self.slow_trials * (self.slow_by - 1)) * math.exp((self.block**2 + self.trial**2) / 2)
 
     def below(self, logs: Floats) -> Floats:
-        """Chance that a journey's factor is below each of these, over endlessly many blocks and trials.
+        """Computes the probability that a journey's factor is below each value, over infinitely many blocks and trials.
 
         Args:
             logs: Logarithms of the values to compare with.
@@ -86,21 +86,21 @@ class Noise:
 
 
 _ASKED = 40
-"""Journeys of one name ask for so many different things, each as slow as a quantile of the normal distribution says."""
+"""Number of different requests of a kind of journey, each as slow as a quantile of the normal distribution."""
 _FAR = 5.0
-"""How far on logarithms a percentile may lie from the mean."""
+"""Maximum distance of a percentile from the mean, on a logarithmic scale."""
 _EVEN = 2.0
 """Concentration of the Dirichlet distribution of a journey's parts: each varies by about a third around its share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What kind of experiment is simulated.
+    """The kind of experiment to simulate.
 
     Args:
-        blocks: How many blocks.
-        journeys: How many journeys the tape has.
-        noise: How latencies scatter.
+        blocks: Number of blocks.
+        journeys: Number of journeys on the tape.
+        noise: Scatter of the latencies.
     """
 
     blocks: int
@@ -109,10 +109,10 @@ class Setting:
 
 
 def draw_setting(rng: np.random.Generator, *, blocks: Sequence[int], journeys: Sequence[int]) -> Setting:
-    """Draws a setting, calm or restless.
+    """Draws a setting, calm or noisy.
 
     Args:
-        rng: Source of chance.
+        rng: Random number generator.
         blocks: Numbers of blocks to choose from.
         journeys: Numbers of journeys to choose from.
     """
@@ -129,10 +129,10 @@ def draw_setting(rng: np.random.Generator, *, blocks: Sequence[int], journeys: S
 
 @dataclass(frozen=True, slots=True)
 class Distant:
-    """A topology whose customers are at a distance.
+    """A topology with distant customers.
 
     Args:
-        factor: How slow the topology is.
+        factor: Slowness of the topology.
         round_trips: Round trips of each journey.
     """
 
@@ -145,7 +145,7 @@ class Simulation:
 
     Args:
         setting: Setting of the experiments.
-        rng: Source of chance.
+        rng: Random number generator.
     """
 
     def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
@@ -162,11 +162,11 @@ class Simulation:
         self._rows = {name: journeys == index for index, name in enumerate(shapes)}
 
     def experiment(self, factors: Mapping[str, float], only: str | None = None) -> dict[str, Latencies]:
-        """Runs one.
+        """Runs one experiment.
 
         Args:
-            factors: How slow each topology is; all equal in an A/A experiment.
-            only: The one journey that is so slow; every journey if None.
+            factors: Slowness of each topology; all equal in an A/A experiment.
+            only: The one journey to slow down; every journey if None.
 
         Returns:
             Latencies by topology.
@@ -184,14 +184,14 @@ class Simulation:
         return {name: Latencies(cells_of(cells)) for name, cells in latencies.items()}
 
     def hops(self, parts: Mapping[str, Mapping[str, float]], sample: float) -> dict[str, pl.DataFrame]:
-        """Runs one, and splits the sampled journeys.
+        """Runs one experiment, and splits the sampled journeys.
 
         Args:
-            parts: How slow each part of each topology is; parts share a journey's time equally if all are 1.
+            parts: Slowness of each part of each topology; parts share a journey's time equally if all are 1.
             sample: Share of the journeys that are traced, 0 to 1.
 
         Returns:
-            Rows of `rows.HOPS`, as far as `hop_differences` reads them, with `block` in front, by topology.
+            Rows of `rows.HOPS`, with the columns that `hop_differences` reads and `block` in front, by topology.
         """
         noise, rng = self.setting.noise, self._rng
         names = np.empty(self.setting.journeys, dtype=object)
@@ -203,7 +203,7 @@ class Simulation:
             for topology, factors in parts.items():
                 drawn = np.exp(self._tape_logs) * (shared * noise.draw_trial(rng)) * noise.draw(names.size, rng)
                 traced = np.flatnonzero(rng.random(names.size) < sample)
-                # What one part has of a journey varies from journey to journey, and all of them together are the whole.
+                # A part's share of a journey varies from journey to journey, and all parts together are the whole.
                 shares = rng.dirichlet(np.full(len(factors), _EVEN), traced.size) * list(factors.values())
                 frames[topology].append(
                     pl.DataFrame(
@@ -223,17 +223,17 @@ class Simulation:
         }
 
     def counts(self) -> dict[str, float]:
-        """How often each journey is on the tape."""
+        """Counts each journey on the tape."""
         return {name: float(rows.sum()) for name, rows in self._rows.items() if rows.any()}
 
     def truth(self, factor: float) -> dict[str, dict[str, float]]:
-        """What an experiment with endlessly many blocks would find of a topology: ms by journey and metric."""
+        """Computes what an experiment with infinitely many blocks would find for a topology: ms by journey, metric."""
         logs = self._tape_logs + math.log(factor)
         journeys = {name: logs[rows] for name, rows in self._rows.items() if rows.any()}
         return {name: _figures(values, self.setting.noise) for name, values in {ALL: logs, **journeys}.items()}
 
     def break_even(self, left: Distant, right: Distant, journey: str) -> float:
-        """The round-trip time, ms, at which endlessly many blocks of both would have the same p50."""
+        """Computes the round-trip time, ms, at which infinitely many blocks of both would have the same p50."""
 
         def off(rtt_ms: float) -> float:
             return self._median(left, journey, rtt_ms) - self._median(right, journey, rtt_ms)
@@ -255,7 +255,7 @@ class Simulation:
 
 
 def _figures(logs: Floats, noise: Noise) -> dict[str, float]:
-    """Mean and percentiles of a mixture, with a component for each value of the tape."""
+    """Computes mean and percentiles of a mixture, with a component for each value of the tape."""
     centres, counts = np.unique(logs, return_counts=True)
     weights = counts / counts.sum()
 

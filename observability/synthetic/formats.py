@@ -19,7 +19,7 @@ Trace = Sequence[Span]
 
 
 def jaeger_trace(trace: Trace) -> dict[str, Any]:
-    """One trace as in Jaeger's `data`: microseconds, kinds as tags, components as processes."""
+    """Converts one trace to an entry of Jaeger's `data`: microseconds, kinds as tags, components as processes."""
     services = list(dict.fromkeys(span.service for span in trace))
     return {
         "traceID": trace[0].trace_id,
@@ -46,7 +46,7 @@ def jaeger_trace(trace: Trace) -> dict[str, Any]:
 
 
 def zipkin_trace(trace: Trace) -> list[dict[str, Any]]:
-    """One trace as Zipkin's list of spans: microseconds, no kind for INTERNAL spans."""
+    """Converts one trace to Zipkin's list of spans: microseconds, no kind for INTERNAL spans."""
     return [
         {
             "traceId": span.trace_id,
@@ -64,7 +64,7 @@ def zipkin_trace(trace: Trace) -> list[dict[str, Any]]:
 
 
 def otlp_message(trace: Trace) -> bytes:
-    """One trace as `TracesData`."""
+    """Converts one trace to `TracesData`."""
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
     from opentelemetry.proto.trace.v1 import trace_pb2
 
@@ -92,7 +92,7 @@ def otlp_message(trace: Trace) -> bytes:
 
 
 def framed(message: bytes) -> bytes:
-    """A message as the Collector's file exporter writes it: behind its length."""
+    """Puts the length in front of a message, as the Collector's file exporter does."""
     return struct.pack(">I", len(message)) + message
 
 
@@ -100,7 +100,7 @@ def _dumped(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-#: Of each format: what stands before all traces, between two, behind all, and how one is written.
+#: For each format: the text before all traces, between two, after all, and the function that writes one.
 WRITERS: dict[str, tuple[bytes, bytes, bytes, Callable[[Trace], bytes]]] = {
     "jaeger": (b'{"data": [', b",", b"]}", lambda trace: _dumped(jaeger_trace(trace))),
     "otlp-json": (b"", b"\n", b"\n", lambda trace: _dumped(otlp_document(trace))),
@@ -111,7 +111,7 @@ WRITERS: dict[str, tuple[bytes, bytes, bytes, Callable[[Trace], bytes]]] = {
 
 
 def foreign_trace(seed: int, spans: int = 30) -> list[Span]:
-    """A trace in the shape of the shop's, without any attribute that tells so."""
+    """Makes a trace shaped like the shop's, without any attribute that identifies it."""
     return [
         Span(one.trace_id, one.span_id, one.parent_id, one.name, one.kind, one.service, one.start_ns, one.end_ns,
              {name: value for name, value in one.attributes.items() if not name.startswith("shop.")})
@@ -120,17 +120,17 @@ def foreign_trace(seed: int, spans: int = 30) -> list[Span]:
 
 
 def write_traces(path: Path, kind: str, traces: int, *, spans: int = 30, shapes: int = 200) -> int:
-    """Writes many traces in one file, in the memory of a few.
+    """Writes many traces into one file, with the memory of a few.
 
     Args:
         path: Path of the file.
         kind: One of `WRITERS`.
-        traces: How many.
-        spans: How many spans each has.
-        shapes: How many different ones there are; they recur under other ids.
+        traces: Number of traces.
+        spans: Number of spans in each.
+        shapes: Number of different traces; they recur under other ids.
 
     Returns:
-        How many spans there are.
+        Number of spans.
     """
     before, between, behind, written = WRITERS[kind]
     made = [foreign_trace(seed, spans) for seed in range(min(shapes, traces))]

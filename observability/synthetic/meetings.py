@@ -1,7 +1,7 @@
-"""Synthetic experiments in which it is known who waits behind whom, for how long, and what else makes journeys slow.
+"""Synthetic experiments in which it is known which journeys wait for which, how long, and what else slows them.
 
 Journeys of four kinds arrive at random. In the topology `busy`, a journey that arrives while a `bulk_lines` is under
-way waits for it, exponentially distributed; in `calm` nobody waits. Both replay one tape: the request makes a
+way waits for it, exponentially distributed; in `calm` no journey waits. Both replay one tape: the request makes a
 journey fast or slow in every trial, and each trial shifts all of its journeys. A third cause, such as pauses, slows
 all journeys that are under way, in both topologies.
 """
@@ -26,20 +26,20 @@ KINDS = {"browse": 0.4, DISTURBER: 0.06, "login": 0.14, "product": 0.4}
 _OWN_MS = {"browse": 10.0, "login": 20.0, "product": 5.0}
 _BULK_MS = {BUSY: 170.0, CALM: 20.0}
 _ASKED, _SCATTER, _TRIAL = 0.2, 0.25, 0.05
-"""Standard deviations of the logarithms: of what is asked for, of journeys, and of trials."""
+"""Standard deviations of the logarithms: of requests, of journeys, and of trials."""
 _DRAWN = 2_000_000
-"""Journeys from which the truth is computed; its error is far below that of an experiment."""
+"""Number of journeys from which the truth is computed; its error is far below that of an experiment."""
 _COMPONENT = "gateway"
 
 
 @dataclass(frozen=True, slots=True)
 class ThirdCause:
-    """Something that slows all journeys that are under way.
+    """An event that slows all journeys that are under way.
 
     Args:
-        per_s: How often it begins, in a second.
+        per_s: How often it begins, per second.
         lasts_ms: How long it lasts.
-        slower_by: How many times as long work takes meanwhile; infinite for a pause.
+        slower_by: Factor by which work is slower during it; infinite for a pause.
     """
 
     per_s: float
@@ -47,11 +47,11 @@ class ThirdCause:
     slower_by: float
 
     def ended_ms(self, starts: Floats, work_ms: Floats, rng: np.random.Generator) -> Floats:
-        """When journeys end that start at these moments and have this much work, ms."""
+        """Computes when journeys end that start at these moments and have this much work, ms."""
         last = float(starts.max()) + 10 * float(work_ms.sum() / work_ms.size + work_ms.max()) + 20 * self.lasts_ms
         begins = np.cumsum(self.lasts_ms + rng.exponential(1e3 / self.per_s, int(last * self.per_s / 1e3) + 1))
         knots = np.concatenate([[0.0], np.column_stack([begins, begins + self.lasts_ms]).ravel(), [2 * last]])
-        # A little work is done in a pause, so that each amount of work is done at one moment.
+        # A pause does a little work, so that each amount of work is done at one moment.
         speeds = np.where(np.arange(knots.size - 1) % 2, max(1 / self.slower_by, 1e-9), 1.0)
         done = np.concatenate([[0.0], np.cumsum(np.diff(knots) * speeds)])
         return np.asarray(np.interp(np.interp(starts, knots, done) + work_ms, done, knots))
@@ -63,14 +63,14 @@ SLOWDOWNS = ThirdCause(per_s=0.1, lasts_ms=2000.0, slower_by=3.0)
 
 @dataclass(frozen=True, slots=True)
 class Interference:
-    """What kind of experiment is simulated.
+    """The kind of experiment to simulate.
 
     Args:
-        waits_ms: How long journeys wait behind a `bulk_lines`, in the mean.
-        blocks: How many blocks.
-        journeys: How many journeys the tape has.
-        rate: How many of them arrive in a second.
-        third: What else makes journeys slow.
+        waits_ms: Mean wait of journeys behind a `bulk_lines`.
+        blocks: Number of blocks.
+        journeys: Number of journeys on the tape.
+        rate: Number of journeys that arrive per second.
+        third: Another cause that slows journeys.
     """
 
     waits_ms: float
@@ -80,9 +80,9 @@ class Interference:
     third: ThirdCause | None = None
 
     def experiment(self, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
-        """Runs one: rows of `rows.JOURNEYS`, as far as the analysis reads them, with `block` in front, by topology.
+        """Runs one experiment: rows of `rows.JOURNEYS`, with the columns that the analysis reads and `block` in front.
 
-        They have also `queued_ns`: how long each waited before its work began.
+        They are by topology, and also have `queued_ns`: how long each journey waited before its work began.
         """
         at_ms = np.cumsum(rng.exponential(1e3 / self.rate, self.journeys))
         kinds = rng.choice(list(KINDS), self.journeys, p=list(KINDS.values()))
@@ -115,24 +115,24 @@ class Interference:
         return rows
 
     def _slow_down(self, at_ms: Floats, ms: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """When the work of journeys begins and ends with the third cause: a call at its very start waits in a pause."""
+        """Computes when the work of journeys begins and ends with the third cause; in a pause it begins late."""
         assert self.third is not None
         both = self.third.ended_ms(np.tile(at_ms, 2), np.concatenate([np.full(at_ms.size, 1e-3), ms]), rng)
         return both[: at_ms.size], both[at_ms.size :]
 
     def truth(self, journey: str) -> dict[str, float]:
-        """By how much mean and percentiles in `busy` are higher if a `bulk_lines` came shortly before, ms, by metric.
+        """Computes how much higher mean and percentiles in `busy` are if a `bulk_lines` came shortly before, ms.
 
-        That is within its median duration: not all of them wait, and some of the others do.
+        Shortly before means within its median duration: some of these do not wait, and some of the others do.
 
         Args:
-            journey: Who arrives; `all` for the mix.
+            journey: Kind of the arriving journey; `all` for the mix.
         """
         return _truths(self.waits_ms, self.rate)[journey]
 
 
 def calls_of(rows: dict[str, pl.DataFrame]) -> pl.DataFrame:
-    """The calls of an experiment, one of each journey: rows of `rows.CALLS` with `block` and `topology` in front."""
+    """Makes the calls of an experiment, one for each journey: rows of `rows.CALLS` with `block` and `topology`."""
     return pl.concat(
         one.select(
             "block",
@@ -168,7 +168,7 @@ def _truths(waits_ms: float, rate: float) -> dict[str, dict[str, float]]:
 
 
 def _under_way(at_ms: Floats, starts: Floats, lasting_ms: Floats) -> npt.NDArray[np.bool_]:
-    """At which moments one or more journeys with these starts and durations are under way."""
+    """Computes at which moments journeys with these starts and durations are under way."""
     ends = np.sort(starts + lasting_ms)
     return np.searchsorted(starts, at_ms, "left") > np.searchsorted(ends, at_ms, "right")
 

@@ -1,4 +1,4 @@
-"""A synthetic run over capacity: two topologies, of which the generator limits the second."""
+"""A synthetic run over capacity: two topologies, of which the second is limited by the generator."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
     """Writes a run whose topologies hold 40 journeys a second, without summary and report.
 
     Args:
-        folder: Folder to write into; made if it is not there.
-        load: Its load.
-        changes: What the manifest has else.
+        folder: Folder to write into; created if missing.
+        load: Load of the run.
+        changes: Additional entries of the manifest.
 
     Returns:
         The folder.

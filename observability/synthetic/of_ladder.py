@@ -1,4 +1,4 @@
-"""What the arms of a synthetic ladder make of a journey's parts, roughly as measured."""
+"""The effect of the arms of a synthetic ladder on a journey's parts, roughly as measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLIMBED = "hybrid"
 
 
 def synthetic_arms(names: Sequence[str] = ladder.ARMS) -> list[Arm]:
-    """Arms of a ladder for `write_generated_run`."""
+    """Makes arms of a ladder for `write_generated_run`."""
     return [
         Arm(
             name,
@@ -34,10 +34,10 @@ def synthetic_arms(names: Sequence[str] = ladder.ARMS) -> list[Arm]:
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
-    """The mean of each part of a journey's budget in an arm, ms.
+    """Computes the mean of each part of a journey's budget in an arm, ms.
 
     Args:
-        arm: Arm of the ladder; another name has the parts as they are.
+        arm: Arm of the ladder; another name leaves the parts unchanged.
         parts: Parts of the arm `edge`.
     """
     if arm == ladder.NO_EDGE:
@@ -52,7 +52,7 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def call_ms(arm: str, wire_ms: float) -> float:
-    """The mean time of a call between its two components in an arm, whose wire is so long without sidecars."""
+    """Computes the mean time of a call between its two components in an arm, from its wire without sidecars."""
     wire_ms += POD_WIRE_MS * (arm in ladder.IN_A_CLUSTER)
     return wire_ms + 2 * (PROXY_MS[arm] + WIRE_MS) if arm in PROXY_MS else wire_ms
 

@@ -9,5 +9,5 @@ from synthetic.run import Arm
 
 
 def synthetic_arms(topologies: Sequence[str], rates: Sequence[float]) -> list[Arm]:
-    """Arms for `write_generated_run`: each topology at each rate."""
+    """Makes arms for `write_generated_run`: each topology at each rate."""
     return [Arm(AXIS.label(name, rate), name, rate=rate) for rate in rates for name in topologies]

@@ -9,7 +9,7 @@ from synthetic.run import Arm
 
 
 def synthetic_arms(topologies: Sequence[str], rtts_ms: Sequence[float]) -> list[Arm]:
-    """Arms for `write_generated_run`: each topology at each round-trip time."""
+    """Makes arms for `write_generated_run`: each topology at each round-trip time."""
     return [
         Arm(AXIS.label(name, rtt_ms), name, {"tls": "on", "rtt_ms": rtt_ms}, rtt_ms)
         for rtt_ms in rtts_ms

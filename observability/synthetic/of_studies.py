@@ -1,4 +1,4 @@
-"""A synthetic replay of a study, where it is known which claims are true."""
+"""A synthetic replay of a study, in which the true claims are known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STUDY = "made-up"
 
 
 def synthetic_claim(name: str, **fields: Any) -> Claim:
-    """A claim that gRPC is faster than REST at p50 under the load `flat`, unless more is given."""
+    """Makes a claim that gRPC is faster than REST at p50 under the load `flat`; `fields` change it."""
     claim = Claim(
         id=name,
         metric="latency_p50",
@@ -49,8 +49,8 @@ def write_synthetic_replay(
         folder: Folder to write into.
         claims: Claims of the study.
         factors: Relative duration of each arm, by `TOPOLOGY-LOAD`.
-        blocks: How many blocks there are.
-        journeys: How many journeys a trial has.
+        blocks: Number of blocks.
+        journeys: Number of journeys in a trial.
     """
 
     def arm(label: str, factor: float) -> Arm:

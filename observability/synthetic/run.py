@@ -1,7 +1,7 @@
 """A synthetic results folder: for tests, for the benchmark of the report, and to look at without a run.
 
-Latencies are as real ones are: lognormal (skewed), autocorrelated from one arrival to the next, shifted as a whole
-from block to block and from trial to trial. The parts of each trace add up to its journey's latency, exactly.
+Latencies are realistic: lognormal (skewed), autocorrelated from one arrival to the next, shifted as a whole from block
+to block and from trial to trial. The parts of each trace add up exactly to its journey's latency.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ MACHINE = {
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What the trials of one arm are like; a topology as it is, unless more is given.
+    """Properties of an arm's trials; the defaults are a topology as it is.
 
     Args:
-        label: its name in the results.
-        topology: name of the topology; one of no known name behaves as `hybrid` does.
-        switches: that differ from those of the run, by the manifest.
-        rtt_ms: round-trip time between customer and edge.
-        rate: journeys a second that its tape is said to have; None for those of the run.
-        parts: what becomes of the means of a journey's parts, ms.
-        call_ms: what becomes of the mean time of a call between its two components.
-        traced: whether any journey is.
+        label: Name in the results.
+        topology: Name of the topology; an unknown topology behaves like `hybrid`.
+        switches: Switches that differ from those of the run, in the manifest.
+        rtt_ms: Round-trip time between customer and edge.
+        rate: Journeys a second of its tape, for the manifest; None for those of the run.
+        parts: Changes the means of a journey's parts, ms.
+        call_ms: Changes the mean time of a call between its two components.
+        traced: Whether any journey is traced.
     """
 
     label: str
@@ -89,18 +89,18 @@ def write_generated_run(
     """Writes a run of schema 2, without summary and report.
 
     Args:
-        folder: Folder to write into; made if it is not there.
-        topologies: Their names; one of no known name behaves as `hybrid` does.
-        blocks: How many blocks; one block of one topology is a bench.
-        journeys_per_trial: How many journeys the tape has.
+        folder: Folder to write into; created if missing.
+        topologies: Names of the topologies; an unknown topology behaves like `hybrid`.
+        blocks: Number of blocks; one block of one topology is a bench.
+        journeys_per_trial: Number of journeys on the tape.
         traced: Share of sampled journeys, 0 to 1.
-        seed: Seed; the same one gives the same run.
-        noise: How latencies scatter.
-        delays_ms: Milliseconds that each journey with a part takes longer, by topology and part.
+        seed: Seed; the same seed gives the same run.
+        noise: Scatter of the latencies.
+        delays_ms: Additional milliseconds of each journey with a part, by topology and part.
         failing: (block, topology) -> name of a gate that fails in this trial.
-        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
-        kind: of an experiment with arms of its own; a bench or a comparison if empty.
-        arms: of it, in place of topologies.
+        mesh: none, envoy or istio; with a mesh, all calls go through sidecars with mTLS.
+        kind: Kind of an experiment with its own arms; a bench or a comparison if empty.
+        arms: Arms of such an experiment, instead of topologies.
 
     Returns:
         The folder.
@@ -130,7 +130,7 @@ def write_generated_run(
 
 
 class _Run:
-    """A run under way, trial by trial; all of them replay one tape."""
+    """A run in progress, trial by trial; all trials replay one tape."""
 
     def __init__(
         self, folder: Path, count: int, traced: float, noise: Noise, rng: np.random.Generator, mesh: str
@@ -145,7 +145,7 @@ class _Run:
         self.traced = traced
         self.mesh = mesh
         self._folder, self._noise, self._rng = folder, noise, rng
-        self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
+        self._calls_rng = rng.spawn(1)[0]  # a separate generator, so that calls change no other figure
         self._begins_ns = BASE_NS
         self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
         self._trials: list[dict[str, Any]] = []
@@ -209,7 +209,7 @@ class _Run:
         self._begins_ns += self.length_ns + _GAP_S * NS_PER_S
 
     def _of_each(self, values: Mapping[str, float]) -> npt.NDArray[Any]:
-        """The value of each journey's kind, in the order of the tape."""
+        """Looks up a value for each journey by its kind, in the order of the tape."""
         return np.array([values[journey] for journey in JOURNEY_SHAPES])[self._kinds]
 
     def write(self, manifest: Mapping[str, Any]) -> None:
@@ -266,7 +266,7 @@ class _Run:
             left_ns = latency_ns[at] - added_ns.sum()
             drawn = self._rng.gamma(4.0, 0.25, (at.size, len(means))) * np.array(list(means.values()))
             split_ns = (drawn / drawn.sum(axis=1, keepdims=True) * left_ns[:, None]).astype(np.int64)
-            split_ns[:, -1] += left_ns - split_ns.sum(axis=1)  # what rounding down left over
+            split_ns[:, -1] += left_ns - split_ns.sum(axis=1)  # the remainder of rounding down
             rows.append(np.repeat(at, len(means)))
             parts += at.size * list(means)
             ns.append((split_ns + added_ns).ravel())
@@ -364,7 +364,7 @@ def _generator(journeys: pl.DataFrame, length_s: float) -> dict[str, Any]:
 
 
 def plain_manifest(*topologies: str) -> dict[str, Any]:
-    """What every page says of a run, of a run that is one document."""
+    """Makes what every page needs from a manifest, for a run with only one document."""
     return {
         "git": {"commit": COMMIT, "dirty": False},
         "machine": MACHINE,

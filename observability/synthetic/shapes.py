@@ -1,4 +1,4 @@
-"""How the latencies of one kind of journey are distributed: factors with mean 1, and the chance of being below each."""
+"""Distributions of the latencies of one kind of journey: factors with mean 1, and their distribution functions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Shape(Protocol):
     """A distribution of factors whose mean is 1."""
 
     def factors(self, normal: Floats) -> Floats:
-        """Factors from standard normal values, whose order they keep."""
+        """Converts standard normal values to factors, in the same order."""
 
     def below(self, logs: Floats, shift: float) -> Floats:
-        """Chance that a factor is below each of these, given as logarithms.
+        """Computes the probability that a factor is below each value, given as logarithms.
 
         Args:
             logs: Logarithms of the values to compare with.
@@ -73,12 +73,12 @@ class Pareto:
 
 @dataclass(frozen=True, slots=True)
 class Bimodal:
-    """Two kinds of answers, as from a cache and past it.
+    """Two kinds of answers, such as from a cache and without it.
 
     Args:
-        slow: Share of the slow ones, 0 to 1.
-        times: How many times as long these take.
-        sigma: Standard deviation of the logarithm within each.
+        slow: Share of the slow answers, 0 to 1.
+        times: Factor by which these take longer.
+        sigma: Standard deviation of the logarithm within each kind.
     """
 
     slow: float = 0.3

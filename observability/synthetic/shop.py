@@ -1,4 +1,4 @@
-"""A synthetic shop: its journeys, its topologies, and what they cost, roughly as measured.
+"""A synthetic shop: its journeys, its topologies, and their costs, roughly as measured.
 
 Traces, runs and experiments are drawn around these figures.
 """
@@ -26,9 +26,10 @@ class JourneyShape:
     Args:
         channel: Channel that sends it.
         weight: Share of the tape, of 100.
-        median_ms: Median latency in experiments that do not tell topologies apart.
+        median_ms: Median latency in experiments that do not distinguish topologies.
         work_ms: Work of the services that it needs, in the order of their calls; the first is called from outside.
-        nested: Whether the first service calls the others (a checkout), and not the one that composes the answer.
+        nested: Whether the first service calls the others (a checkout), instead of the component that composes the
+            answer.
         answer_bytes: Size of the answer's body.
     """
 
@@ -46,9 +47,9 @@ class TopologyShape:
 
     Args:
         about: One line for people.
-        gateways: Gateway by channel; empty where clients reach the services themselves.
+        gateways: Gateway by channel; empty if clients call the services directly.
         call_ms: Mean of one internal call, on the wire.
-        gateway_ms: Mean work of a gateway for each service that it asks.
+        gateway_ms: Mean work of a gateway for each service that it calls.
         protocol: Protocol of the links.
         cpu_ms: CPU time of a call, on both sides together.
     """
@@ -89,17 +90,17 @@ TOPOLOGY_SHAPES: dict[str, TopologyShape] = {
 
 
 def shape_of(topology: str) -> TopologyShape:
-    """The shape of a topology; one of an unknown name is shaped like `hybrid`."""
+    """Gives the shape of a topology; an unknown topology is shaped like `hybrid`."""
     return TOPOLOGY_SHAPES.get(topology, TOPOLOGY_SHAPES["hybrid"])
 
 
 def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[str, float]:
-    """Mean of each part of a journey's budget, ms.
+    """Computes the mean of each part of a journey's budget, ms.
 
     Args:
         shape: Shape of the topology.
         journey: One of `JOURNEY_SHAPES`.
-        mesh: Whether calls go by way of sidecars.
+        mesh: Whether calls go through sidecars.
     """
     plan = JOURNEY_SHAPES[journey]
     gateway = shape.gateways.get(plan.channel)
@@ -123,7 +124,7 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
 
 
 def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: float) -> dict[str, float]:
-    """Splits each wire behind the edge into the five legs that a call has in a mesh.
+    """Splits each wire behind the edge into the five legs of a call in a mesh.
 
     Args:
         parts: Mean of each part without a mesh, ms.
@@ -150,7 +151,7 @@ def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: 
 
 
 def waves(shape: TopologyShape, journey: str) -> int:
-    """How many requests of a client wait for each other."""
+    """Counts the requests of a client that wait for each other."""
     plan = JOURNEY_SHAPES[journey]
     if journey == "login":
         return 2
@@ -158,7 +159,7 @@ def waves(shape: TopologyShape, journey: str) -> int:
 
 
 def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
-    """Mean CPU of each component for a journey of the default mix, ms.
+    """Computes the mean CPU of each component for a journey of the default mix, ms.
 
     Args:
         shape: Shape of the topology.
@@ -177,7 +178,7 @@ def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
 
 
 def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:
-    """A topology as the manifest holds it."""
+    """Describes a topology as in the manifest."""
     order = dict.fromkeys(("product", "user", "payment"), shape.protocol)
     asked = dict.fromkeys(("product", "order", "user", "payment"), shape.protocol)
     callers = sorted(set(shape.gateways.values())) or [GENERATOR]

@@ -30,14 +30,14 @@ def shop_trace(
     """Makes one trace of a journey through edge and gateway to the services.
 
     Args:
-        seed: Seed; the same one gives the same trace.
-        spans: How many there are; at least 6. In a mesh a few more, so that each call gets to its callee.
+        seed: Seed; the same seed gives the same trace.
+        spans: Number of spans, at least 6. In a mesh a few more, so that each call gets to its callee.
         trace_id: 32 hex digits; drawn if not given.
         journey: Name of the journey; drawn if not given.
         channel: Channel that sends the journey.
         start_ns: Unix time of the root's start, ns.
         total_ns: Length of the root; drawn if not given.
-        mesh: Whether calls go by way of two sidecars.
+        mesh: Whether calls go through two sidecars.
     """
     rng = random.Random(seed)
     drawn_id = f"{rng.getrandbits(128) | 1:032x}"
@@ -58,7 +58,7 @@ def shop_trace(
         )
 
     def by_way_of_sidecars(call: Span, callee: str) -> Span:
-        """The CLIENT span that the callee answers."""
+        """Makes the CLIENT span that the callee answers."""
         for sidecar in (call.service + OUTBOUND, callee + INBOUND) if mesh else ():
             proxy = add("proxy", SERVER, sidecar, call, *within(call))
             call = add("router", CLIENT, sidecar, proxy, *within(proxy))
@@ -92,16 +92,16 @@ def shop_trace(
 
 
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
-    """Writes many traces as OTLP JSON lines, one after the other, in the memory of a few.
+    """Writes many traces as OTLP JSON lines, with the memory of a few.
 
     Args:
         path: Path of the file.
         journeys: Trace id and name of each.
-        spans: How many spans each trace has.
-        shapes: How many different traces there are of each journey; they recur under other ids.
+        spans: Number of spans in each trace.
+        shapes: Number of different traces of each journey; they recur under other ids.
 
     Returns:
-        How many spans there are.
+        Number of spans.
     """
     drawn: dict[str, list[tuple[bytes, bytes]]] = {}
     written = 0

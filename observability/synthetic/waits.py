@@ -1,16 +1,16 @@
-"""Synthetic traces with their true budget: what each caller waits for is decided first, then spans are drawn from it.
+"""Synthetic traces with their true budget: first it is decided what each caller waits for, then spans are drawn.
 
-Spans never say why a caller went on. A call that was over when the next one began looks like one of a fan-out if its
-span was closed late, and a job that nobody waited for looks like a call if it ends soon after the answer. These are the
-cases between which a rule for overlapping siblings has to decide:
+Spans never say why a caller continued. A call that had ended when the next began looks like a call of a fan-out if its
+span was closed late. A job that nobody waited for looks like a call if it ends soon after the answer. A rule for
+overlapping siblings must decide between these cases:
 
-- *in turn*: calls one after the other, each awaited;
-- *fan-out*: calls started one after the other without waiting, then all awaited;
-- *chains side by side*: as fan-out, but each is one to three calls in turn, as resolvers of GraphQL make them;
-- *job*: calls in turn, and beside them a span that goes on after the answer.
+- *in turn*: calls in sequence, each awaited;
+- *fan-out*: calls started in sequence without waiting, then all awaited;
+- *chains side by side*: a fan-out of chains, each with one to three calls in turn, as GraphQL resolvers make them;
+- *job*: calls in turn, and a parallel span that continues after the answer.
 
-Spans close late, those of callees too: each trace has a lateness from 10 µs to 1 ms, and each span a delay around it.
-Calls take 0.5 to 10 ms, work between them 20 to 500 µs, and to start one of a fan-out 10 to 300 µs.
+Spans close late, including those of callees. Each trace has a lateness from 10 µs to 1 ms, and each span a delay around
+it. Calls take 0.5 to 10 ms, work between them 20 to 500 µs, and starting a call of a fan-out 10 to 300 µs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KnownTrace:
 
     Args:
         spans: Spans of the trace, the root first, a SERVER span.
-        budget: Nanoseconds by part of what was really waited for.
+        budget: Nanoseconds of real waiting, by part.
     """
 
     spans: Sequence[Span]
@@ -50,7 +50,7 @@ class _Call:
 
 
 class _Scene:
-    """One caller: its clock goes on as it works and waits, and notes where the time went."""
+    """One caller: its clock advances as it works and waits, and it records where the time went."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -71,7 +71,7 @@ class _Scene:
         self._spend(f"work:{CALLER}", ns)
 
     def call(self, start_ns: int) -> _Call:
-        """What a call will be that starts then; its spans are drawn, nobody waits for it yet."""
+        """Draws a call that starts then, with its spans; nobody waits for it yet."""
         length = int(self.call_ns * self.rng.lognormvariate(0, 0.6))
         out, back = (1 + int(length * self.rng.uniform(0.02, 0.15)) for _ in range(2))
         callee = self.rng.choice(("product", "user", "payment"))
@@ -81,7 +81,7 @@ class _Scene:
         return one
 
     def wait(self, one: _Call) -> None:
-        """The clock goes on to the end of a call that is waited for from its start on."""
+        """Advances the clock to the end of a call that is awaited from its start."""
         self._spend(f"wire:{CALLER}→{one.callee}", one.server_ns - one.start_ns)
         self._spend(f"work:{one.callee}", one.answered_ns - one.server_ns)
         self._spend(f"wire:{CALLER}→{one.callee}", one.end_ns - one.answered_ns)
@@ -92,7 +92,7 @@ class _Scene:
             self.work(self.drawn(self.work_ns))
 
     def side_by_side(self, chains: int, longest: int) -> None:
-        """Chains of calls, of which the one that ends last decides; starting those before it is the caller's work."""
+        """Makes chains of calls: the last to end decides, and starting those before it is the caller's work."""
         started: list[list[_Call]] = []
         at = self.now_ns
         for _ in range(chains):
@@ -142,8 +142,8 @@ def known_trace(cause: str, seed: int, number: int) -> KnownTrace:
 
     Args:
         cause: One of `CAUSES`.
-        seed: Seed; the same one gives the same traces.
-        number: Which of the traces to make.
+        seed: Seed; the same seed gives the same traces.
+        number: Number of the trace to make.
     """
     scene = _Scene(random.Random(f"{cause} {seed} {number}"))
     scene.work(scene.drawn(scene.work_ns))

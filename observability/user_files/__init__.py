@@ -1,1 +1,1 @@
-"""Files that users write, and what is wrong with them, in words."""
+"""Files that users write, and messages about mistakes in them."""

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong in the data of a file, in the words of people who never heard of pydantic."""
+"""Translates pydantic's errors about a file's data for readers who do not know pydantic."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _SENTENCES = {
     "string_too_short": "is {given}; it needs at least {min_length} characters",
     "string_too_long": "is {given}; it may have at most {max_length} characters",
 }
-"""What is wrong, by the type of pydantic's error; the others say it in pydantic's own words."""
+"""Message by the type of pydantic's error; other errors keep pydantic's words."""
 
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def validate(file: YamlFile, model: type[Model], hints: Callable[[str], str] = lambda _: "") -> Model:
-    """The data of a file as a model.
+    """Converts the data of a file to a model.
 
     Args:
-        file: The file.
-        model: The model.
-        hints: Says what to write where a text does not match a pattern, of the pattern.
+        file: File to read.
+        model: Type to convert to.
+        hints: Says what to write if a text does not match a pattern, given the pattern.
 
     Raises:
-        Exception: The file's own, with a line for each mistake.
+        Exception: The file's own error, with a line for each mistake.
     """
     if not isinstance(file.data, dict):
         given = "is empty" if file.data is None else "is not a mapping"
@@ -62,13 +62,13 @@ def validate(file: YamlFile, model: type[Model], hints: Callable[[str], str] = l
 def mistakes(
     error: ValidationError, data: Any, model: type[BaseModel], hints: Callable[[str], str]
 ) -> list[tuple[Place, str]]:
-    """Every mistake, with its place.
+    """Lists every mistake, with its place.
 
     Args:
-        error: What the model says of the data.
-        data: The data.
-        model: The model.
-        hints: Says what to write where a text does not match a pattern, of the pattern.
+        error: Error of the model.
+        data: Data of the file.
+        model: Type of the data.
+        hints: Says what to write if a text does not match a pattern, given the pattern.
     """
     found: dict[tuple[object, ...], list[str]] = {}
     for item in error.errors():
@@ -79,18 +79,18 @@ def mistakes(
     return [
         (place, "; or ".join(texts))
         for place, texts in found.items()
-        # Of a list whose entries are wrong, pydantic also says that it has too few.
+        # If entries of a list are wrong, pydantic also reports that it has too few.
         if not any(len(other) > len(place) and other[: len(place)] == place for other in found)
     ]
 
 
 def keys_of(model: type[BaseModel]) -> list[str]:
-    """The keys of a model in a file."""
+    """Lists the keys of a model in a file."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _place(item: Mapping[str, Any], data: Any) -> Iterator[object]:
-    """The keys that lead to a mistake, without the names that pydantic gives to alternatives."""
+    """Yields the keys that lead to a mistake, without the names that pydantic gives to alternatives."""
     *above, last = item["loc"] or [None]
     for key in above:
         if (isinstance(data, dict) and key in data) or (isinstance(data, list) and isinstance(key, int)):
@@ -128,7 +128,7 @@ def _figure(value: Any) -> str:
 
 
 def _valid_keys(model: type[BaseModel], place: Place) -> list[str]:
-    """The keys that are valid at a place of a model."""
+    """Lists the valid keys at a place of a model."""
     kinds: list[Any] = [model]
     for key in place:
         kinds = [inner for kind in kinds for below in _below(kind, key) for inner in _alternatives(below)]
@@ -136,7 +136,7 @@ def _valid_keys(model: type[BaseModel], place: Place) -> list[str]:
 
 
 def _below(kind: Any, key: Any) -> Iterator[Any]:
-    """What is at a key of a type."""
+    """Yields the types at a key of a type."""
     if _is_model(kind):
         yield from (field.annotation for name, field in kind.model_fields.items() if key in (name, field.alias))
     elif arguments := get_args(kind):

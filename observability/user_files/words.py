@@ -1,4 +1,4 @@
-"""How messages name what a user wrote, and what is valid in its place."""
+"""How messages name a user's input, and the valid alternatives."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from difflib import get_close_matches
 
 
 def valid(given: object, choices: Iterable[str]) -> str:
-    """`did you mean web? valid: web, mobile, partner`; without the question where nothing is near."""
+    """Writes `did you mean web? valid: web, mobile, partner`; without the question if nothing is similar."""
     known = list(choices)
     near = get_close_matches(str(given), known, 1)
     return f"{f'did you mean {near[0]}? ' if near else ''}valid: {', '.join(known)}"
 
 
 def describe(value: object) -> str:
-    """A value as a message names it."""
+    """Describes a value for a message."""
     match value:
         case None:
             return "empty"
@@ -33,7 +33,7 @@ def describe(value: object) -> str:
 
 
 def in_quotes(value: object) -> str:
-    """What to do about a value that YAML does not read as a text; empty of what is none in quotes either."""
+    """Advises quotes for a value that YAML does not read as a text; empty if quotes would not help."""
     if isinstance(value, bool):
         return ": put it in quotes, as YAML reads on, off, yes and no as true and false"
     return ": put it in quotes" if isinstance(value, int | float) else ""

@@ -1,7 +1,7 @@
-"""YAML files that users write: read with the line numbers that a good message needs, and bounded in what they may cost.
+"""YAML files that users write, read with the line numbers that a good message needs, and with limits on their cost.
 
-Every message begins with `FILE:LINE:`, then names the place in the file, what is wrong there, and what is valid. Each
-package has its own class of errors for what users get wrong, which is passed in.
+Every message begins with `FILE:LINE:`, then names the place in the file, the mistake, and what is valid. Each package
+passes in its own class of errors for users' mistakes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from user_files.words import describe, in_quotes
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16
 MAX_PROBLEMS = 20
-"""How many mistakes of one file are listed."""
+"""Maximum number of mistakes listed for a file."""
 
 Place = Sequence[object]
-"""Keys from the outermost mapping inwards; an entry of a list by its position, from 0."""
+"""Keys from the outermost mapping inwards; an entry of a list by its index, from 0."""
 
 
 class YamlFile:
@@ -31,12 +31,12 @@ class YamlFile:
 
     Args:
         source: Name of the file, for messages.
-        text: What it says.
+        text: Contents of the file.
         error: Makes the error to raise, from its message.
 
-    Raises:
-        Exception: As `error` makes it: the text is not YAML, a key appears twice, it has aliases, or it is nested too
-            deeply.
+        Raises:
+            Exception: As `error` makes it: the text is not YAML, a key appears twice, it has aliases, or it is nested
+                too deeply.
     """
 
     def __init__(self, source: str, text: str, error: Callable[[str], Exception]) -> None:
@@ -45,9 +45,9 @@ class YamlFile:
             _require_small(text)
             self.data: Any = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
         except (yaml.YAMLError, ValueError) as problem:
-            # Some scalars look like a number and are none.
+            # Some scalars look like a number and are not.
             mark = getattr(problem, "problem_mark", None)
-            # What is missing at the end is missing on the line behind it.
+            # If the end is missing, the mistake is on the line after it.
             where = f":{min(mark.line, text.count(chr(10))) + 1}" if mark is not None else ""
             why = getattr(problem, "problem", None) or str(problem).splitlines()[0]
             raise error(f"{source}{where}: not valid YAML: {why}") from problem
@@ -59,7 +59,7 @@ class YamlFile:
         Args:
             path: The file.
             error: Makes the error to raise, from its message.
-            max_bytes: Size from which on the file is refused.
+            max_bytes: Maximum size of the file.
 
         Raises:
             Exception: As `error` makes it: the file cannot be read, is too large, not UTF-8, or not YAML.
@@ -78,14 +78,14 @@ class YamlFile:
             raise error(f"{path}:{line}: not valid YAML: not UTF-8") from problem
 
     def entries(self, names: str, *place: object) -> dict[str, Any]:
-        """The entries of a mapping whose keys are texts.
+        """Gives the entries of a mapping whose keys are texts.
 
         Args:
-            names: What its keys are, for messages.
-            place: Where it is.
+            names: Name of its entries, for messages.
+            place: Place of the mapping.
 
-        Raises:
-            Exception: There is something else.
+            Raises:
+                Exception: The value at the place is not such a mapping.
         """
         data = self.data
         for key in place:
@@ -98,11 +98,11 @@ class YamlFile:
         return data
 
     def wrong(self, problem: str, *place: object) -> Exception:
-        """The error for what is wrong at a place."""
+        """Makes the error for a mistake at a place."""
         return self.all_wrong([(place, problem)])
 
     def all_wrong(self, problems: Sequence[tuple[Place, str]]) -> Exception:
-        """The error for several problems, in the order of their lines."""
+        """Makes the error for several mistakes, in the order of their lines."""
         lines = sorted((self.line_of(place), at) for at, (place, _) in enumerate(problems))
         told = [self._message(line, *problems[at]) for line, at in lines[:MAX_PROBLEMS]]
         if len(lines) > MAX_PROBLEMS:
@@ -113,7 +113,7 @@ class YamlFile:
         return ": ".join(filter(None, (f"{self.source}:{line}", self._path(place), problem)))
 
     def _path(self, place: Place) -> str:
-        """A place as people write it: `mix[0].weight`."""
+        """Writes a place for people: `mix[0].weight`."""
         path, data = "", self.data
         for key in place:
             is_list = isinstance(data, list)
@@ -124,7 +124,7 @@ class YamlFile:
         return path.removeprefix(".")
 
     def line_of(self, place: Place) -> int:
-        """The line, counted from 1, of the value at a place; if it is not there, of its nearest parent."""
+        """Finds the line, from 1, of the value at a place; if it is missing, of its nearest parent."""
         node, line = self._root, 1
         for wanted in place:
             if isinstance(node, yaml.SequenceNode) and isinstance(wanted, int) and wanted < len(node.value):
@@ -145,16 +145,16 @@ class YamlFile:
 
 
 def _spell(wanted: object, key: yaml.Node) -> object:
-    """A key as its file writes it: YAML has several ways to write a number, and `on` for true."""
+    """Gives a key as its file writes it: YAML has several ways to write a number, and `on` for true."""
     if isinstance(wanted, str) or not isinstance(key, yaml.ScalarNode):
         return wanted
     return key.value if yaml.load(key.value, Loader=_StrictLoader) == wanted else None  # noqa: S506 - a SafeLoader
 
 
 class _StrictLoader(yaml.CSafeLoader):
-    """Reads the values that JSON has: a date is a text, `1e3` is a number, and a number is finite.
+    """Reads values as JSON has them: a date is a text, `1e3` is a number, and a number is finite.
 
-    A key that appears twice in one mapping, of which YAML readers keep the last one silently, is refused.
+    A key that appears twice in a mapping is refused; other YAML readers silently keep the last.
     """
 
     def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
@@ -172,7 +172,7 @@ class _StrictLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-# What looks like a date stays a text, as JSON has no dates.
+# A date stays a text, since JSON has no dates.
 _StrictLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
@@ -184,10 +184,10 @@ _StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct
 
 
 def _require_small(text: str) -> None:
-    """Refuses what takes memory out of proportion to the file, as it is read: aliases and deep nesting.
+    """Refuses aliases and deep nesting, which take memory out of proportion to the file.
 
     Raises:
-        yaml.MarkedYAMLError: There is such a thing.
+        yaml.MarkedYAMLError: The text has them.
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):

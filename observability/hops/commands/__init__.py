@@ -1,1 +1,1 @@
-"""What `hopwise` can do with traces and runs."""
+"""The commands of `hopwise` for traces and runs."""

@@ -1,4 +1,4 @@
-"""`hopwise budget`: where the time of any system's traces went; and `rows`, for the shop's by the million."""
+"""`hopwise budget`: where the time of any system's traces went; and `rows`, for millions of the shop's traces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # Everything else is imported when it is used: the help must not wait for it.
 
 TREE_SPANS = 40
-"""Most spans of an exemplar in the terminal."""
+"""Maximum number of spans of an exemplar in the terminal."""
 
 
 def budget(

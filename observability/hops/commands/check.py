@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 BROKEN = 1
 REFUSED = "refused input"
-"""The suite of what could not be read."""
+"""Suite of inputs that could not be read."""
 
 
 class CheckFormat(StrEnum):
-    """How a check is written."""
+    """Format of a check's result."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -106,8 +106,9 @@ def check(
 
 
 def junit(rows: Sequence[Checked], refused: Sequence[str] = ()) -> str:
-    """The result as JUnit's XML: a suite for each operation; who cannot tell reports an error, and so does what was
-    refused of the traces, in a suite of its own."""
+    """Formats the result as JUnit's XML, with a suite for each operation.
+
+    Limits with too few traces are reported as errors. So is refused input, in a separate suite."""
     root = ElementTree.Element("testsuites")
     for operation, group in groupby(rows, lambda row: row.limit.operation):
         of_operation = list(group)

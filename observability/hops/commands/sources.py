@@ -1,4 +1,4 @@
-"""What the commands share that look at traces: where these come from, how results are shown, how errors end."""
+"""Shared code of the commands that read traces: their sources, how results are shown, how errors end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hops.traces.tree import Tree
 
 BAD_INPUT = 2
-"""Exit code where something was refused, even if the rest was read, or where there is too little of it."""
+"""Exit code if any input was refused, even if the rest was read, or if there are too few traces."""
 WIDTH_OF_A_PIPE = 110
 SINCE = "1h"
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{1,32}")
@@ -64,7 +64,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Format(StrEnum):
-    """How a result is written for people."""
+    """Format of a result for people."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -74,11 +74,11 @@ InFormat = Annotated[Format, typer.Option("--format", help="How to write the res
 
 
 class Chosen(NamedTuple):
-    """What options say of traces.
+    """Options about traces.
 
     Attributes:
-        query: Which to ask an address for.
-        names: What services, operations and parts are called instead; None if there is no file of names.
+        query: Traces to request from an address.
+        names: New names of services, operations and parts; None without a file of names.
         correct_clocks: Whether to move the spans of services whose clocks differ.
         end_to_end: Whether traces last until their last span has ended.
     """
@@ -102,11 +102,11 @@ def chosen(
     end_to_end: bool,
     trace_ids: Sequence[str] | None = None,
 ) -> Chosen:
-    """What the options say that all these commands have.
+    """Reads the options that all these commands have.
 
     Raises:
-        SourceError: One has another form, the window ends before it begins, or no source is an address to be asked.
-        InputError: The file of names has another form.
+        SourceError: An option has a wrong form, the window ends before it begins, or no source is an address.
+        InputError: The file of names has a wrong form.
         OSError: The file of names cannot be read.
     """
     from hops.budget.mapping import read_names
@@ -136,17 +136,17 @@ def chosen(
 def read_traces(
     sources: Sequence[str], query: Query, *, forced: str = "", progress: Callable[[str], None] | None = None
 ) -> TraceSet:
-    """Everything that can be read.
+    """Reads all sources.
 
     Args:
         sources: Files, folders, patterns, `-`, or addresses of query APIs.
-        query: Which traces to ask an address for.
+        query: Traces to request from an address.
         forced: Format of the input; empty to recognise it.
-        progress: Told how far reading is.
+        progress: Called with the progress of reading.
 
-    Raises:
-        NotEnoughDataError: That is nothing; the message says what was refused and why.
-        SourceError: The format is none.
+        Raises:
+            NotEnoughDataError: Nothing could be read; the message says what was refused and why.
+            SourceError: The format is unknown.
     """
     from hops.sources.jaeger_json import trace_id_of
     from hops.sources.recognise import FORMATS
@@ -166,7 +166,7 @@ def read_traces(
 
 
 def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
-    """The trees of all traces; on standard error, what was read, and how many traces lack something."""
+    """Builds the trees of all traces; reports on standard error what was read, and how many traces are incomplete."""
     from hops.analysis.of_traces.operations import prepared
     from hops.conclusions.wording import plural
     from hops.units import NS_PER_MS
@@ -198,7 +198,7 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
 
 
 def timelines_of(read: TraceSet, how: Chosen) -> dict[str, Timeline]:
-    """What the traces took, by root operation.
+    """Computes timelines of the traces, by root operation.
 
     Raises:
         NotEnoughDataError: No trace has a root whose times are known.
@@ -213,7 +213,7 @@ def timelines_of(read: TraceSet, how: Chosen) -> dict[str, Timeline]:
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turns an error of the context into a message and exit code 2: the input is at fault, or there is too little."""
+    """Turns an error of the context into a message and exit code 2: the input is wrong, or there is too little."""
     try:
         yield
     except (HopsError, OSError) as error:
@@ -222,7 +222,7 @@ def reported() -> Iterator[None]:
 
 
 def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
-    """Prints a result for programs, with what of the traces was refused and where a limit was reached."""
+    """Prints a result for programs, with the input that was refused and limits that were reached."""
     lacking = {
         "refused": [one for read in sets for one in read.refused],
         "limited": [one for read in sets for one in read.limited],
@@ -232,7 +232,7 @@ def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
 
 
 def show(title: str, elements: Sequence[Element], written: Format, *sets: TraceSet) -> None:
-    """Prints a result for people, with what is lacking of the traces that it was made of."""
+    """Prints a result for people, with what its traces lack."""
     from hops.elements.element import Points, Section
 
     elements = [*elements, Points([one for read in sets for one in read.lacking])]
@@ -248,10 +248,10 @@ def show(title: str, elements: Sequence[Element], written: Format, *sets: TraceS
 
 
 def end(how: Chosen, *sets: TraceSet) -> None:
-    """Says which patterns of the file of names fitted nothing, and ends the command if something was refused.
+    """Reports patterns of the file of names that matched nothing, and ends the command if input was refused.
 
     Raises:
-        Exit: Something was refused.
+        Exit: Input was refused.
     """
     if how.names is not None and how.names.unused:
         print(f"Patterns of the file of names that fit nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)

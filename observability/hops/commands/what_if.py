@@ -67,7 +67,7 @@ def what_if(
     as_json: AsJson = False,
 ) -> None:
     """Predict how long operations would take if parts were faster or slower, side by side, or not there."""
-    # Not at the top: help and wrong options need none of it.
+    # Imported here: help and wrong options need none of it.
     from hops.analysis.of_traces.what_if import predict
     from hops.budget.scenario import read_scenario, scenario_of
     from hops.tables.of_traces.results import what_if_elements

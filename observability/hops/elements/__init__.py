@@ -1,5 +1,5 @@
-"""What a report is made of: text, lists, tables, charts, and how a figure reads.
+"""The elements of a report: text, lists, tables, charts, and how a figure reads.
 
-A module of `hops.tables` makes elements from a summary; the page, Markdown, CSV and the terminal each know how to write
-every kind, so that none of them says a figure in other words than the others.
+A module of `hops.tables` makes elements from a summary. The page, Markdown, CSV and the terminal can each write every
+kind of element, so that all of them give a figure in the same words.
 """

@@ -13,8 +13,8 @@ class Compared(NamedTuple):
         one: Singular, as a summary and the head of a column name it.
         many: Plural.
         a_one: Singular with its article.
-        system: What answers requests.
-        entry: Where requests enter it.
+        system: System that answers requests.
+        entry: Component at which requests enter it.
     """
 
     one: str
@@ -31,9 +31,9 @@ _BY_NAME = {noun.one: noun for noun in (TOPOLOGY, EDGE, TARGET)}
 
 
 def compared_in(summary: Mapping[str, Any]) -> Compared:
-    """The nouns for what a run compares.
+    """Gives the nouns for what a run compares.
 
     Args:
-        summary: A summary as in `summary.json`; without `compared` it is of topologies.
+        summary: A summary as in `summary.json`; without `compared` it is about topologies.
     """
     return _BY_NAME[summary.get("compared", TOPOLOGY.one)]

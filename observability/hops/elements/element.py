@@ -1,4 +1,4 @@
-"""What a section is made of; page, Markdown and terminal each know how to write every kind."""
+"""The elements of a section; page, Markdown and terminal can each write every kind."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Chart:
 
     Args:
         title: Heading of the chart on the page.
-        description: Description of the chart, for those who cannot see it.
+        description: Description of the chart, for readers who cannot see it.
         drawn: Function that waits until the chart is drawn.
-        note: Text after the title, for all to read.
+        note: Text after the title, for all readers.
     """
 
     title: str
@@ -64,11 +64,11 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Charts side by side, with the legend of their marks above; only the page has them.
+    """A row of charts, with the legend of their marks above; only the page has them.
 
     Args:
-        charts: Charts as drawn.
-        key: (class of the mark, its name) of each entry of the legend.
+        charts: Charts to draw.
+        key: For each entry of the legend, the class of the mark and its name.
         text: How to read the charts; plain text.
         wide: Whether the charts take the width of the page.
     """
@@ -81,7 +81,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Markup of the page's own, such as a waterfall; only the page has it."""
+    """Markup for the page, such as a waterfall; only the page has it."""
 
     markup: Markup
 
@@ -108,7 +108,7 @@ Element = Text | Points | Terms | Heading | Figures | Drawing | Fold | Table
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of the report.
+    """A section of the report.
 
     Args:
         key: Id of the section.

@@ -35,7 +35,7 @@ def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], file
 
 
 def _without_empty(elements: Sequence[Element]) -> Iterator[Element]:
-    """The elements without headings below which nothing is left."""
+    """Removes headings with nothing left below them."""
     left = [one for one in elements if any(_element(one))]
     for one, following in zip_longest(left, left[1:]):
         if not isinstance(one, Heading) or not (following is None or isinstance(following, Heading)):
@@ -60,7 +60,7 @@ def _element(element: Element) -> Iterator[str]:
         case Table():
             yield from _table(element)
         case Figures() | Drawing():
-            return  # the page has the drawings, the tables beside them have their figures
+            return  # the page has the drawings; the tables next to them have their figures
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""How figures read wherever a person reads them: in tables three significant digits, in sentences with an interval.
+"""Format of figures for people: three significant digits in tables, in sentences with an interval.
 
-The minus sign is one (−), an end of an interval that the data cannot tell is open (…), and what was not measured is a
+The minus sign is a real one (−), an unknown end of an interval is open (…), and a figure that was not measured is a
 dash (–).
 """
 
@@ -11,23 +11,23 @@ from collections.abc import Sequence
 
 NOTHING = "–"
 OPEN = "…"
-"""Marks for a figure that was not measured, and for an end of an interval that cannot be known."""
+"""Marks for a figure that was not measured, and for an unknown end of an interval."""
 MIN_P = 0.001
-"""Below this share a p value is given as a bound: the digits of a smaller one say nothing."""
+"""Below this share, a p value is given as a bound: more digits would mean nothing."""
 _MAX_DECIMALS = 6
 _MAX_EXCESS = 2.0
-"""A smallest difference beyond this ratio says nothing of how large it is, only that there was far too little data."""
+"""A smallest visible difference above this ratio only says that there were far too few data."""
 
 Ends = Sequence[float | None]
 UNKNOWN: Ends = (None, None)
 
 
 def plain(value: float | None, *, signed: bool = False) -> str:
-    """Three significant digits; thousands in groups; zero as `0`.
+    """Formats three significant digits; thousands in groups; zero as `0`.
 
     Args:
-        value: A figure in any unit; None was not measured.
-        signed: Whether to put a plus before what is above zero.
+        value: Figure in any unit; None if not measured.
+        signed: Whether to put a plus before positive values.
     """
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -39,29 +39,29 @@ def plain(value: float | None, *, signed: bool = False) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number, thousands in groups."""
+    """Formats a whole number, thousands in groups."""
     return NOTHING if value is None else _fixed(value, 0)
 
 
 def share(value: float | None, digits: int = 1, *, signed: bool = False) -> str:
-    """A share from 0 to 1, in percent."""
+    """Formats a share from 0 to 1, in percent."""
     return NOTHING if value is None else f"{_fixed(100 * value, digits, signed=signed)} %"
 
 
 def interval(ends: Ends, *, signed: bool = False) -> str:
-    """`1.2 to 3.4`; an end that the data cannot tell is open; empty if neither is known."""
+    """Formats `1.2 to 3.4`; an unknown end is open; empty if both are unknown."""
     if all(end is None for end in ends):
         return ""
     return " to ".join(OPEN if end is None else plain(end, signed=signed) for end in ends)
 
 
 def chance(p: float | None) -> str:
-    """A p value: three decimals, or that it is smaller."""
+    """Formats a p value: three decimals, or a bound."""
     return NOTHING if p is None else f"< {MIN_P}" if p < MIN_P else f"{p:.3f}"
 
 
 def seconds(value: float) -> str:
-    """A duration, in the two units that suit it."""
+    """Formats a duration, in two suitable units."""
     if value < 60:
         return f"{value:.0f} s"
     whole = round(value)
@@ -73,30 +73,30 @@ def seconds(value: float) -> str:
 
 
 def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
-    """A figure and its 95 % interval in a sentence: `3.1 ms (2.7 to 3.6)`, with as many decimals each.
+    """Formats a figure and its 95 % interval for a sentence: `3.1 ms (2.7 to 3.6)`, with equal numbers of decimals.
 
     Args:
         value: The figure.
-        ends: Lower and upper end; both None leave the brackets out.
-        unit: Unit behind the figure, as `ms`.
+        ends: Lower and upper end; no brackets if both are None.
+        unit: Unit after the figure, such as `ms`.
     """
     places = decimals_for([value, *(end for end in ends if end is not None)])
     return _beside(_fixed(value, places) + (f" {unit}" if unit else ""), ends, places)
 
 
 def times(ratio: float, ends: Ends = UNKNOWN) -> str:
-    """A ratio in a sentence: `2.1 times (1.9 to 2.3)`."""
+    """Formats a ratio for a sentence: `2.1 times (1.9 to 2.3)`."""
     # Small ratios differ in the second decimal, large ones do not.
     places = 2 if ratio < 2 else 1
     return _beside(f"{ratio:.{places}f} times", ends, places)
 
 
 def excess(least: float, most: float | None = None) -> str:
-    """From which ratio on a difference would be seen, in a sentence: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
+    """Says from which ratio a difference would be seen: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
 
     Args:
-        least: The ratio, above 1.
-        most: The largest one, where there are several.
+        least: Smallest ratio, above 1.
+        most: Largest ratio, if there are several.
     """
     if least > _MAX_EXCESS:
         return "nothing below 100 %"
@@ -106,12 +106,12 @@ def excess(least: float, most: float | None = None) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p value in a sentence: `p = 0.012`, or `p < 0.001`."""
+    """Formats a p value for a sentence: `p = 0.012`, or `p < 0.001`."""
     return f"p {chance(p)}" if p < MIN_P else f"p = {chance(p)}"
 
 
 def decimals_for(values: Sequence[float]) -> int:
-    """How many decimals show these values to at least two digits, and none that is not zero as zero.
+    """Computes how many decimals show at least two digits of each value, and no value other than zero as zero.
 
     Args:
         values: A figure and the ends of its interval, in one unit.

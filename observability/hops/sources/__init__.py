@@ -1,4 +1,4 @@
-"""Where traces come from: files, folders and query APIs, in the formats that tracing systems write."""
+"""Sources of traces: files, folders and query APIs, in the formats that tracing systems write."""
 
 LIMIT = 200
-"""Most traces that a query API is asked for, unless the user says how many."""
+"""Default maximum number of traces requested from a query API."""

@@ -1,4 +1,4 @@
-"""Compressed input: gzip and Zstandard, recognised by their first bytes, and limited."""
+"""Compressed input: gzip and Zstandard, recognised by their first bytes, with size limits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 MAX_BYTES = 16 * 2**30
 """Larger input is refused, plain or decompressed: it would fill the disk."""
 MAX_RATIO = 100
-"""Decompressed bytes for each compressed byte: traces reach 6 to 35, a decompression bomb 1,000 or more."""
+"""Maximum ratio of decompressed to compressed bytes: traces reach 6 to 35, a decompression bomb 1,000 or more."""
 RATIO_CHECKED_FROM = 64 * 2**20
-"""Decompressed size in bytes from which on the ratio counts: a small file of copies may pass it."""
+"""Decompressed size in bytes from which the ratio counts: a small file of copies may exceed it."""
 _PIECE = 1 << 20
 
 
 def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
-    """The file, decompressed into a temporary one if it is compressed.
+    """Decompresses a file into a temporary file, if it is compressed.
 
     Args:
         file: Seekable file, at its start.
@@ -33,10 +33,10 @@ def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Malform
         where: Name of the input, for messages.
 
     Returns:
-        The plain file; and what is wrong if the compressed bytes are damaged or cut off, when the plain ones end there.
+        The plain file; and the error if the compressed bytes are damaged or cut off, where the plain bytes end.
 
     Raises:
-        MalformedTraceError: The plain bytes are more than `MAX_BYTES`, or too many for so few compressed ones.
+        MalformedTraceError: The plain bytes exceed `MAX_BYTES`, or the maximum ratio.
     """
     if head.startswith(GZIP):
         return _spooled(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where, file)
@@ -46,7 +46,7 @@ def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Malform
 
 
 def spooled(stream: IO[bytes], where: str) -> IO[bytes]:
-    """All bytes of a stream in a temporary file, at its start.
+    """Copies all bytes of a stream into a temporary file, and returns to its start.
 
     Raises:
         MalformedTraceError: The bytes are more than `MAX_BYTES`.
@@ -86,14 +86,14 @@ def unzstd(data: bytes | memoryview, where: str) -> bytes:
 
 
 def _limited(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:
-    """Yields a stream in pieces, and stops as soon as it passes a limit.
+    """Yields a stream in pieces, and stops as soon as it exceeds a limit.
 
     Args:
         stream: Plain bytes.
         where: Name of the input, for messages.
-        compressed: What the stream decompresses; None if it decompresses nothing.
+        compressed: File that the stream decompresses; None for a plain stream.
     """
-    # `read1` gives what a decompressor has before it reports that the rest is damaged.
+    # `read1` returns what a decompressor has before it reports that the rest is damaged.
     read = getattr(stream, "read1", stream.read)
     size = 0
     while piece := read(_PIECE):
@@ -118,5 +118,5 @@ def _zstd_error() -> type[Exception]:
 
 @cache
 def _zstd() -> Any:
-    """The standard library's module from Python 3.14 on, before that the same as a package."""
+    """Imports the standard library's module of Python 3.14, or its backport."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

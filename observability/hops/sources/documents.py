@@ -1,4 +1,4 @@
-"""JSON documents of a file: one a line, or one after the other over many lines, as `jq .` and `cat *.json` write."""
+"""JSON documents of a file: one per line, or in sequence over many lines, as `jq .` and `cat *.json` write them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from hops.traces.span import Span
 
 BLANKS = b" \t\r\n"
 FREED_EVERY = 200
-"""Batches after which a mapped file gives its memory back."""
+"""Number of batches after which a mapped file frees its memory."""
 Read = Iterator[tuple[str, list[Span]]]
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _GLUED = re.compile(rb"[}\]][ \t]*(?=[{\[])")
-"""The end of a document and the start of the next on one line: the first of two files had no newline at its end."""
+"""The end of a document and the start of the next on one line: the first of two files had no final newline."""
 _OPEN = (b",", b":", b"[", b"{")
 """Ends of a line in the middle of a document."""
 
 
 def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[int, bytes]]:
-    """The text of each document, with the number of its first line; a broken one does not hide the others.
+    """Splits a file into documents, with the number of each one's first line; a broken one does not hide the others.
 
     A document starts at a line that starts with a bracket. Without `by_line`, such a line may also be an element of a
     list: then the line before is not indented either, and ends in the middle of a document.
@@ -50,16 +50,16 @@ def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[
 
 
 def read_documents(documents: Iterable[tuple[int, bytes]], where: str, *, by_line: bool) -> Read:
-    """The spans of every document that can be read, each with its format.
+    """Reads the spans of every readable document, each with its format.
 
     Args:
-        documents: As `split_documents` gives them; one document may follow another in a text.
+        documents: Documents as returned by `split_documents`; one text may contain several documents.
         where: Name of the file.
-        by_line: As `split_documents` has it. Then nothing is read of a document that is broken.
+        by_line: As in `split_documents`. If true, nothing is read from a broken document.
 
     Raises:
-        MalformedTraceError: A document cannot be read; the message names the line of the first, and says how many there
-            are. All others were read before.
+        MalformedTraceError: A document cannot be read; the message names the line of the first such document, and their
+            number. All others were read before.
     """
     faults, count = Faults("lines" if by_line else "documents"), 0
     for line, text in documents:
@@ -93,13 +93,13 @@ def _noting(faults: Faults, spans: Read) -> Read:
 
 
 def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Callable[[], None] | None = None) -> Read:
-    """The spans of a broken document, as far as it is whole.
+    """Reads the spans in the intact beginning of a broken document.
 
     Args:
         text: The document.
         where: Name of the input, for messages.
-        fault: What is wrong with it.
-        free: As `in_batches` has it.
+        fault: The error in the document.
+        free: As in `in_batches`.
 
     Raises:
         MalformedTraceError: Always, at the end.
@@ -112,12 +112,12 @@ def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Call
 
 
 def in_batches(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Read:
-    """Each batch with its format.
+    """Adds the format to each batch.
 
     Args:
         kind: The format.
         batches: The batches.
-        free: Frees the memory of what was read; called now and then.
+        free: Frees the memory of what was read; called from time to time.
     """
     for number, batch in enumerate(batches):
         if free is not None and not number % FREED_EVERY:

@@ -25,13 +25,13 @@ from hops.traces.span import Span
 
 STDIN = "-"
 PIPE_WAIT_S = 10
-"""For how long nothing may come through a named pipe at first."""
+"""Maximum wait for the first bytes from a named pipe, seconds."""
 _HEAD = 4096
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def paths_of(source: str) -> list[Path]:
-    """The files that a source names: itself, those below a folder, or those that fit a pattern; hidden ones left out.
+    """Lists the files of a source: the file itself, files below a folder, or matches of a pattern; no hidden files.
 
     Raises:
         SourceError: There is no such file.
@@ -51,7 +51,7 @@ def paths_of(source: str) -> list[Path]:
 
 
 def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[str, list[Span]]]:
-    """The spans of one file in batches, each with the format that it was in.
+    """Reads the spans of one file in batches, each with its format.
 
     Args:
         file: Seekable file, at its start.
@@ -59,7 +59,7 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
         forced: One of `recognise.FORMATS`; empty to recognise it.
 
     Raises:
-        MalformedTraceError: The file is in no known format, or something in it is wrong; the message names the place.
+        MalformedTraceError: The file is in no known format, or has an error; the message names the place.
     """
     head = _peek(file)
     if not head:
@@ -107,11 +107,11 @@ def _read_decompressed(
 
 
 def opened_file(path: str) -> IO[bytes]:
-    """A file, or all that comes through a pipe, as one that can be looked at twice.
+    """Opens a file, or stores everything from a pipe, so that it can be read twice.
 
     Raises:
-        SourceError: It is another device, or nobody writes to the pipe.
-        MalformedTraceError: More comes than can be kept.
+        SourceError: It is another kind of device, or nothing writes to the pipe.
+        MalformedTraceError: It has more than can be stored.
         OSError: It cannot be opened.
     """
     mode = os.stat(path).st_mode
@@ -127,12 +127,12 @@ def opened_file(path: str) -> IO[bytes]:
 
 
 def open_stdin() -> IO[bytes]:
-    """Standard input as a file that can be looked at twice."""
+    """Stores standard input in a file, so that it can be read twice."""
     return spooled(sys.stdin.buffer, "standard input")
 
 
 def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
-    """One document, or several: one a line, or one after the other."""
+    """Reads one document, or several: one per line, or in sequence."""
     began = file.tell()
     first = file.readline()
     while first and not first.strip():
@@ -163,7 +163,7 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
 
 
 def _mapped(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
-    """The whole file, unmapped when nothing refers to it any more; and what frees the memory of what was looked at."""
+    """Maps the whole file, until nothing refers to it; also returns a function that frees memory that was read."""
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return memoryview(data), partial(data.madvise, mmap.MADV_DONTNEED)
 
@@ -179,7 +179,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _utf_8(file: IO[bytes], where: str) -> IO[bytes]:
-    """A file in UTF-16, as some shells write what is piped into a file, in UTF-8."""
+    """Converts a file in UTF-16, as some shells write when output goes to a file, to UTF-8."""
     try:
         text = codecs.getreader("utf-16")(file)
         return spooled(_Encoded(text), where)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Answers of query APIs over HTTP: each with limits of time and size, and errors that say what to do."""
+"""Answers of query APIs over HTTP, with limits of time and size, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hops.sources.compressed import MAX_BYTES
 
 SILENCE_S = 10.0
 ANSWER_S = 120.0
-"""How long an API may be silent, and how long one answer may take in all."""
+"""Maximum silence of an API, and maximum duration of one answer, seconds."""
 _PIECE = 1 << 16
 _REMEDIES = {
     401: "it wants credentials: --header 'Authorization: …'",
@@ -28,16 +28,16 @@ _REMEDIES = {
 
 
 class NotFoundError(SourceError):
-    """The API does not know this address."""
+    """The API does not have this address."""
 
 
 def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json") -> IO[bytes]:
-    """One answer, as a file at its start.
+    """Fetches one answer, as a file at its start.
 
     Args:
         url: Address, http or https.
-        headers: Headers to send besides, such as credentials.
-        accept: Media type to ask for.
+        headers: Additional headers, such as credentials.
+        accept: Media type to request.
 
     Raises:
         NotFoundError: The answer was 404.
@@ -75,10 +75,10 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
 
 
 def get_json(url: str, headers: Mapping[str, str]) -> Any:
-    """One answer, decoded.
+    """Fetches and decodes one answer.
 
     Raises:
-        SourceError: As `get`; or the answer is no JSON.
+        SourceError: As in `get`; or the answer is not JSON.
     """
     with get(url, headers) as answer:
         try:

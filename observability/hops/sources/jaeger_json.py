@@ -1,7 +1,8 @@
 """Jaeger's JSON, in its two forms.
 
 One is that of its UI, its older query API and its Elasticsearch: ids in hex, times in microseconds. The other is that
-of its protobuf messages, as in Kafka with `encoding: json`: ids in base64, times as RFC 3339, durations as "0.100s".
+of its protobuf messages, such as in Kafka with `encoding: json`: ids in base64, times as RFC 3339, durations as
+"0.100s".
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ _KINDS = {kind.value.lower(): kind for kind in Kind}
 _KIND = "span.kind"
 _SEPARATORS = re.compile(r"[\W_]+")
 _BY_LETTERS = {_SEPARATORS.sub("", name): name for name in (*NEEDED, _KIND)}
-"""Names of the tags that count, by their letters alone."""
+"""Names of the tags that count, letters only."""
 _V_TYPES = {1: "BOOL", 2: "INT64", 3: "FLOAT64", 4: "BINARY"}
 _REF_TYPES = {0: "CHILD_OF", 1: "FOLLOWS_FROM"}
 _RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)")
@@ -127,10 +128,10 @@ _NS_PER_S = 1_000_000_000
 
 
 def read_data(traces: list[Raw], where: str) -> Iterator[list[Span]]:
-    """The spans of each trace of an answer's `data`.
+    """Reads the spans of each trace of an answer's `data`.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place. All other traces were
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place. All other traces were
             read before.
     """
     places = ((raw, f"{where}.data[{index}]") for index, raw in enumerate(traces))
@@ -138,10 +139,10 @@ def read_data(traces: list[Raw], where: str) -> Iterator[list[Span]]:
 
 
 def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
-    """The spans of one trace.
+    """Reads the spans of one trace.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
     """
     try:
         trace = read_one(_TRACE, raw, where)
@@ -153,24 +154,24 @@ def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
             raise
         return _proto_spans(proto, where)
     names = {key: shown_name(process.service_name) for key, process in (trace.processes or {}).items()}
-    ids: dict[str, str] = {}  # one text of each trace id, however many spans have it
+    ids: dict[str, str] = {}  # one string per trace id, shared by all its spans
     return [_span(span, trace.traceID, names, ids, where) for span in trace.spans or ()]
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """A span that stands alone, with its process.
+    """Reads a single span, with its process.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
     """
     return _span(read_one(_SPAN, raw, where), "", {}, {}, where)
 
 
 def read_proto_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """A span that stands alone in protobuf's JSON.
+    """Reads a single span in protobuf's JSON.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
     """
     (span,) = _proto_spans(_ProtoTrace([read_one(_PROTO_SPAN, camel_case(raw) or raw, where)]), where)
     return span
@@ -243,7 +244,7 @@ def _text(raw: Raw) -> str:
 
 
 def _fields(tags: Mapping[str, Any], above: str = "") -> Iterator[_Tag]:
-    """Tags as fields of Elasticsearch; where dots were kept, it may have made objects of them."""
+    """Reads tags from fields of Elasticsearch; if dots were kept, it may have turned them into objects."""
     for key, value in tags.items():
         if isinstance(value, dict):
             yield from _fields(value, f"{above}{key}.")
@@ -283,13 +284,13 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
 
 
 def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) -> tuple[int, int]:
-    """Start and end of a span, ns.
+    """Computes start and end of a span, ns.
 
     Args:
         start_us: Unix time, microseconds.
-        duration_us: Microseconds.
-        what: Of which place, for messages.
-        span_id: Of which span there, likewise.
+        duration_us: Duration, microseconds.
+        what: Place of the span, for messages.
+        span_id: Id of the span, for messages.
 
     Raises:
         MalformedTraceError: No clock shows such times.
@@ -304,9 +305,9 @@ def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) ->
 
 
 def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...], bool]:
-    """What a span refers to: its parent, the other spans, and whether the parent waits for it.
+    """Sorts the references of a span: its parent, the other spans, and whether the parent waits for it.
 
-    The parent is the first span of this trace that it is a child of, else the first that it follows.
+    The parent is the first span of this trace that it is a child of, else the first span that it follows.
     """
     if not span.references:
         return (span_id_of(span.parentSpanID) if span.parentSpanID.strip("0") else ""), (), True
@@ -322,10 +323,10 @@ def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...]
 
 
 def trace_id_of(raw: str) -> str:
-    """A trace id in 32 digits: Jaeger and Zipkin leave out leading zeros, and the upper half if there is none."""
+    """Pads a trace id to 32 digits: Jaeger and Zipkin drop leading zeros, and the upper half if it is zero."""
     return raw.lower().rjust(TRACE_ID_DIGITS, "0")
 
 
 def span_id_of(raw: str) -> str:
-    """A span id in 16 digits, likewise."""
+    """Pads a span id to 16 digits, likewise."""
     return raw.lower().rjust(SPAN_ID_DIGITS, "0")

@@ -18,7 +18,7 @@ class _RawScope(msgspec.Struct):
 
 
 class _RawResource(msgspec.Struct, rename="camel"):
-    """Spans of one component, each decoded by itself."""
+    """Spans of one component, each decoded separately."""
 
     resource: Raw = Raw(b"{}")
     scope_spans: list[_RawScope] | None = None
@@ -30,13 +30,13 @@ _RESOURCE = msgspec.json.Decoder(otlp.ResourceSpans, strict=False)
 
 
 def read_component(piece: tuple[Raw | bytes, str]) -> Iterator[list[Span]]:
-    """The spans of one component; one by one if something in them is wrong.
+    """Reads the spans of one component; one by one if they contain an error.
 
     Args:
         piece: An element of `resourceSpans`, and its place.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place. All other spans were
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place. All other spans were
             read before.
     """
     raw, where = piece

@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from opentelemetry.proto.trace.v1 import trace_pb2
 
 RESOURCE_SPANS = 0x0A
-"""The first byte of a message that holds spans: field 1, with a length."""
+"""The first byte of a message with spans: field 1, with a length."""
 _PREFIX = struct.Struct(">I")
 _NO_ID = bytes(8)
 _SCALARS = frozenset({"string_value", "int_value", "bool_value", "double_value"})
 
 
 def read_messages(data: bytes | memoryview, where: str) -> Iterator[list[Span]]:
-    """The spans of one message, component by component.
+    """Reads the spans of one message, component by component.
 
     Raises:
-        MalformedTraceError: The bytes are no such message, or are cut off, or something in it is wrong; the message
-            names the byte. All that stands before the cut, and all other spans, were read before.
+        MalformedTraceError: The bytes are not such a message, are cut off, or contain an error; the message names the
+            byte. Everything before the cut, and all other spans, were read before.
     """
     return each(_components(data, where), _read_component, "components")
 
 
 def _components(data: bytes | memoryview, where: str) -> Iterator[tuple[bytes, str]]:
-    """Each component's bytes, with their place."""
+    """Splits a message into the bytes of each component, with their place."""
     at, size = 0, len(data)
     while at < size:
         began = at
@@ -74,7 +74,7 @@ def _read_component(piece: tuple[bytes, str]) -> Iterator[list[Span]]:
 
 
 def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, str]]:
-    """The messages of a file of the Collector's, each behind its length in 4 bytes; with the place of each.
+    """Splits a Collector's file into messages, each with a 4-byte length in front; adds the place of each.
 
     Raises:
         MalformedTraceError: The last message is cut off.
@@ -95,7 +95,7 @@ def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, s
 
 
 def looks_framed(head: bytes, size: int) -> bool:
-    """Whether bytes begin with a length that fits the file, and a message or its compressed form behind it."""
+    """Whether bytes begin with a length that fits the file, followed by a message or its compressed form."""
     if len(head) < _PREFIX.size + 4:
         return False
     (length,) = _PREFIX.unpack_from(head)
@@ -116,7 +116,7 @@ def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:
 
 
 def _problem_of(span: trace_pb2.Span) -> str:
-    """Why a span cannot be read, to follow its name; empty if it can."""
+    """Says why a span cannot be read, as a suffix to its name; empty if it can."""
     if len(span.trace_id) != 16 or len(span.span_id) != 8:
         return f": ids have {len(span.trace_id)} and {len(span.span_id)} bytes, not 16 and 8"
     if not any(span.trace_id) or not any(span.span_id):

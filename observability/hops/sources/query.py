@@ -21,11 +21,11 @@ from hops.sources.http import NotFoundError, get, get_json
 from hops.traces.span import Span
 
 AT_ONCE = 4
-"""Most requests under way at once."""
+"""Maximum number of concurrent requests."""
 _UI_TRACE = re.compile(r"(?P<base>https?://[^?#]*?)/trace/(?P<id>[0-9a-fA-F]{1,32})/?(?:[?#].*)?")
 _JAEGERS = re.compile(r"(?P<base>https?://[^?#]*?)/api/(?:v3/)?traces(?:[/?].*)?")
 _JAEGERS_ANSWER = re.compile(rb'\s*\{\s*"(?:data|result)"')
-"""How its answers begin, and Tempo's at the same paths do not."""
+"""Beginning of Jaeger's answers; Tempo's answers at the same paths begin differently."""
 _HEAD = 64
 _AGO = re.compile(r"(?P<count>\d{1,9})(?P<unit>[smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -34,14 +34,14 @@ _PROTOBUF = "application/protobuf"
 
 
 class Query(msgspec.Struct, frozen=True):
-    """Which traces to ask for.
+    """The traces to request.
 
     Args:
-        service: Name of a service in the traces; empty for any, where the API allows it.
+        service: Name of a service in the traces; empty for any, if the API allows it.
         operation: Name of a span of this service; empty for any.
         since_ns: Unix time of the earliest start, ns.
         until_ns: Unix time of the latest start, ns; 0 for now.
-        limit: Most traces.
+        limit: Maximum number of traces.
         trace_ids: Ids of traces, instead of all of the above.
         headers: Headers to send, such as credentials.
     """
@@ -56,7 +56,7 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def ends_ns(self) -> int:
-        """The latest start that is asked for, Unix time, ns."""
+        """The latest requested start, Unix time, ns."""
         return self.until_ns or time.time_ns()
 
 
@@ -64,10 +64,10 @@ class Answer(msgspec.Struct):
     """One answer of an API.
 
     Args:
-        url: Address that was asked.
+        url: Requested address.
         batches: Spans in batches, each with its format.
         jaeger: Address of the Jaeger whose UI shows these traces; empty for others.
-        is_search: Whether it has traces that fit a query, or one of them; not those that were asked for by id.
+        is_search: Whether it has results of a search, all or one; not traces requested by id.
     """
 
     url: str
@@ -77,7 +77,7 @@ class Answer(msgspec.Struct):
 
 
 def moment_ns(text: str, what: str) -> int:
-    """A moment, as `30m`, `2h` or `1d` ago or as ISO 8601, which is UTC unless it says otherwise: Unix time, ns.
+    """Parses a moment, such as `30m`, `2h` or `1d` ago or ISO 8601 (by default in UTC), to Unix time, ns.
 
     Raises:
         SourceError: It is neither; the message names the choices.
@@ -94,10 +94,10 @@ def moment_ns(text: str, what: str) -> int:
 
 
 def header_of(text: str) -> tuple[str, str]:
-    """A header from `Name: value`.
+    """Parses a header from `Name: value`.
 
     Raises:
-        SourceError: There is no colon, or it is no header.
+        SourceError: The colon is missing, or it is not a header.
     """
     name, colon, value = text.partition(":")
     if not (colon and name.strip() and value.isprintable() and name.isascii()):
@@ -111,16 +111,16 @@ def is_url(source: str) -> bool:
 
 
 def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
-    """The answers of the API at an address.
+    """Requests the traces from the API at an address.
 
     Args:
         source: Base address of a Jaeger, Tempo or Zipkin; address of a trace in Jaeger's UI; or any address below
-            `/api/`, which is asked as it is.
-        forced: As `files.read_file` has it.
-        query: Which traces to ask for.
+            `/api/`, which is requested unchanged.
+        forced: As in `files.read_file`.
+        query: The traces to request.
 
     Raises:
-        SourceError: No such API answers, or it needs to know more; the message names the choices.
+        SourceError: No such API answers, or a needed option is missing; the message names the choices.
     """
     source = source.rstrip("/")
     try:
@@ -140,14 +140,14 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
 
 
 def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
-    """What asks the API at an address, which a question tells that only this API understands.
+    """Finds the function for the API at an address, by a request that only this API understands.
 
     Args:
-        base: Its base address.
-        query: Which traces to ask for, and with which headers.
+        base: Base address of the API.
+        query: The traces to request, and the headers to send.
 
     Raises:
-        SourceError: No such API answers; says what was tried.
+        SourceError: No such API answers; names what was tried.
     """
     told = []
     for path, is_it, ask in _APIS:
@@ -179,7 +179,7 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
         "start_time_max": _rfc3339(query.ends_ns),
         "search_depth": query.limit,
     }
-    # Versions differ in how they spell the names, and leave out what they do not know.
+    # Versions spell the names differently, and ignore names that they do not have.
     newer: dict[str, Any] = {"query.num_traces": query.limit}
     for name, value in asked.items():
         first, *others = name.split("_")
@@ -201,7 +201,7 @@ def _has(services: Iterable[Any]) -> str:
 
 
 def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
-    """By the newer API, which keeps nanoseconds; by the older one where there is no newer."""
+    """Requests by the newer API, which keeps nanoseconds; by the older one if there is no newer."""
     url = f"{base}/api/v3/{newer}"
     try:
         answer = get(url, query.headers)
@@ -226,7 +226,7 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         return
     if query.service:
         services = get_json(f"{base}/api/v2/services", query.headers)
-        if query.service.lower() not in services:  # it keeps names in lower case, whatever was sent
+        if query.service.lower() not in services:  # it keeps all names in lower case
             raise SourceError(f"{base}: there is no service {query.service!r}; {_has(services)}")
     asked = {
         "serviceName": query.service,
@@ -264,7 +264,7 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
 
 
 def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> Iterator[Answer]:
-    """Traces by id, a few at once; one that cannot be had is an answer that says so."""
+    """Requests traces by id, a few at once; a trace that cannot be read becomes an answer with the error."""
 
     def answer(url: str) -> Answer:
         try:

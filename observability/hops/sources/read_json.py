@@ -1,4 +1,4 @@
-"""JSON into typed values, with the place of whatever is wrong."""
+"""Decodes JSON into typed values, with the place of any error."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 class NotJsonError(MalformedTraceError):
-    """The text is no JSON, or is cut off, or something follows it.
+    """The text is not JSON, or is cut off, or is followed by more text.
 
     Attributes:
-        follows_at: Byte at which something follows a whole value; 0 if the value itself is at fault.
+        follows_at: Byte at which text follows a whole value; 0 if the value itself is broken.
     """
 
     def __init__(self, message: str, follows_at: int = 0) -> None:
@@ -31,10 +31,10 @@ class NotJsonError(MalformedTraceError):
 
 
 class Faults:
-    """What could not be read of many pieces, which does not keep the others from being read.
+    """Errors in some of many pieces, which do not keep the other pieces from being read.
 
     Args:
-        pieces: What they are, in the plural.
+        pieces: Name of the pieces, in the plural.
     """
 
     def __init__(self, pieces: str) -> None:
@@ -43,18 +43,18 @@ class Faults:
         self._bad = 0
 
     def add(self, error: MalformedTraceError) -> None:
-        """Notes what is wrong with one."""
+        """Records the error in one piece."""
         self._first = self._first or error
         self._bad += 1
 
     def tell(self, of: int) -> None:
-        """Raises what is wrong with the first one, and says how many there are.
+        """Raises the first error, and says how many there are.
 
         Args:
             of: Number of all pieces.
 
         Raises:
-            MalformedTraceError: One could not be read.
+            MalformedTraceError: A piece could not be read.
         """
         if self._first is None:
             return
@@ -67,15 +67,15 @@ class Faults:
 
 
 def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: str) -> Iterator[list[Span]]:
-    """The spans of every piece that can be read; at the end it raises what is wrong with the first that cannot.
+    """Reads the spans of every readable piece; at the end, raises the first error.
 
     Args:
-        pieces: The pieces.
-        read: Reads one.
-        named: What the pieces are, in the plural.
+        pieces: Pieces to read.
+        read: Reads one piece.
+        named: Name of the pieces, in the plural.
 
     Raises:
-        MalformedTraceError: One could not be read.
+        MalformedTraceError: A piece could not be read.
     """
     faults, count = Faults(named), 0
     for piece in pieces:
@@ -91,12 +91,13 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
     """Decodes one value.
 
     Args:
-        decoder: Decoder of the type that is expected.
+        decoder: Decoder of the expected type.
         text: JSON.
         where: Name of the input, for messages.
 
     Raises:
-        MalformedTraceError: The text is no JSON, or a value is missing or of another type; the message names the place.
+        MalformedTraceError: The text is not JSON, or a value is missing or has a wrong type; the message names the
+            place.
     """
     try:
         return decoder.decode(text)
@@ -112,12 +113,12 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
 
 
 def locate(pieces: list[msgspec.Raw], where: str) -> Iterator[tuple[msgspec.Raw, str]]:
-    """Gives each element of a list its place."""
+    """Adds to each element of a list its place."""
     return ((raw, f"{where}[{index}]") for index, raw in enumerate(pieces))
 
 
 def camel_case(text: msgspec.Raw | memoryview | bytes) -> bytes | None:
-    """JSON whose keys in snake_case, as protobuf names them, are in camelCase; None if it has no such key."""
+    """Converts keys in snake_case, as protobuf names them, to camelCase; None if there is no such key."""
     renamed, keys = _SNAKE_CASE.subn(_camel, memoryview(text))
     return renamed if keys else None
 
@@ -133,19 +134,19 @@ _BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"(?P<name>\w+)"\s*:)*\s*\[\s*')
 _KEY = re.compile(r'\s*"(?P<name>\w+)"\s*:\s*')
 _BETWEEN = re.compile(r"\s*,\s*")
 _INNER = {"resourceSpans": "scopeSpans", "batches": "scopeSpans", "scopeSpans": "spans"}
-"""Lists whose last element is of use when it is cut off, by what remains of a list in it."""
+"""Ends of lists whose last whole element can be used after a cut, by their names."""
 _DECODER = json.JSONDecoder()
 
 
 def ended_early(text: bytes | memoryview) -> bytes | None:
-    """A document that is cut off or broken, ended behind the last whole element of its list before that.
+    """Ends a document that is cut off or broken after the last whole element of its list.
 
-    Of OTLP the innermost list counts, that of spans: there may be a single component.
+    In OTLP the innermost list counts, that of spans: there may be a single component.
 
     Args:
         text: A list, or objects that begin with one, in UTF-8.
 
-    Returns:
+    JSON; None without such an element.
         JSON; None if there is no such element.
     """
     document = codecs.getincrementaldecoder("utf-8")("ignore").decode(text)
@@ -157,12 +158,12 @@ def ended_early(text: bytes | memoryview) -> bytes | None:
 
 
 def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
-    """Behind which character a list can be ended, and what ends it.
+    """Finds the character after which a list can be ended, and the text that ends it.
 
     Args:
-        document: The document.
-        at: Where its first element begins.
-        name: Its name.
+        document: Text of the document.
+        at: Index of its first element.
+        name: Name of the list.
     """
     end = None
     with suppress(ValueError, RecursionError):
@@ -179,7 +180,7 @@ def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
 
 
 def _object_ended(document: str, at: int, wanted: str) -> tuple[int, str] | None:
-    """The same of an object that is cut off in its list of a name; None if whose list it is comes behind that."""
+    """Does the same for an object that is cut off in one of its lists; None if the list's owner comes after it."""
     names = set()
     at += document[at : at + 1] == "{"
     with suppress(ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which format bytes are in, by their content, and the spans in them.
+"""Recognises the format of bytes by their content, and reads the spans in them.
 
 | begins with | is |
 |---|---|
@@ -45,7 +45,7 @@ class _Hits(msgspec.Struct):
 
 
 class _Keys(msgspec.Struct, rename="camel"):
-    """What tells JSON formats apart; the values are decoded later, piece by piece."""
+    """Keys that distinguish JSON formats; the values are decoded later, piece by piece."""
 
     data: list[Raw] | UnsetType | None = UNSET
     spans: Raw | UnsetType = UNSET
@@ -70,15 +70,15 @@ _LIST = msgspec.json.Decoder(list[Raw])
 
 
 def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]:
-    """The format of one JSON value, and its spans in batches.
+    """Recognises the format of one JSON value, and reads its spans in batches.
 
     Args:
         text: JSON, without blanks in front.
         where: Name of the input, for messages.
 
     Raises:
-        MalformedTraceError: It is none of the formats, or a value in it is wrong; the message names the place. What is
-            wrong inside a batch is told when it is its turn.
+        MalformedTraceError: It is in none of the formats, or has a wrong value; the message names the place. Errors
+            inside a batch are raised when it is read.
     """
     if text[:1] == b"[":
         return _read_list(read_one(_LIST, text, where), where)
@@ -98,7 +98,7 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
 
 
 def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Batches] | None:
-    """What an object is by its keys, and its spans; None if they say nothing."""
+    """Recognises an object by its keys, and reads its spans; None if its keys say nothing."""
     for inside, name in ((keys.source, "_source"), (keys.raw_response, "rawResponse")):
         if inside is not UNSET:
             return read_json_value(memoryview(inside), f"{where}.{name}")
@@ -134,16 +134,16 @@ def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Ba
 
 
 def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str = "") -> tuple[str, Batches]:
-    """The format of bytes that are not JSON, and their spans in batches.
+    """Recognises the format of bytes that are not JSON, and reads their spans in batches.
 
     Args:
         data: The bytes.
         where: Name of the input, for messages.
-        head: The first of them.
+        head: First of the bytes.
         forced: One of `BINARY`; empty to recognise it.
 
     Raises:
-        MalformedTraceError: It is none of the formats.
+        MalformedTraceError: It is in none of the formats.
     """
     if forced == OTLP_FRAMED or (not forced and otlp_proto.looks_framed(head, len(data))):
         return OTLP_FRAMED, _framed(data, where)
@@ -166,10 +166,10 @@ def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:
 
 
 def _kind_of(elements: list[Raw], where: str) -> str:
-    """The format of the first element that is in one.
+    """Recognises the format of the first element that has one.
 
     Raises:
-        MalformedTraceError: No element is; the message is about the first.
+        MalformedTraceError: No element has one; the message is about the first.
     """
     first: MalformedTraceError | None = None
     for raw, place in locate(elements, where):

@@ -14,9 +14,9 @@ from hops.sources.recognise import FORMATS
 from hops.traces.span import Span
 
 AND = " and "
-"""Between the formats of an input that is in several."""
+"""Separator of the formats of an input that has several."""
 Progress = Callable[[str, int], None]
-"""Called with the name of the input and how many spans were read so far."""
+"""Called with the name of the input and the number of spans read so far."""
 
 
 class Input(msgspec.Struct):
@@ -24,9 +24,9 @@ class Input(msgspec.Struct):
 
     Args:
         name: Name of the file, or address.
-        format: Formats that it was in, in words; empty if none was recognised.
-        spans: How many spans were read.
-        refused: What could not be read; empty if all was.
+        format: Formats of the input, in words; empty if none was recognised.
+        spans: Number of spans read.
+        refused: Error that kept the input, or the rest of it, from being read; empty without one.
     """
 
     name: str
@@ -39,11 +39,11 @@ class TraceSet(msgspec.Struct):
     """Traces by id.
 
     Args:
-        traces: Spans of each, in the order of their arrival.
+        traces: Spans of each trace, in the order of their arrival.
         inputs: Inputs in order.
-        missing: Sentences on traces that were asked for and are in no input.
-        limited: Sentences on query APIs that may have more traces than they were asked for.
-        left_out: Sentences on traces that no figure can be made of.
+        missing: Sentences about requested traces that are in no input.
+        limited: Sentences about query APIs that may have more traces than the limit of the request.
+        left_out: Sentences about traces that are in no figure.
         jaeger: Address of the Jaeger whose UI shows these traces; empty if they came from elsewhere.
     """
 
@@ -56,12 +56,12 @@ class TraceSet(msgspec.Struct):
 
     @property
     def spans(self) -> int:
-        """How many spans were read, duplicates included."""
+        """Number of spans read, including duplicates."""
         return sum(one.spans for one in self.inputs)
 
     @property
     def formats(self) -> list[str]:
-        """Every format that an input was in, in words."""
+        """Every format of an input, in words."""
         return sorted({kind for one in self.inputs if one.format for kind in one.format.split(AND)})
 
     @property
@@ -71,13 +71,13 @@ class TraceSet(msgspec.Struct):
 
     @property
     def lacking(self) -> list[str]:
-        """What of the traces may be absent, for people: what was refused, and where a limit was reached."""
+        """What the traces may lack, for people: refused input, and limits that were reached."""
         inputs = [f"{'Partly read' if one.spans else 'Refused'}: {one.refused}" for one in self.inputs if one.refused]
         return inputs + self.missing + self.limited + self.left_out
 
     @property
     def said(self) -> str:
-        """What was read, in a sentence; then what is lacking, a line each."""
+        """What was read, in a sentence; then what is missing, a line each."""
         counts = {
             "read": sum(not one.refused for one in self.inputs),
             "partly read": sum(bool(one.spans and one.refused) for one in self.inputs),
@@ -97,16 +97,16 @@ class TraceSet(msgspec.Struct):
 def read_sources(
     sources: Iterable[str], *, forced: str = "", query: Query | None = None, progress: Progress | None = None
 ) -> TraceSet:
-    """Reads every source; what is wrong with one does not keep the others from being read.
+    """Reads every source; an error in one does not keep the others from being read.
 
     Args:
         sources: Files, folders, patterns, `-` for standard input, or addresses.
         forced: One of `recognise.FORMATS`; empty to recognise each input's.
-        query: Which traces to ask a query API for.
-        progress: Told how far reading is.
+        query: Traces to request from a query API.
+        progress: Called with the progress of reading.
 
-    Returns:
-        What was read; whatever was not, also a source that is not there, is among the inputs with the reason.
+        Returns:
+            The traces and inputs; an input that could not be read, even a missing source, is included with the reason.
     """
     made = TraceSet()
     traces: dict[str, list[Span]] = defaultdict(list)
@@ -133,7 +133,7 @@ def read_sources(
                 one.refused = str(error)
             one.format = AND.join(kinds)
         if len(made.inputs) == before:
-            made.inputs.append(Input(source, refused=f"{source}: has no trace that was asked for"))
+            made.inputs.append(Input(source, refused=f"{source}: has none of the requested traces"))
         if len(searched) >= query.limit:
             made.limited.append(f"{source}: it gave as many traces as --limit {query.limit} allows, and may have more.")
     made.traces = dict(traces)
@@ -143,7 +143,7 @@ def read_sources(
 def _inputs(
     source: str, forced: str, query: Query, made: TraceSet
 ) -> Iterator[tuple[Input, Iterator[tuple[str, list[Span]]], bool]]:
-    """Each input with its spans in batches, and whether it is of a search, which the limit holds for."""
+    """Lists each input with its spans in batches, and whether it is of a search, to which the limit applies."""
     try:
         if is_url(source):
             for answer in answers(source, forced, query):

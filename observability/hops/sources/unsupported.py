@@ -1,4 +1,4 @@
-"""Formats that are known and not read: they are refused by their names, with what to do."""
+"""Formats that are known but not supported: they are refused by their names, with what to do."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 
 
 def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
-    """Refuses JSON whose keys say that it is of a format that is not read.
+    """Refuses JSON whose keys belong to an unsupported format.
 
     Args:
         text: A JSON object.
         where: Name of the input, for messages.
 
     Returns:
-        Its keys if they say nothing.
+        Its keys if they belong to no such format.
 
     Raises:
         MalformedTraceError: They do; the message names the format and what to do.
@@ -51,7 +51,7 @@ def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
 
 
 def refuse_known_table(head: bytes, where: str) -> None:
-    """Refuses a CSV file whose first line names columns of a format that is not read.
+    """Refuses a CSV file whose first line names columns of an unsupported format.
 
     Raises:
         MalformedTraceError: They do; the message names the format and what to do.

@@ -48,10 +48,10 @@ _KINDS = {kind.value: kind for kind in Kind}
 
 
 def read_list(spans: list[Raw], where: str) -> Iterator[list[Span]]:
-    """The spans of a list, a thousand at a time.
+    """Reads the spans of a list, a thousand at a time.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place. All other spans were
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place. All other spans were
             read before.
     """
     faults = Faults("spans")
@@ -67,14 +67,14 @@ def read_list(spans: list[Raw], where: str) -> Iterator[list[Span]]:
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
-    """One span.
+    """Reads one span.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
+        MalformedTraceError: A value is missing or has a wrong type; the message names its place.
     """
     span = read_one(_SPAN, raw, where)
     if span.binary_annotations is not UNSET or any(one.endpoint is not UNSET for one in span.annotations or ()):
-        # Kinds and services are in the annotations there: read as version 2, the span would be of nobody.
+        # Version 1 has kinds and services in annotations: read as version 2, the span would have no service.
         raise MalformedTraceError(f"{where}: is of Zipkin's JSON version 1; ask Zipkin's /api/v2 for it")
     tags = span.tags or {}
     attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in NEEDED}
@@ -86,7 +86,7 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
     service = span.local_endpoint.service_name if span.local_endpoint is not None else None
     start_ns, end_ns = interval_ns(span.timestamp or 0, span.duration or 0, f"{where}: span", span.id)
     if not span.duration:
-        end_ns = 0  # Zipkin rounds durations up to 1 µs: none means that the span was not finished
+        end_ns = 0  # Zipkin rounds durations up to 1 µs, so a missing duration means an unfinished span
     kind = _KINDS.get((span.kind or "").upper(), Kind.UNSPECIFIED)
     return Span(
         intern(trace_id_of(span.trace_id)),

@@ -1,1 +1,1 @@
-"""Results on a terminal: the elements of the report, as many as fit there."""
+"""Results on a terminal: a selection of the report's elements."""

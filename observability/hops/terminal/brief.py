@@ -1,4 +1,4 @@
-"""The main figures of a bench or a comparison in few lines of a terminal; the report has the rest."""
+"""The main figures of a bench or a comparison in a few lines of a terminal; the report has the rest."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MAX_JOURNEYS = 9
 MAX_PARTS = 6
 MAX_TOPOLOGIES = 5
 MAX_FAILURES = 3
-"""Rows, columns and reasons that are shown; the report has all."""
+"""Maximum number of rows, columns and reasons shown; the report has all."""
 
 
 def brief(summary: Summary) -> Group:
-    """The verdict, the answer in a sentence, latencies, the budget of the mix, and gates that fail.
+    """Shows the verdict, the answer in a sentence, latencies, the budget of the mix, and failing gates.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -147,7 +147,7 @@ def _failure(summary: Summary, gate: Gate) -> str:
 
 
 def _compact(table: Table) -> Iterator[RenderableType]:
-    """A table without rules and blank lines, each interval behind its figure."""
+    """Prints a table without rules and blank lines, each interval after its figure."""
     drawn = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in table.columns:
         drawn.add_column(Text(column.name, "bold"), justify="right" if column.numeric else "left", overflow="fold")

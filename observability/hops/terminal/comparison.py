@@ -18,7 +18,7 @@ from hops.terminal.render import rendered
 
 
 def compare(summary: Summary) -> Group:
-    """Conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates and failing trials.
+    """Shows conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates and failing trials.
 
     Args:
         summary: A summary as in `summary.json`.

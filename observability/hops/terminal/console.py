@@ -8,10 +8,10 @@ from rich.console import Console
 
 
 def terminal(file: IO[str] | None = None, *, width: int | None = None, stderr: bool = False) -> Console:
-    """A console that prints text as it is.
+    """Makes a console that prints text unchanged.
 
-    Names come from traces, topologies and files. On a console with rich's own settings `GET /users/[id]` would lose
-    its end, `gw[/red]` would end in a traceback, and `:key:` would become a picture.
+    Names come from traces, topologies and files. On a console with rich's default settings, `GET /users/[id]` would
+    lose its end, `gw[/red]` would cause a traceback, and `:key:` would become a picture.
 
     Args:
         file: File to print to; standard output if not given.

@@ -1,4 +1,4 @@
-"""How far long work is, on standard error: a line that renews itself, or one every few seconds where nobody watches."""
+"""Progress of long work, on standard error: a line that is rewritten, or one every few seconds without a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Progress:
     """A line on standard error.
 
     Args:
-        file: Where to; standard error if not given.
+        file: File to write to; standard error if not given.
     """
 
     def __init__(self, file: IO[str] | None = None) -> None:
@@ -25,7 +25,7 @@ class Progress:
         self._shown = False
 
     def __call__(self, text: str) -> None:
-        """Says how far it is, if it is time to."""
+        """Shows the progress, if enough time has passed."""
         now = time.monotonic()
         if now - self._last < self._pause_s:
             return

@@ -1,8 +1,8 @@
-"""The elements of a report on a terminal: the same words and figures, 80 columns and wider, nothing by colour alone.
+"""Renders the elements of a report on a terminal: the same words and figures, from 80 columns, not by colour alone.
 
-A table too wide for the terminal loses columns by one rule, and says which: those with the highest `Column.spare`
-first, all of one number together; then from the right, until what is left fits. No figure is ever cut off. Charts and
-drawings are the page's alone.
+A table that is too wide for the terminal loses columns, and says which. First it loses the columns with the highest
+`Column.spare`, all columns of one number together; then from the right, until the rest fits. No figure is ever cut off.
+Charts and drawings are only in the page.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from hops.elements.table import Cell, Column, Table
 
 BAR_CELLS = 10
 _FOLDED = 32
-"""Longer notes and words are folded."""
+"""Maximum width of notes and words; longer ones are wrapped."""
 _NOTE = 12
-"""Below a figure a note is folded at this width already, so that figures stay near each other."""
+"""Maximum width of a note below a figure, so that figures stay near each other."""
 _BESIDE = 2
-"""Blanks between two columns."""
+"""Number of spaces between two columns."""
 _BOLD = "bold"
 _BOLD_TONES = ("verdict", "notice")
 
 
 def rendered(elements: Iterable[Element]) -> Group:
-    """Everything, one below the other, an empty line after each.
+    """Renders everything in sequence, each followed by an empty line.
 
     Args:
         elements: Elements of a section, or of several.
@@ -61,7 +61,7 @@ def _parts(element: Element) -> Iterator[RenderableType]:
 
 
 def _points(texts: Sequence[str]) -> Group:
-    """Each behind a dash, its further lines indented."""
+    """Renders each point after a dash, with its further lines indented."""
     grid = RichTable.grid(padding=(0, 1, 0, 0))
     grid.add_column(width=1)
     grid.add_column(overflow="fold")
@@ -71,7 +71,7 @@ def _points(texts: Sequence[str]) -> Group:
 
 
 class _FittedTable:
-    """A table with as many of its columns as the terminal is wide enough for."""
+    """A table with as many columns as fit into the terminal."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -97,7 +97,7 @@ class _FittedTable:
             one.add_to(table)
         rows = self._table.rows
         names = [row[0].text for row in rows]
-        # Another thing begins wherever the first of several names is another one.
+        # A new group begins wherever the first of several names changes.
         grouped = self._table.heads > 1 and len(set(names)) < len(names)
         for index, row in enumerate(rows):
             new_group = grouped and names[index] != names[index - 1]
@@ -109,7 +109,7 @@ class _FittedTable:
 
 
 class _Column:
-    """A column as the terminal shows it; bars are in columns of their own next to their figures."""
+    """A column as the terminal shows it; bars are in separate columns next to their figures."""
 
     def __init__(self, table: Table, index: int) -> None:
         self.column: Column = table.columns[index]
@@ -125,7 +125,7 @@ class _Column:
         self.bars = 0 if self._most is None else len(numbers.share(1.0)) + BAR_CELLS + 2 * _BESIDE
 
     def add_to(self, table: RichTable) -> None:
-        """Adds this column, and those of its bars."""
+        """Adds this column, and that of its bars."""
         justify = "right" if self.column.numeric else "left"
         least = None if self.width >= _FOLDED else self.width
         table.add_column(RichText("\n".join(self.head)), justify=justify, overflow="fold", min_width=least)  # type: ignore[arg-type]

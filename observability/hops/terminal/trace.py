@@ -15,18 +15,18 @@ from hops.traces.shown import pieces_on_path, shown_spans
 from hops.traces.tree import Node, Tree
 
 _DEEPEST = 40
-"""Spans below this level are drawn at it: a terminal has no room for more."""
+"""Maximum level of indentation: a terminal has no room for more."""
 _MAX_LINE = 1_000
 
 
 class Uncut:
-    """What has its times at the ends of its lines: print it with `soft_wrap`, and nothing is cut off."""
+    """Lines with times at their ends: printed with `soft_wrap`, they are not cut off."""
 
     def __init__(self, *parts: RichTree | Text) -> None:
         self._group = Group(*parts)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draws it as wide as it is."""
+        """Draws the lines at their full width."""
         return console.render(self._group, options.update(width=_MAX_LINE))
 
 
@@ -35,7 +35,7 @@ def trace_tree(tree: Tree, most: int = sys.maxsize) -> Uncut:
 
     Args:
         tree: The trace's tree.
-        most: Most spans to draw, those on the path first.
+        most: Maximum number of spans to draw, those on the path first.
 
     Raises:
         NotEnoughDataError: The trace has no root.
