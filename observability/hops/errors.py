@@ -1,4 +1,4 @@
-"""The errors of `hops`:
+"""The errors of `hops`.
 
 HopsError
 ├── MalformedTraceError     bytes are not in the format of traces that they claim to be

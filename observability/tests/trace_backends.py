@@ -56,7 +56,7 @@ def _says_yes(url: str) -> bool:
 
 
 class Component:
-    """One component's spans, exported as by a process of its own.
+    """One component's spans, exported as if by a separate process.
 
     Args:
         name: The component's name.

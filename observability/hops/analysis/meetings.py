@@ -2,18 +2,18 @@
 
 This needs no traces: every journey's row says when it was meant to start. A journey meets a kind if one of that kind
 arrived before it, within the kind's median duration. Only arrivals decide. Whether a journey was really under way
-depends on how long it took, and a pause lengthens both that journey and those that arrive meanwhile.
+depends on how long it took, and a pause lengthens both that journey and later arrivals.
 
 The mean and percentiles of the journeys that met a kind are compared with those of similar journeys that did not.
 Weights give the second group the first group's mix of kinds, blocks and other meetings, so that the effects of a burst
 are separated. They also give it the first group's pace elsewhere: how long the same arrivals took in the other
-topologies, where they met other work (calibration: Deville and Särndal, *Journal of the American Statistical
+topologies, where they met other work. This is calibration (Deville and Särndal, *Journal of the American Statistical
 Association* 87, 1992).
 
 Chance decides which arrivals met which, as all blocks replay one tape, and it differs between blocks. So the intervals
 are a two-way jackknife, over stretches of the tape and over blocks. Its variances are added, less the variance of
-leaving out one stretch of each block in turn, which both contain (Cameron, Gelbach and Miller, *Journal of Business &
-Economic Statistics* 29, 2011).
+leaving out one stretch of each block in turn, which both contain (Cameron, Gelbach and Miller, *J. Business & Economic
+Statistics* 29, 2011).
 
 Traces say at which component calls wait. A call's row says when the callee began, and for how long before that its
 event loop was busy with others. The rows of all journeys say which of them had arrived shortly before.

@@ -43,8 +43,8 @@ GROUPS = (
     EXTERNAL_GROUP,
     PROXIES_GROUP,
 )
-"""Groups in the order of a journey, from the customer inwards; then groups outside the shop, then those that only other
-systems have."""
+"""Groups in the order of a journey, from the customer inwards; then groups outside the shop, then the groups of other
+systems."""
 
 
 def group_of(part: str) -> str:

@@ -51,8 +51,8 @@ DELAY_TOOK = "shop.injected_delay_took_ms"
 """Attribute of the SERVER span of a request that was delayed on purpose: how long, ms."""
 
 LOOP_BUSY, LOOP_RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
-"""Attributes of a SERVER span, at its start, and of a CLIENT span, at its end: how long its event loop had been busy,
-and how long before that it ended."""
+"""Attributes of a SERVER span, for its start, and of a CLIENT span, for its end. They say how long its event loop had
+been busy, and how long before that this ended."""
 
 CACHES = ("valkey", "redis")
 """Values of `db.system.name` that mean a cache."""
@@ -87,8 +87,8 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One call of a component by another, through any number of sidecars.
 
-    The caller's CLIENT span less the callee's SERVER span is the time that the call was in between: on one wire, or
-    with sidecars on three wires and in two proxies.
+    The caller's CLIENT span less the callee's SERVER span is the time in between. Without sidecars, the call is on one
+    wire then; with sidecars, it is on three wires and in two proxies.
 
     Args:
         caller: The component whose CLIENT span it is.

@@ -59,7 +59,7 @@ class Conclusions:
 
     Args:
         headline: First: which topology is the fastest in how many journeys, and what over-fetching costs.
-        beside: Next to it, what an architect must know: distance, the slow end, what ran at the same time, the load.
+        beside: What an architect must know: distance, the slow end, what ran at the same time, the load.
         mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
         cost: Sentences about CPU time and over-fetching.

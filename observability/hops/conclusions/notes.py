@@ -111,7 +111,7 @@ def edge_cache_sentences(summary: Summary) -> list[str]:
 
 
 def doubt_sentences(summary: Summary) -> list[str]:
-    """Counts the comparisons that show nothing, and names those that could not be made, with the reason."""
+    """Counts the comparisons that show nothing, and names the untested ones, with the reason."""
     sentences = []
     for metric in ("p50", "p99"):
         rows = [row for row in summary["comparisons"] if row["metric"] == metric and row["journey"] != ALL]

@@ -21,8 +21,8 @@ from hops.budget.parts import HIT_PART, Budget
 _COMPARED = ("wire", "work", "proxy", "pool", "db")
 _OF_STORES = ("pool", "db")
 ENDS_AFTER_NS = 1_000_000
-"""Over HTTP, a callee may end its span after its answer was read: by a median of at most 0.1 ms, and by 0.55 ms where
-only ten calls were made."""
+"""Over HTTP, a callee may end its span after its answer was read. The median delay is at most 0.1 ms; with only ten
+calls it was 0.55 ms."""
 _MIN_CALLS = 10
 """With fewer calls, the median says more about them than about a clock."""
 _SELDOM = 0.1

@@ -50,7 +50,7 @@ class RunFiles:
     Args:
         path: Folder of the run.
         manifest: Description of the run.
-        trials: Every trial, including those that a later attempt replaces.
+        trials: Every trial, including trials that a later attempt replaced.
         journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
         hops: Rows of `run.rows.HOPS`, likewise.
         resources: Rows of `run.rows.RESOURCES`, likewise.

@@ -216,8 +216,8 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
         budgets: Budgets, each of another trace.
 
     Returns:
-        The columns of `CALLS`: when the callee began, and how long that was after its caller; how long before its
-        caller the callee ended; how long its event loop was busy with other work, and how long it was held up on
+        The columns of `CALLS`: when the callee began, how long that was after its caller, and how long before its
+        caller it ended. Also how long its event loop was busy with other work, and how long it was held up on
         purpose.
     """
     rows = [

@@ -262,7 +262,7 @@ def settle_kinds(tree: Tree) -> None:
     """Sets the kind of spans that report no kind, or a kind that does not fit their place.
 
     A span without a kind is INTERNAL below a span of the same component, and SERVER below another component's. A span
-    of another component below a CLIENT span answered that call, whatever its kind. If it is CLIENT, it may also make a
+    of another component below a CLIENT span answered that call under any kind. If it is CLIENT, it may also make a
     call.
     """
     answers: list[Node] = []

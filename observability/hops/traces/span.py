@@ -47,8 +47,8 @@ INTERNAL = Kind.INTERNAL
 SERVER = Kind.SERVER
 PRODUCER = Kind.PRODUCER
 CONSUMER = Kind.CONSUMER
-"""Aliases for code that runs for each span: Python 3.11 takes 0.2 µs to look up a member in its class, and 0.01 µs to
-look up a name."""
+"""Aliases for code that runs for each span: in Python 3.11 a member of a class takes 0.2 µs to look up, a name
+0.01 µs."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):

@@ -36,7 +36,7 @@ extensions:
   jaeger_storage: {{backends: {{memory: {{memory: {{max_traces: 1000}}}}}}}}
   jaeger_query:
     storage: {{traces: memory}}
-    enable_tracing: false  # of its own requests, to a collector that is not there: 10 s at its end
+    enable_tracing: false  # no traces of Jaeger itself: without their collector, stopping takes 10 s
     http: {{endpoint: "127.0.0.1:{QUERY_HTTP}"}}
     grpc: {{endpoint: "127.0.0.1:{QUERY_GRPC}"}}
 receivers:

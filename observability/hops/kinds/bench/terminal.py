@@ -24,7 +24,7 @@ from hops.terminal.render import rendered
 from hops.units import ALL
 
 MIN_SHARE = 0.01
-"""Parts with a smaller share of a journey's budget share one row, so that eight tables stay readable."""
+"""Parts with a smaller share of the mean are merged into one row, so that eight tables stay readable."""
 
 
 def bench(summary: Summary) -> Group:

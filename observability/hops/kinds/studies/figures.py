@@ -134,7 +134,7 @@ class Figures:
             metric: The metric.
             arm: Label of the arm.
             blocks: Blocks that count.
-            beside: Arms that are compared, including this one.
+            beside: Arms that are compared, including this arm.
         """
         latencies = self._measured.latencies
         if metric.startswith("latency_"):

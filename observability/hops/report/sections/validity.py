@@ -25,7 +25,7 @@ def section(view: View) -> Section:
 
 
 def trials_table(view: View) -> Table:
-    """Lists every trial, including those that a later attempt replaces."""
+    """Lists every trial, including trials that a later attempt replaced."""
     rows: list[list[Cell]] = []
     speeds = {(row["block"], row["topology"], row["attempt"]): row["machine_speed"] for row in view.summary["verdicts"]}
     # A single speed says nothing.

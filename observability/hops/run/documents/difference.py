@@ -14,8 +14,8 @@ class Tested(TypedDict):
     `p` belongs to the ratio, with `freedom` degrees of freedom of Student's t; `p_corrected` is `p` after the
     correction for all comparisons of the metric. `visible_ratio` is the smallest ratio above 1 that this run would have
     shown with 80 % power; the same holds for its inverse. `effect` is the probability that a journey of the left side,
-    or of run B, is faster than a journey of the other side (ties count half): 0.5 if neither is faster; None for
-    `cpu_ms`.
+    or of run B, is faster than a journey of the other side. Ties count half, so it is 0.5 if neither is faster. It is
+    None for `cpu_ms`.
     """
 
     difference: float | None

@@ -27,7 +27,7 @@ RULE = {"asked": 0.05, "first_stage": FIRST, "ran": BLOCKS, "scatter": 0.04, "ne
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same run, once with a number of blocks that was fixed, and once with one that three of them decided."""
+    """The same run, once with a fixed number of blocks, and once with a number that three of them decided."""
     folder = tmp_path_factory.mktemp("run")
     write_generated_run(
         folder, topologies=["rest", "hybrid"], blocks=BLOCKS, journeys_per_trial=400, noise=Noise(trial=0.05), seed=2

@@ -175,7 +175,7 @@ def test_traces_of_failed_journeys_are_left_out(journeys_file, hops):
 
 
 def test_a_sidecars_time_is_that_of_its_crossings_on_the_path(journeys_file, hops):
-    """In every trace, one of two crossings lay beside the path and cost nothing; the other took 4 ms."""
+    """In every trace, one of two crossings was off the path and cost nothing; the other took 4 ms."""
 
     def crossed(proxy, ns, on_path):
         figures = {"ns": ns, "crossings": 2, "on_path": on_path}

@@ -1,4 +1,4 @@
-"""Whatever a trace holds, the parts of its budget add up to its root, to the nanosecond."""
+"""The parts of the budget of any trace add up to its root, to the nanosecond."""
 
 from __future__ import annotations
 

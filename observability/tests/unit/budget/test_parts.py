@@ -288,7 +288,7 @@ CASES = {
         ROW_THAT_THE_CACHE_LACKS,
         "wire:client→product 60, work:product 7, cache:product 11, pool:product 4, db:product 18",
     ),
-    "a distant customer: what the link took is the network's, whatever the edge's span says": (
+    "a distant customer: the time of the link is the network's, for any span of the edge": (
         DISTANT_CUSTOMER,
         "client 10, wire:client→edge 12, handshake 58, network 82, wire:edge→order 13, work:order 25",
     ),
@@ -483,10 +483,10 @@ def test_a_span_sent_twice_counts_once(draw):
 
 
 TWO_SPANS_OF_ONE_ID = {
-    "the one that ends last": ({"end_ns": 60}, {"end_ns": 70}),
-    "ends alike: the one that starts first": ({"start_ns": 45}, {"start_ns": 40}),
-    "times alike: the last in the alphabet": ({"service": "edge"}, {"service": "order"}),
-    "all but attributes alike": ({"attributes": {"a": 1}}, {"attributes": {"b": 1}}),
+    "the last to end": ({"end_ns": 60}, {"end_ns": 70}),
+    "equal ends: the first to start": ({"start_ns": 45}, {"start_ns": 40}),
+    "equal times: the last in the alphabet": ({"service": "edge"}, {"service": "order"}),
+    "only attributes differ": ({"attributes": {"a": 1}}, {"attributes": {"b": 1}}),
 }
 
 

@@ -1,4 +1,4 @@
-"""What users may write of what is to be different, and what they are told otherwise."""
+"""What users may write in a scenario, and the messages about mistakes."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ CASES = {
         "wire:rest-gateway-outbound→order-inbound 28, proxy:order-inbound 4, wire:order-inbound→order 21, "
         "work:order 25, db:order 100",
     ),
-    "the canary is a component of its own": (
+    "the canary is a separate component": (
         CALL_OF_THE_CANARY,
         "wire:order→order-outbound 20, proxy:order-outbound 20, wire:order-outbound→product-canary-inbound 20, "
         "proxy:product-canary-inbound 10, wire:product-canary-inbound→product-canary 10, work:product-canary 10, "

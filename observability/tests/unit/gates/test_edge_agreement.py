@@ -1,4 +1,4 @@
-"""What is wrong with traces shows beside the generator's clock and the edge's log, and what is right does not."""
+"""Comparison with the generator's clock and the edge's log shows wrong traces, and no right ones."""
 
 from __future__ import annotations
 

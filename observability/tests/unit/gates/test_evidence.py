@@ -212,7 +212,7 @@ def test_a_client_that_is_late_to_read_or_now_and_then_very_late_to_send_shows()
 
     later = replay()[0].with_columns(latency_ns=pl.col("latency_ns") + 3_000_000)
     assert failing(read_late, later) == {"answer_lag_ms"}
-    # Below one in a hundred, so that p99 knows nothing of them.
+    # Below one in a hundred, so that they do not change p99.
     few = pl.when(pl.col("seq") < 8).then(60_000_000).otherwise(0)
     many = replay(unsampled=980)[0]
     assert not failing(lambda _, spans: spans, many)

@@ -98,7 +98,7 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     apart = dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
     gate, alone = [gate for gate in experiment_gates(apart) if not gate["ok"]]
     assert (gate["name"], alone["name"]) == ("block_spread_share", "block_worst_share")
-    # of four topologies one is twice as slow in a block: beside the block's geometric mean r, r * 2^(3/4), r
+    # of four topologies one is twice as slow in a block: relative to the geometric mean r, r * 2^(3/4), r
     assert gate["value"] == pytest.approx(0.75 * math.log(2) / math.sqrt(3), rel=0.06)
     loads = {"graphql": {"tape": run.tape_of("graphql"), "sending": {"overload": True}}}
     apart = dataclasses.replace(apart, manifest={**run.manifest, "loads": loads})

@@ -36,7 +36,7 @@ _UNREAD = ("style", "script", "svg")
 
 
 class Page(HTMLParser):
-    """Collects what the tests ask about: sections, headings, tables, words, and whatever loads or runs something."""
+    """Collects what the tests check: sections, headings, tables, words, and everything that loads or runs something."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

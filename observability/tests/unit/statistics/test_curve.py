@@ -12,7 +12,7 @@ GRID = np.arange(0.0, 101.0)
 
 
 def blocks(centre, trips, *, rng, count=5, rows=200, shift=0.02):
-    """Lines around a median, each block shifted by a factor of its own."""
+    """Lines around a median, each block shifted by a different factor."""
     starts = [centre * np.exp(rng.normal(0, shift) + rng.normal(0, 0.3, rows)) for _ in range(count)]
     return [Lines(ms, np.full((rows, 1), float(trips))) for ms in starts]
 

@@ -84,7 +84,7 @@ def test_blocks_of_few_rows_are_taken_together_within_the_first_stage_and_after_
     assert (section.by_block.size, section.first) == (8, 4)
     assert section.by_block[3] == pytest.approx(np.quantile(np.concatenate(blocks[7:9]), 0.9))
     assert section.by_block[4] == pytest.approx(np.quantile(np.concatenate(blocks[9:12]), 0.9))
-    # A single block more has too few rows for a section of its own.
+    # A single block more has too few rows for a separate section.
     section = sections_of(blocks[:10], first=9)["p90"]
     assert (section.by_block.size, section.first) == (4, 4)
     assert section.by_block[3] == pytest.approx(np.quantile(np.concatenate(blocks[7:10]), 0.9))

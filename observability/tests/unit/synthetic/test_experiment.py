@@ -1,4 +1,4 @@
-"""The truth that proofs hold intervals against."""
+"""The truth with which proofs compare intervals."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hops.tables.of_traces.results import sets_elements
 
 
 def sets(*b_ms):
-    """An operation that took 10 ms in A; None for a figure of which nothing can be told."""
+    """An operation that took 10 ms in A; None for a figure without a result."""
     figures = []
     for metric, ms in zip(METRICS, b_ms, strict=True):
         p, reason = (None, "the sections do not scatter") if ms is None else (1.0 if ms == 10 else 0.001, None)
@@ -27,7 +27,7 @@ def sets(*b_ms):
     [
         ((15, 15, 15), ["get is slower in B; most of it in db:shop: 9.0 ms (8.0 to 10.0)."]),
         ((9, 9, 10), ["get is faster in B at mean and p50; most of it in cache:shop: −4.0 ms (−5.0 to −3.0)."]),
-        # Whoever reads only this must not take it for faster.
+        # A reader of this line alone must not take it for faster.
         ((15, 20, 5), ["get is slower in B at mean and p50 and faster in B at p99; "
                        "most of what makes it slower in db:shop: 9.0 ms (8.0 to 10.0)."]),
         ((10, 10, 10), ["No operation is shown to be slower or faster."]),

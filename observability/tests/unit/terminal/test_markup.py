@@ -1,4 +1,4 @@
-"""Text from traces, topologies and files stands in the terminal as it is, whatever brackets it has."""
+"""The terminal shows text from traces, topologies and files unchanged, with any brackets."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
 
 @pytest.fixture
 def meshed(summary):
-    """The same with a mesh: each part of a call with a leg of its own, most of them small."""
+    """The same with a mesh: each part of a call has a separate leg, and most legs are small."""
     topology = summary["topologies"]["hybrid"]
     legs = {
         "wire:edge→edge-outbound": 0.04,

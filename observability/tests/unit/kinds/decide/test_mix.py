@@ -10,7 +10,7 @@ from hops.kinds.decide.mix import median_of, shares, weighed, within
 
 
 def journeys(counts, blocks=4, seed=1):
-    """Rows of several kinds in each block, each kind about a latency of its own."""
+    """Rows of several kinds in each block, each kind around a different latency."""
     rng = np.random.default_rng(seed)
     rows = [
         (block, journey, channel, ms * rng.lognormal(0, 0.2))

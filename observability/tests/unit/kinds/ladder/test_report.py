@@ -18,7 +18,7 @@ from ...report.pages import SECTIONS, check_terminal, page_of
 def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ladder") / "run"
     arms = synthetic_arms(("no-edge", "edge", "sidecars", "mtls", "untraced"))
-    # the wait is beside the sidecars, and a part that does not belong to them has it
+    # the wait is outside the sidecars, in a part that does not belong to them
     slowed = {"sidecars": {"work:product": 4.0}}
     write_generated_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
     make_report(folder)

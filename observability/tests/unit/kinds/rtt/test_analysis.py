@@ -1,4 +1,4 @@
-"""What distance did, and the model of distance held against it, on experiments whose truth is known."""
+"""The effect of distance compared with its model, in experiments whose truth is known."""
 
 from __future__ import annotations
 

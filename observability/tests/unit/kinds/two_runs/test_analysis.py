@@ -1,4 +1,4 @@
-"""Two made-up runs held against each other: what is refused, what is found, and how sure that is."""
+"""Two made-up runs compared: what is refused, what is shown, and how certain it is."""
 
 from __future__ import annotations
 

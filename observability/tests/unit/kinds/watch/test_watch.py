@@ -134,7 +134,7 @@ def test_what_may_take_as_little_is_named_where_memory_decides() -> None:
     assert [one.topology for one in choices(night, 100, 1.0)] == ["lean", "middle", "least"]
     _, said = choice_elements(night, 100, 1.0)
     assert "cannot tell its CPU from that of middle (grpc stream), least (grpc stream); memory decided" in str(said)
-    # What is tied with the best, and not with the one that takes the least, is not of the tie.
+    # A way that is tied with the best way, but not with the cheapest, is not in the tie.
     further = document(*night["waited"], *stream("further", 8.0, 105.0))
     further["topologies"] = [*night["topologies"], "further"]
     assert [one.topology for one in choices(further, 100, 1.0)][-1] == "further"
