@@ -23,14 +23,14 @@ from mesh.runtime import Runtime
 
 @dataclass(frozen=True, slots=True)
 class SharedTrials:
-    """Runs each trial once in a session, and gives every later experiment a copy of what it left.
+    """Runs each trial once in a session, and gives later experiments copies of its results.
 
-    Trials are the same if topology, switches, tapes, length and block are. Trials that harm what they run on are not to
-    be shared.
+    Trials are the same if they have the same topology, switches, tapes, length and block. Do not share trials that harm
+    their system.
 
     Attributes:
         folder: Folder of the finished trials, the same for all workers of the session.
-        run_once: Runs a trial that is not there yet.
+        run_once: Runs a trial that is not shared yet.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ class SharedTrials:
         meanwhile: Callable[[], object] = lambda: None,
         **options: Any,
     ) -> Trial:
-        """Runs or copies one trial; the arguments are those of `run_trial`."""
+        """Runs or copies a trial; arguments are those of `run_trial`."""
         load = tapes.loads[arm.tape]
         parity = tapes.parity if parity_in_full else tapes.spot_check
         shas = load.warmup.sha256, load.load.sha256, parity.sha256
@@ -74,7 +74,7 @@ class SharedTrials:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Holds a lock that one process of all has at a time."""
+    """Holds a lock that only one process has at a time."""
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

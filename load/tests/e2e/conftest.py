@@ -1,4 +1,4 @@
-"""A user at a terminal: runs make, presses Ctrl-C, and looks whether anything still listens."""
+"""A user at a terminal: runs make, presses Ctrl-C, and checks whether anything still listens."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 BASE = 21000
 PORTS = 200
-"""Ports of no other test's and of no user's, so that nothing running beside is looked at."""
+"""Number of ports that no other test and no user has, so that other programs do not matter."""
 LIMIT_S = 900
 STOPPED_S = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where a user types; every command gets the same ports."""
+    """A user's terminal; every command gets the same ports."""
 
     root: Path = ROOT
     results: Path = ROOT / "results"
     make_failed: int = 2
-    """make's own exit code for a recipe that failed: the command's own is 1, or 3 for WRONG figures."""
+    """Exit code of make for a failed recipe; the command's own is 1, or 3 for WRONG figures."""
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -47,7 +47,7 @@ class Terminal:
         return self.run("make", *arguments)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Starts make, for `interrupt` or a signal to make alone."""
+        """Starts make, for `interrupt` or a signal to only make."""
         return subprocess.Popen(
             ["make", *arguments],
             cwd=self.root,
@@ -59,18 +59,18 @@ class Terminal:
         )
 
     def interrupt(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
-        """Ctrl-C, as a terminal sends it to the whole group, and waits for the end."""
+        """Sends Ctrl-C to the whole process group, as a terminal does, and waits for the end."""
         os.killpg(running.pid, signal.SIGINT)
-        self.ended(running, limit_s)
+        self.await_end(running, limit_s)
 
-    def ended(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
-        """Waits for the end of what was told to stop."""
+    def await_end(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
+        """Waits for the end of a command that was asked to stop."""
         _, errors = running.communicate(timeout=limit_s)
         assert running.returncode != 0
         assert "Traceback" not in errors
 
     def namespace(self) -> str | None:
-        """The namespace that a run has noted; it does so before it makes it, and until it is removed."""
+        """The namespace that a run has recorded, from before its creation until its removal."""
         try:
             noted = json.loads((self.root / ".run" / str(BASE) / "namespace.json").read_text())
         except FileNotFoundError:
@@ -83,12 +83,12 @@ class Terminal:
         return link.resolve() if link.exists() else None
 
     @staticmethod
-    def unheld(summary: dict[str, Any]) -> list[dict[str, Any]]:
-        """The gates that a run does not hold although they depend on the code alone."""
+    def failed_code_gates(summary: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns the failed gates of a run that depend only on the code."""
         return [gate for gate in summary["gates"] if gate["verdict"] == "WRONG"]
 
     def left_over(self) -> list[str]:
-        """Processes that listen on the terminal's ports, over TCP or UDP."""
+        """Finds processes that listen on the terminal's ports, over TCP or UDP."""
         ports = range(BASE, BASE + PORTS)
         return [
             f"{connection.pid} on {connection.laddr.port}"
@@ -105,7 +105,7 @@ def terminal() -> Terminal:
 
 @pytest.fixture
 def refused(terminal: Terminal) -> Callable[[list[str], str], None]:
-    """Checks that make refuses arguments with a message, at once, and that it changes nothing."""
+    """Checks that make refuses arguments with a message at once, and changes nothing."""
 
     def check(arguments: list[str], message: str) -> None:
         before = sorted(terminal.results.glob("*"))

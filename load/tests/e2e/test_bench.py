@@ -45,16 +45,16 @@ def test_every_part_of_the_results_is_there(two_runs: list[Path]) -> None:
     }
 
 
-def test_gates_that_depend_on_the_code_alone_hold(terminal, two_runs: list[Path]) -> None:
+def test_gates_that_depend_only_on_the_code_hold(terminal, two_runs: list[Path]) -> None:
     for folder in two_runs:
-        assert terminal.unheld(json.loads((folder / "summary.json").read_text())) == []
+        assert terminal.failed_code_gates(json.loads((folder / "summary.json").read_text())) == []
 
 
 def test_nothing_is_left_running(terminal, two_runs: list[Path]) -> None:
     assert terminal.left_over() == []
 
 
-def test_the_exemplars_can_be_looked_at_afterwards(terminal, two_runs: list[Path]) -> None:
+def test_the_exemplars_can_be_viewed_afterwards(terminal, two_runs: list[Path]) -> None:
     done = terminal.make("trace", "journey=checkout", "wait=no")
     assert done.returncode == 0, done.stderr
     assert "OrderService/Checkout" in done.stdout
@@ -74,7 +74,7 @@ def test_the_newest_run_can_be_audited_and_an_older_one_is_refused(terminal, two
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each names what was given and what may be given
+        # each message names the value and the valid ones
         (["topology=soap"], "hybrid"),
         (["profile=huge"], "smoke, compare, quick, full"),
         (["rate=-1"], "rate=-1"),
@@ -135,5 +135,5 @@ def test_sigterm_to_make_alone_reaches_the_run(terminal) -> None:
         time.sleep(0.2)
     assert terminal.left_over(), "it did not start"
     bench.terminate()
-    terminal.ended(bench)
+    terminal.await_end(bench)
     assert terminal.left_over() == []

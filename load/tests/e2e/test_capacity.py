@@ -1,4 +1,4 @@
-"""`make capacity`, by its aliases, as a user runs it: small ones, wrong input, Ctrl-C and `resume=`."""
+"""`make capacity`, by its aliases, as a user runs it: small runs, wrong input, Ctrl-C and `resume=`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 
 def summary_of(terminal, output: str) -> dict[str, Any]:
-    """The summary of a run, from where the run says that its results are."""
+    """Reads the summary of a run, from the folder that the run printed."""
     (line,) = [line for line in output.splitlines() if line.startswith("Results: ")]
     found: dict[str, Any] = json.loads(
         (terminal.root / line.removeprefix("Results: ").strip() / "summary.json").read_text()
@@ -23,7 +23,7 @@ def summary_of(terminal, output: str) -> dict[str, Any]:
     return found
 
 
-def test_a_sweep_that_is_interrupted_goes_on_and_confirms(terminal) -> None:
+def test_an_interrupted_sweep_resumes_and_confirms(terminal) -> None:
     before, latest = set(terminal.results.glob("*-sweep*.incomplete")), terminal.latest()
     sweep = terminal.start("topologies=hybrid", "profile=smoke", "objective=5s", "start=10", "max=20", "sweep")
     until = time.monotonic() + CLIMBED_S
@@ -39,7 +39,7 @@ def test_a_sweep_that_is_interrupted_goes_on_and_confirms(terminal) -> None:
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "Traceback" not in done.stderr
     assert "Highest rate held with p99 below 5000 ms" in done.stdout
-    assert terminal.latest() == latest  # a sweep has no traces to look at
+    assert terminal.latest() == latest  # a sweep keeps no traces
     summary = summary_of(terminal, done.stdout)
     steps, result = summary["capacity"]["steps"], summary["capacity"]["results"]["hybrid"]
     assert steps[0]["rate"] == 10.0
@@ -62,14 +62,14 @@ def test_a_stress_test_counts_failures_and_stops_everything(terminal) -> None:
     assert terminal.left_over() == []
 
 
-def test_an_overload_says_what_ended_ok_and_how_soon_it_was_over(terminal) -> None:
+def test_an_overload_reports_successes_and_recovery(terminal) -> None:
     run = [".venv/bin/python", "-m", "experiment", "capacity", "--load", "overload", "--topologies", "rest", "--json"]
     done = terminal.run(*run, "--profile", "smoke", "--factors", "1,4", "--capacity", "rest:30")
     summary = json.loads(done.stdout)
     assert summary["switches"]["admission"] == "on"
     steps = summary["capacity"]["steps"]
     assert [(step["phase"], step["rate"]) for step in steps] == [("peak", 30.0), ("peak", 120.0)]
-    # Of 10 s, 4 are the peak.
+    # 4 of the 10 s are the peak.
     whole = [summary["topologies"][step["label"]]["journeys"]["all"]["count"] for step in steps]
     assert all(0 < step["journeys"] < count for step, count in zip(steps, whole, strict=True))
 

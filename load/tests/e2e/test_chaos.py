@@ -37,6 +37,6 @@ def test_ctrl_c_while_the_database_is_stopped_leaves_nothing_behind(terminal) ->
 
 
 def stopped(pid: int) -> bool:
-    """Whether a process that this one has started is stopped."""
+    """Whether a child of this process is stopped."""
     children = psutil.Process(pid).children(recursive=True)
     return any(psutil.pid_exists(child.pid) and child.status() == psutil.STATUS_STOPPED for child in children)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
         (["runtime=kubernetes", "KUBECTL_BIN=nowhere"], "KUBECTL_BIN=nowhere is not a program"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_made(
+def test_bad_input_is_refused_before_anything_starts(
     refused: Callable[[list[str], str], None], arguments: list[str], message: str
 ) -> None:
     refused(["topology=hybrid", "profile=smoke", *arguments, "bench"], message)
@@ -40,10 +40,10 @@ def bench(terminal: Any, *arguments: str) -> dict[str, Any]:
 
 @needs_cluster
 @pytest.mark.parametrize(("mesh", "mtls"), [("none", "off"), ("istio", "on")])
-def test_gates_that_depend_on_the_code_alone_hold(terminal: Any, mesh: str, mtls: str) -> None:
+def test_gates_that_depend_only_on_the_code_hold(terminal: Any, mesh: str, mtls: str) -> None:
     summary = bench(terminal, "runtime=kubernetes", f"mesh={mesh}", f"mtls={mtls}")
     assert summary["switches"]["runtime"] == "kubernetes"
-    assert terminal.unheld(summary) == []
+    assert terminal.failed_code_gates(summary) == []
     assert terminal.left_over() == []
     assert terminal.namespace() is None
 
@@ -77,7 +77,7 @@ def test_a_pod_is_evicted_and_the_node_drained_while_customers_buy(terminal: Any
     assert [(one["broken"], one["unanswered"], one["unsettled"], one["over"]) for one in struck.values()] == [
         ([], 0, 0, True)
     ] * 2
-    # One that comes in the moment in which the only pod ends may fail.
+    # A request at the moment when the only pod ends may fail.
     assert sum(struck["evict:order"]["failed"].values()) <= 0.01 * struck["evict:order"]["journeys"]
     assert all(one["checkouts"] > 100 for one in struck.values())
     assert terminal.namespace() is None

@@ -1,4 +1,4 @@
-"""`make compare` as a user runs it: wrong input, Ctrl-C, going on."""
+"""`make compare` as a user runs it: wrong input, Ctrl-C, resuming."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        # each names what was given and what may be given
+        # each message names the value and the valid ones
         (["topologies=rest,soap"], "hybrid-transcoded"),
         (["topologies=rest,rest"], "rest is given twice"),
         (["blocks=0"], "from 1 to 100"),
@@ -34,8 +34,8 @@ def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], m
 
 
 @pytest.fixture
-def interrupted(terminal) -> str:
-    """The name of an experiment that Ctrl-C ended in its first trial."""
+def interrupted_run(terminal) -> str:
+    """Name of an experiment that Ctrl-C ended in its first trial."""
     before = set(terminal.results.glob("*-compare.incomplete"))
     running = terminal.start("compare", "topologies=grpc,hybrid", "blocks=1", "profile=smoke", "rate=10")
     time.sleep(12)
@@ -44,14 +44,14 @@ def interrupted(terminal) -> str:
     return kept.name.removesuffix(".incomplete")
 
 
-def test_what_ctrl_c_ended_goes_on_to_its_end(terminal, interrupted: str) -> None:
+def test_an_experiment_that_ctrl_c_ended_resumes_to_its_end(terminal, interrupted_run: str) -> None:
     assert terminal.left_over() == []
-    done = terminal.make("compare", f"resume={interrupted}")
-    # one block: figures and no comparison; on a noisy machine NOISY, which is a failure where CI=true
+    done = terminal.make("compare", f"resume={interrupted_run}")
+    # one block: figures without a comparison; on a noisy machine NOISY, which fails with CI=true
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert any(verdict in done.stdout for verdict in ("VALID", "NOISY", "WRONG"))
-    assert (terminal.results / interrupted / "report.html").is_file()
+    assert (terminal.results / interrupted_run / "report.html").is_file()
     assert terminal.left_over() == []
-    decided = terminal.make("decide", f"run={interrupted}", "workload=distant")
+    decided = terminal.make("decide", f"run={interrupted_run}", "workload=distant")
     assert decided.returncode in (0, terminal.make_failed), decided.stderr
-    assert f"Which one would we take? By {interrupted} (2 topologies, 1 block, " in decided.stdout
+    assert f"Which one would we take? By {interrupted_run} (2 topologies, 1 block, " in decided.stdout

@@ -31,7 +31,7 @@ def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], m
     refused(arguments, message)
 
 
-def test_a_system_that_is_slowed_says_so(terminal) -> None:
+def test_a_slowed_system_reports_its_delays(terminal) -> None:
     try:
         done = terminal.make("up", "delay=payment:2ms,user:500us")
         assert done.returncode == 0, done.stderr
@@ -58,7 +58,7 @@ def test_the_rule_for_siblings_is_proven(terminal) -> None:
     assert "No rule is better than the rule in use" in " ".join(done.stdout.split())
 
 
-def test_an_experiment_that_is_killed_loses_nothing(terminal) -> None:
+def test_a_killed_experiment_loses_nothing(terminal) -> None:
     done = terminal.make("prove-resume", "kills=3", "blocks=1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "All 2 trials exist exactly once" in done.stdout

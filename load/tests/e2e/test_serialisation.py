@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 
-def test_ctrl_c_stops_the_bench_and_all_that_it_started(terminal: Any) -> None:
+def test_ctrl_c_stops_the_bench_and_its_children(terminal: Any) -> None:
     running = terminal.start("bench-serialisation")
     for line in running.stderr:
         if "round 1 of" in line:

@@ -17,14 +17,14 @@ BASE = 21000
 
 
 @pytest.mark.parametrize(("topology", "how"), [("grpc", "tls=on"), ("hybrid", "http=3")])
-def test_gates_that_depend_on_the_code_alone_hold(terminal: Any, topology: str, how: str) -> None:
+def test_gates_that_depend_only_on_the_code_hold(terminal: Any, topology: str, how: str) -> None:
     done = terminal.make(f"topology={topology}", how, "profile=smoke", "bench")
     folder: Path | None = terminal.latest()
     assert folder is not None, done.stderr
     summary = json.loads((folder / "summary.json").read_text())
     http = 3 if how == "http=3" else 2
     assert (summary["switches"]["tls"], summary["switches"]["http"]) == ("on", http)
-    assert terminal.unheld(summary) == []
+    assert terminal.failed_code_gates(summary) == []
     with next(folder.glob("trials/*/logs/edge.access.jsonl")).open() as log:
         spoken = {json.loads(line)["protocol"] for line in log}
     assert spoken == {f"HTTP/{http}"}

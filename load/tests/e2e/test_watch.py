@@ -1,4 +1,4 @@
-"""`make watch` as a user runs it: a small one, wrong input."""
+"""`make watch` as a user runs it: a small run, wrong input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 
-def test_every_watcher_is_told_of_its_own_orders(terminal) -> None:
+def test_every_watcher_gets_updates_of_its_own_orders(terminal) -> None:
     small = ("watchers=30", "blocks=1", "profile=rtt", "interval=1s", "trace=1", "verbose=on", "topologies=grpc,rest")
     done = terminal.make(*small, "watch")
     assert done.returncode == 0, done.stderr

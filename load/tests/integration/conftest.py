@@ -1,4 +1,4 @@
-"""What tests on a real system share: short experiments, and what a cluster runs."""
+"""Fixtures of tests on a real system: short experiments, and systems in a cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
 @pytest.fixture(scope="session")
 def shared_trials(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SharedTrials:
-    """The finished trials of this session, whichever worker ran them."""
+    """The finished trials of all workers of this session."""
     own = tmp_path_factory.getbasetemp()
     root = own.parent if hasattr(request.config, "workerinput") else own
     return SharedTrials(root / "shared-trials")
@@ -49,7 +49,7 @@ def shared_trials(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 def run_short(
     tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports, shared_trials: SharedTrials
 ) -> Callable[[str, Any], tuple[Summary, RunFiles]]:
-    """Runs an experiment's arms in one block of seconds; gives its summary and its files."""
+    """Runs an experiment's arms in one short block; returns its summary and its files."""
 
     def run(kind: str, arms: Any) -> tuple[Summary, RunFiles]:
         plan = Plan(kind, kind, arms, 1, TINY, 7, workload_file("default"))
@@ -62,7 +62,7 @@ def run_short(
 
 @pytest.fixture
 def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
-    def made(
+    def make_system(
         kind: type[ClusterSystem] = ClusterSystem, topology: str = "hybrid", database_url: str = "", **switches: Any
     ) -> ClusterSystem:
         folder = RunFolder.of(1, root=tmp_path)
@@ -70,12 +70,12 @@ def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., Clust
         environ = {**os.environ, "DATABASE_URL": database_url}
         return kind(load_topology(topology), chosen, free_ports(), "test", environ=environ, folder=folder)
 
-    return made
+    return make_system
 
 
 @pytest.fixture
 def elsewhere() -> Iterator[Kubectl]:
-    """Calls another namespace, which knows nothing of a system's."""
+    """Calls another namespace, which is not the system's."""
     name = f"{PREFIX}{uuid.uuid4().hex[:8]}"
     kubectl = Kubectl.current(os.environ).within(name)
     marks = {"app.kubernetes.io/managed-by": "hopwise"}
@@ -86,7 +86,7 @@ def elsewhere() -> Iterator[Kubectl]:
 
 @pytest.fixture
 def database_elsewhere(elsewhere: Kubectl, tmp_path: Path) -> str:
-    """URL of a PostgreSQL in another namespace, which this machine and all pods reach at the address of a node."""
+    """URL of a PostgreSQL in another namespace, which this machine and all pods reach by the address of a node."""
     assert elsewhere.namespace is not None
     places = ClusterPlaces.default()
     options = cluster_options(os.environ, namespace=elsewhere.namespace, replicas={}, istio_cni=False, seed=1)

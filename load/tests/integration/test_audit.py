@@ -1,4 +1,4 @@
-"""`make audit` looks at what runs; only without that at what a run left."""
+"""`make audit` checks the running topology, or without one the data that a run left."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def python(ports: Ports, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_what_is_up_needs_no_run_to_be_audited_unless_it_is_in_memory(shop_ports: Ports) -> None:
+def test_a_running_topology_can_be_audited_unless_its_data_are_in_memory(shop_ports: Ports) -> None:
     up = python(shop_ports, "mesh", "up", "--topology", "grpc", "--detach")
     try:
         assert up.returncode == 0, up.stderr
@@ -55,7 +55,7 @@ def test_what_is_up_needs_no_run_to_be_audited_unless_it_is_in_memory(shop_ports
 
 
 def check_that_memory_is_refused(ports: Ports) -> None:
-    """Takes what is up for a shop with its data in memory, of which its state says so."""
+    """Changes the state of the running shop to say that its data are in memory."""
     folder = RunFolder.of(ports.base)
     state = read_state(folder)
     assert state is not None

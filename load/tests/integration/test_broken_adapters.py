@@ -1,4 +1,4 @@
-"""Parity is a check that can fail: adapters are broken on purpose, in the running system, and each is caught."""
+"""Parity can fail: it catches adapters that are broken on purpose in the running system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shop.money import Money
 
 adapter.decode_money = lambda message: Money(message.amount_minor - 1, message.currency)
 """
-"""Loaded by the named component before anything else: a wrong price wherever the catalogue answers over gRPC."""
+"""Module that a component loads before anything else: a wrong price wherever the catalogue answers over gRPC."""
 FORGETS_THE_ADDRESS = """
 import msgspec
 import shop.user.postgres as adapter
@@ -33,7 +33,7 @@ async def forgetful(self, user_id, change, expected):
 
 adapter.PostgresUserStore.change = forgetful
 """
-"""The answer is right, and so are the checks of every answer; only the database tells."""
+"""The answer is right and passes every check; only the database shows the fault."""
 
 pytestmark = pytest.mark.integration
 
@@ -65,7 +65,7 @@ def test_a_gateway_that_answers_one_cent_less_is_caught(shopload: Shopload, tmp_
         check(shopload, shop_ports, ["hybrid"], extra)
 
 
-def test_a_service_that_answers_right_and_writes_nothing_is_caught(
+def test_a_service_that_answers_correctly_and_writes_nothing_is_caught(
     shopload: Shopload, tmp_path: Path, shop_ports: Ports
 ) -> None:
     extra = {"grpc": {"user": broken(tmp_path / "user", FORGETS_THE_ADDRESS)}}

@@ -1,4 +1,4 @@
-"""What holds in a real cluster: who may call whom, who gets the calls, and that an update loses no journey."""
+"""A real cluster: which calls are allowed, which pods get them, and an update that loses no journey."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ except grpc.RpcError as error:
 """
 PLAIN = "exec 3<>/dev/tcp/{host}/{port}; printf 'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' >&3; timeout 5 head -c 9 <&3"
 SERVER = 2
-"""Kind of the span that a call leaves at whoever serves it, in OTLP's JSON."""
+"""Kind of the server's span of a call, in OTLP's JSON."""
 UPDATED = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge")
 
 
-class Updating(ClusterSystem):
-    """A system whose pods may be replaced while a load is sent."""
+class UpdatableSystem(ClusterSystem):
+    """A system whose pods may be replaced during a load."""
 
     def ended(self) -> list[ComponentDiedError]:
         return []
@@ -66,7 +66,7 @@ def tape_of(shopload: Shopload, folder: Path, duration_s: float) -> Tape:
 
 
 def calls_by_instance(system: ClusterSystem, traces: Iterable[str], component: str) -> Mapping[str, int]:
-    """How many calls each pod of a component served in these traces."""
+    """Counts the calls that each pod of a component served in these traces."""
     served: Counter[str] = Counter()
     with httpx.Client(base_url=system.ports.url("jaeger-query-http"), trust_env=False) as jaeger:
         for trace in traces:
@@ -78,7 +78,7 @@ def calls_by_instance(system: ClusterSystem, traces: Iterable[str], component: s
     return served
 
 
-def test_a_strict_mesh_lets_through_what_the_topology_links_and_nothing_else(meshed: ClusterSystem) -> None:
+def test_a_strict_mesh_allows_only_the_topology_s_links(meshed: ClusterSystem) -> None:
     kubectl = meshed.kubectl
     payment = meshed.places.ports["payment-grpc"]
 
@@ -102,7 +102,7 @@ def test_an_update_of_everything_under_load_loses_no_journey(
     shopload, out = Shopload(BINARY), tmp_path / "out"
     out.mkdir()
     tape = tape_of(shopload, tmp_path, 150)
-    with make(Updating, mesh=mesh, mtls="on" if mesh == "istio" else "off") as system:
+    with make(UpdatableSystem, mesh=mesh, mtls="on" if mesh == "istio" else "off") as system:
         failures: list[BaseException] = []
 
         def update() -> None:

@@ -1,4 +1,4 @@
-"""What `make conformance` says of programs that do not conform, and whether it notices seeded faults."""
+"""`make conformance` on programs that do not conform, and on seeded faults."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STARTS = f"{SET_UP}::test_answers_until_ctrl_c_and_ends_with_exit_code_0"
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails a test that leaves a process running: all that it starts inherit a variable of its own."""
+    """Fails a test that leaves a process running; its processes all inherit a variable that only they have."""
     mark = f"MARK={tmp_path}"
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{mark}")
     yield
@@ -39,7 +39,7 @@ def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def read(path: Path) -> str:
     try:
         return path.read_bytes().decode(errors="replace")
-    except OSError:  # it has ended meanwhile, or is another user's
+    except OSError:  # the process has ended meanwhile, or is another user's
         return ""
 
 
@@ -70,7 +70,7 @@ def test_no_test_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert "component=product protocols=rest: all tests were skipped or left out" in capsys.readouterr().err
 
 
-def test_a_program_that_only_fails_is_not_tried_any_further() -> None:
+def test_a_program_that_only_fails_is_not_tested_further() -> None:
     command = "/bin/sh -c 'echo error: no such table >&2; exit 3'"
     experiment = [sys.executable, "-m", "experiment", "conformance", "--json"]
     arguments = [*experiment, "--component", "payment", "--command", command]
@@ -84,13 +84,13 @@ def test_a_program_that_only_fails_is_not_tried_any_further() -> None:
     assert f"payment: 'answers until ctrl c and ends with exit code 0' fails ({SET_UP})" in done.stderr
 
 
-def judged(argv: Sequence[str], *tests: str) -> list[Law]:
+def judge(argv: Sequence[str], *tests: str) -> list[Law]:
     return laws_of(run_suites("product", argv, ["grpc"], tests))
 
 
 def test_a_program_that_answers_too_late_is_named_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conformance, "START_S", 1)
-    (law,) = judged(["/bin/sleep", "1000"], STARTS)
+    (law,) = judge(["/bin/sleep", "1000"], STARTS)
     assert "product (command: /bin/sleep 1000) did not answer its health check within 1 s" in law.failed[0]
 
 
@@ -114,14 +114,14 @@ def fault_of(says: str) -> Fault:
 def test_each_reason_says_what_the_program_did(reasons: Mapping[str, str]) -> None:
     """One program has several faults, each of which breaks another law."""
     faults = {fault_of(says): said for says, said in reasons.items()}
-    laws = judged(command_of("product", *faults), *(fault.test for fault in faults))
+    laws = judge(command_of("product", *faults), *(fault.test for fault in faults))
     why = {law.says: " ".join(law.failed) for law in laws}
     for fault, said in faults.items():
         assert said in why[fault.law.replace("_", " ")], why
 
 
 CHOSEN = ("a checkout takes another amount", "items are read one by one")
-"""Faults that every change is tried with, of a service and of a gateway; `make prove-conformance` has all."""
+"""A service's and a gateway's fault, which every change is tested with; `make prove-conformance` has all faults."""
 
 
 def test_conformance_fails_for_seeded_faults() -> None:

@@ -1,4 +1,4 @@
-"""A few bad inputs of a fixed seed to every surface of a shop and of the harness; `make fuzz` is the long version."""
+"""A few bad inputs with a fixed seed to every surface of a shop and to the harness; `make fuzz` is the long version."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 SEED, INPUTS = 1, 100
 
 
-# The services' own REST has the gateway's resources, and gRPC-Web becomes gRPC. Both are left to `make fuzz`: a start
-# takes longer than its inputs.
+# The services' REST has the gateway's resources, and gRPC-Web becomes gRPC. Both are left to `make fuzz`, because a
+# start takes longer than the inputs.
 @pytest.mark.parametrize("place", ["hybrid", "grpc", "connect", "harness"])
 def test_no_bad_input_does_harm(place: str, tmp_path: Path, shop_ports: Ports) -> None:
     outcome = Outcome(SEED, tmp_path)
@@ -31,7 +31,7 @@ def test_no_bad_input_does_harm(place: str, tmp_path: Path, shop_ports: Ports) -
     assert any(counts["answered"] for counts in outcome.counts.values()), "nothing is good enough to get far"
 
 
-def test_a_reader_that_dies_fails_its_file_and_another_one_reads_the_next(tmp_path: Path) -> None:
+def test_a_dying_reader_fails_its_file_and_a_new_reader_reads_the_next(tmp_path: Path) -> None:
     with Harness(tmp_path / "files") as harness:
         valid = Input("topology.yaml", harness.valid["topology.yaml"][0])
         before = psutil.Process().children()

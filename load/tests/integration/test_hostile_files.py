@@ -1,4 +1,4 @@
-"""Files that strangers give are refused by the commands themselves: quickly, in little memory, and in words alone."""
+"""Commands refuse hostile files: quickly, with little memory, and with plain messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALIASES = "name: x\nnetworks:\n  a: &a [x, x, x]\n" + "".join(
     f"  {one}: &{one} [{', '.join([f'*{chr(ord(one) - 1)}'] * 9)}]\n" for one in "bcdefghi"
 )
 MAX_MIB = 200
-# The peak of this program alone: what `resource` tells begins with what the process was that started it.
+# The peak of only this program: the figure of `resource` includes the process that started it.
 RUN = """import re, runpy
 try:
     runpy.run_module("experiment", run_name="__main__")

@@ -18,8 +18,8 @@ KILLS = 5
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> tuple[sagas.Outcome, cache.Outcome]:
-    """Both proofs, small, on one shop with a cache and two replicas of each service."""
-    # With one of each, the crashes of the saga among the tests of `make chaos` show the same.
+    """Runs both proofs, small, on a shop with a cache and two replicas of each service."""
+    # With one replica, the tests of `make chaos` have crashes of the saga.
     ports, folder = replace(shop_ports, replicas=dict.fromkeys(SERVICES, 2)), RunFolder.of(shop_ports.base)
     journal = tmp_path_factory.mktemp("kills") / "journal.jsonl"
     with Shop(ports, folder, {}, cached=cache.CACHED) as shop:
@@ -42,7 +42,7 @@ def test_kills_lose_and_double_nothing(outcomes: tuple[sagas.Outcome, cache.Outc
     assert checked <= {finding.name for finding in outcome.findings if finding.checked}
 
 
-def test_changes_that_race_readers_behind_a_cache_that_is_killed(
+def test_changes_race_readers_behind_a_killed_cache(
     outcomes: tuple[sagas.Outcome, cache.Outcome],
 ) -> None:
     _, outcome = outcomes

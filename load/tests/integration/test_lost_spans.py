@@ -1,4 +1,4 @@
-"""A trial whose spans a process could not get rid of is suspect, by the process's own count."""
+"""A trial is suspect if a process could not export spans, by the process's own count."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Customers get the same news and the same screens over REST and GraphQL, through the edge and all services.
+"""Customers get the same updates and screens over REST and GraphQL, through the edge and all services.
 
-The suite of updates has each protocol, and `test_watchers.py` gRPC and both gateways.
+The suite of updates tests each protocol, and `test_watchers.py` tests gRPC and both gateways.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 
-def test_workloads_get_the_same_over_each_protocol(shop_ports: Ports, tmp_path: Path) -> None:
+def test_workloads_get_the_same_answers_over_each_protocol(shop_ports: Ports, tmp_path: Path) -> None:
     shopload = Shopload(BINARY)
     screens = (WORKLOADS / "screens.yaml").read_text()
     shares = [line for line in (WORKLOADS / "updates.yaml").read_text().splitlines() if line.startswith("  - {")]

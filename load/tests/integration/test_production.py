@@ -47,7 +47,7 @@ SMALL = """\
   path: /spec/template/spec/containers/0/resources/requests/cpu
   value: 20m
 """
-"""Of an overlay on top of the overlay: what production promises its pods is more than a small node has."""
+"""Patch of an overlay on the overlay: production requests more CPU for its pods than a small node has."""
 SMALLER = "manifests/overlays/smaller"
 CALL = """
 import grpc, http.client
@@ -71,11 +71,11 @@ for peer in {peers}:
     print(peer, (ask_grpc if spoken == "grpc" else ask_http)(address))
 """
 REFUSED = {"PERMISSION_DENIED", "HTTP-403", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
-"""By a sidecar that knows who calls, or wants to know; or by a network that drops the packets."""
+"""Refusals by a sidecar that checks the caller, or by a network that drops packets."""
 
 
 class Production(ClusterSystem):
-    """The production overlay, applied as people do, with clients that enter by the Gateway if there is a mesh."""
+    """The production overlay, applied as users do, with clients that enter by the Gateway if there is a mesh."""
 
     def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
         folder = self.folder.path / "manifests"
@@ -106,7 +106,7 @@ class Production(ClusterSystem):
 
 @pytest.fixture
 def make_production(make: Callable[..., ClusterSystem], database_elsewhere: str) -> Callable[..., ClusterSystem]:
-    """Makes the overlay of a topology; its database is there and has rows, which migrating it keeps."""
+    """Makes the overlay of a topology; its database exists and has rows, which migrations keep."""
     database = Database(database_elsewhere, embedded=False)
     template = prepare(database_elsewhere, role_passwords(database), seed=1, scale=1)
     create_trial(database_elsewhere, template=template, name=TRIAL_DATABASE)
@@ -116,10 +116,10 @@ def make_production(make: Callable[..., ClusterSystem], database_elsewhere: str)
 
 @pytest.fixture
 def strangers(elsewhere: Kubectl) -> Callable[[list[str]], dict[str, dict[str, str]]]:
-    """Has three pods of another namespace call places; reports for each pod and place how the call ended.
+    """Lets three pods of another namespace call addresses; returns for each pod and address how the call ended.
 
-    The first has a sidecar, and with it a certificate of the cluster's. The second has neither. The third is a process
-    of the node: it uses the node's network.
+    The first has a sidecar with a certificate of the cluster. The second has neither. The third uses the node's
+    network, like a process of the node.
     """
     options = cluster_options(os.environ, namespace="elsewhere", replicas={}, istio_cni=False, seed=1)
     main = {"name": "shop", "image": options.image("shop"), "command": ["sleep", "infinity"]}
@@ -155,11 +155,11 @@ def test_clients_get_every_answer_right(
         rows = check_answers(system, shopload, tape, tmp_path / "answers.jsonl")
         changes = system.kubectl.ask("diff", f"--kustomize={system.folder.path / SMALLER}", limit_s=60)
     assert {"browse", "login", "checkout"} <= {row["journey"] for row in rows}
-    # To apply it again would change nothing.
+    # Another apply would change nothing.
     assert (changes.stdout, changes.returncode) == ("", 0)
 
 
-def test_a_new_version_migrates_anew_and_an_evicted_pod_is_replaced(
+def test_a_new_version_runs_its_migrations_and_an_evicted_pod_is_replaced(
     make_production: Callable[..., ClusterSystem], tmp_path: Path
 ) -> None:
     shopload = Shopload(BINARY)
@@ -178,7 +178,7 @@ def test_a_new_version_migrates_anew_and_an_evicted_pod_is_replaced(
     assert {"browse", "login", "checkout"} <= {row["journey"] for row in rows}
 
 
-def test_strangers_are_refused_and_what_clients_say_of_themselves_counts_for_nothing(
+def test_strangers_are_refused_and_clients_claims_about_themselves_are_ignored(
     make_production: Callable[..., ClusterSystem], strangers: Callable[[list[str]], dict[str, dict[str, str]]]
 ) -> None:
     with make_production(topology="grpc", mesh="istio", mtls="on") as system:
@@ -188,7 +188,7 @@ def test_strangers_are_refused_and_what_clients_say_of_themselves_counts_for_not
         for port, spoken in jaeger_service_ports(system.places).items():
             guarded.add(f"{spoken}://{JAEGER}.{system.namespace}:{port}")
         for name, ended in strangers([edge, *sorted(guarded)]).items():
-            # The edge is there for everybody, and has no route to this method.
+            # Everybody may reach the edge, and it has no route to this method.
             assert ended.pop(edge) == "UNIMPLEMENTED", name
             assert ended.keys() == guarded
             assert set(ended.values()) <= REFUSED, (name, ended)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 SECONDS, RATE = 2, 10
 
 
-def test_others_are_probed_alone_beside_an_attack_and_beside_valid_clients(shop_ports: Ports) -> None:
+def test_others_are_probed_alone_with_an_attack_and_with_valid_clients(shop_ports: Ports) -> None:
     command = [sys.executable, "-m", "proofs.fairness", "--attacks", "idle", "--rounds", "1", "--json"]
     done = subprocess.run(
         [*command, "--seconds", str(SECONDS)],

@@ -1,4 +1,4 @@
-"""An edge that the generator must not trust, or cannot reach over UDP, ends a run before its load and says why."""
+"""An edge that is untrusted or unreachable over UDP ends a run before its load, with the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HOSTS = ["127.0.0.1", "localhost"]
 
 
 class EdgeRun(Run):
-    """An Envoy alone, with a certificate of any kind; what lies behind it is never asked."""
+    """Only an Envoy, with a given certificate; nothing behind it is ever called."""
 
     def __init__(self, ports: Ports, folder: RunFolder, certificate: Certificate, *, quic: bool) -> None:
         super().__init__(ports, folder)
@@ -48,7 +48,7 @@ class EdgeRun(Run):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is wrong with an edge, and what is said of it."""
+    """A faulty edge, and the expected message."""
 
     says: str
     names: Sequence[str] = tuple(HOSTS)

@@ -1,4 +1,4 @@
-"""The answers that the bench of encodings takes from the seeded data."""
+"""The answers that the bench of encodings computes from the seeded data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def answers(shop_ports: Ports) -> dict[str, Any]:
     return real_answers(shop_ports, os.environ, seed=1)
 
 
-def test_every_journey_has_an_answer_of_the_seeded_data(answers: dict[str, Any]) -> None:
+def test_every_journey_has_an_answer_from_the_seeded_data(answers: dict[str, Any]) -> None:
     assert {journey: type(answer) for journey, answer in answers.items()} == dict(KINDS)
     assert len(answers["browse"].products) == 20
     assert len(answers["bulk_lines"].lines) == 1000
@@ -33,7 +33,7 @@ def test_every_journey_has_an_answer_of_the_seeded_data(answers: dict[str, Any])
     assert len(msgspec.json.encode(answers["document"])) == 10_000
 
 
-def test_real_answers_come_back_as_they_were(answers: dict[str, Any]) -> None:
+def test_real_answers_round_trip(answers: dict[str, Any]) -> None:
     for journey, answer in answers.items():
         for encoding in ENCODINGS:
             codec = encoding.codec(journey)

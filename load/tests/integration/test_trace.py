@@ -1,4 +1,4 @@
-"""Exemplars in a real Jaeger: what its API gives, and what its port shows a browser."""
+"""Exemplars in a real Jaeger: its API's answers, and its page in a browser."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CUT_OFF = """[...document.querySelectorAll('.waterfall tbody th')]
     .filter((name) => name.scrollWidth > name.clientWidth || getComputedStyle(name).textOverflow === 'ellipsis')
     .map((name) => name.textContent)"""
-"""Names of spans that are not shown whole."""
+"""Script that finds span names which are cut off."""
 
 
 @pytest.fixture
 def ports(free_ports: Callable[[], Ports], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ports:
-    """A port base whose ports are free, and whose run has its folder away from the checkout's."""
+    """Free ports of a run whose folder is outside the checkout."""
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path)
     monkeypatch.setattr("mesh.paths.RunFolder.of", lambda *_: folder)
@@ -70,16 +70,16 @@ def test_a_link_leads_to_the_trace(ports: Ports, tmp_path: Path, monkeypatch: py
         assert words in answer
 
 
-def test_all_topologies_of_a_comparison_are_shown_and_one_is_named(
+def test_all_topologies_of_a_comparison_are_shown_and_one_can_be_chosen(
     ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_generated_run(tmp_path / "run", topologies=("rest", "hybrid"), blocks=2, journeys_per_trial=100)
-    (run / "summary.json").touch()  # which only finished runs have
+    (run / "summary.json").touch()  # only finished runs have it
     monkeypatch.setenv("SHOP_PORT_BASE", str(ports.base))
     with open_trace_store(ports):
         done = CliRunner().invoke(app, ["trace", "--run", str(run), "--wait", "no"])
     assert done.exit_code == 0, done.output
-    # The order in which the user named them, not that of the trials.
+    # In the user's order, not in the order of the trials.
     assert "Topology rest. For hybrid: make trace topology=hybrid" in done.output
     page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
     assert "<h1>rest, hybrid</h1>" in page.read_text()
@@ -119,13 +119,13 @@ def test_a_browser_gets_the_last_traces_whole(ports: Ports, tmp_path: Path, monk
             assert len({round(box["x"]) for box in boxes if box}) == side_by_side
             assert page.evaluate(CUT_OFF) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-        # Its exemplar, at the address that Jaeger has for it.
+        # The exemplar at its address in Jaeger.
         page.goto(f"{ports.url('jaeger-query-http')}/trace/{traces[1][0].trace_id}")
         page.wait_for_url(f"**/exemplars.html#{traces[1][0].trace_id}")
         browser.close()
 
 
-def test_a_ui_that_was_built_is_shown(ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_ui_is_shown(ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ui").mkdir()
     (tmp_path / "ui" / "index.html").write_text("<title>built</title>")
     monkeypatch.setenv("JAEGER_UI", str(tmp_path / "ui"))

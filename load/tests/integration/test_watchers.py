@@ -1,8 +1,8 @@
-"""Customers who wait for news of their orders miss none, whatever is killed meanwhile.
+"""Customers who wait for updates of their orders miss none, even when components are killed.
 
     WATCHED_UPDATES=20000 .venv/bin/pytest -q -s -n0 load/tests/integration/test_watchers.py
 
-does the same with so many updates over each way to wait.
+does the same with that many updates for each way to wait.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from mesh.description.topology import EDGE, load_topology
 from mesh.native.system import System
 
 UPDATES = int(os.environ.get("WATCHED_UPDATES", "0"))
-"""How many updates to wait for, with 1,900 customers and everything killed again and again; 0 for the short test."""
+"""Number of updates to wait for, with 1,900 customers and repeated kills of everything; 0 for the short test."""
 WATCHERS, RATE, PAUSE_S = (1_900, 40.0, 12.0) if UPDATES else (60, 10.0, 3.0)
 LOAD_S = 1.05 * UPDATES / (2 * RATE) if UPDATES else 14.0
 """Each checkout makes two updates."""
 INTERVAL_S = 5.0
 RECONNECT_S = 10.0
-"""How long a watcher may be without a stream."""
+"""Maximum time that a watcher may be without a stream."""
 CHECKOUTS = """\
 name: checkouts
 about: Purchases only.
@@ -47,7 +47,7 @@ arrival: {process: poisson}
 mix: [{journey: checkout, channel: web, weight: 1}]
 """
 TURNS = ["PENDING", "CONFIRMED"]
-"""What a customer is told of a purchase, in this order."""
+"""Updates that a customer gets about a purchase, in this order."""
 TOLD = ("updates", "missed", "repeated", "reconnects", "longest_reconnect_s", "lateness_ms")
 WAYS = [
     ("grpc", ["web"], "push", ["notification", EDGE, "order", POSTGRES]),
@@ -70,7 +70,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize(("topology", "channels", "way", "killed"), LONG_WAYS if UPDATES else WAYS)
-def test_kills_make_nobody_miss_an_update(
+def test_no_watcher_misses_an_update_despite_kills(
     tmp_path: Path, shop_ports: Ports, topology: str, channels: list[str], way: str, killed: list[str]
 ) -> None:
     shopload, switches = Shopload(BINARY), parse_switches(updates="on")
@@ -108,7 +108,7 @@ def test_kills_make_nobody_miss_an_update(
         strays = [stray for folder in folders.values() for stray in not_own_or_not_in_turn(system, folder)]
     assert kills >= len(killed)
     assert strays == []
-    # On a busy machine some purchases fail while what they need is away; others succeed and are not seen to.
+    # On a busy machine some purchases fail while a component is down; others succeed without an answer.
     journeys = read_rows(tmp_path / "replay" / JOURNEYS)
     bought = journeys.filter(journey="checkout", outcome="ok").height
     for told in of_channel:
@@ -121,7 +121,7 @@ def test_kills_make_nobody_miss_an_update(
 
 
 def not_own_or_not_in_turn(system: System, folder: Path) -> list[dict[str, Any]]:
-    """Updates that a customer was told of another one's order, or before an earlier one of the same order."""
+    """Returns updates that went to the wrong customer, or came before an earlier update of the same order."""
     with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE)) as connection:
         buyers = dict(connection.execute("SELECT id, user_id FROM shop_order.orders").fetchall())
     seen: defaultdict[int, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""The generator reads workload files by the rules by which they are checked before anything starts."""
+"""The generator reads workload files by the same rules as the check before the start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def verdicts(folder: Path, text: str) -> tuple[bool, bool]:
     return accepted[0], accepted[1]
 
 
-def test_both_know_the_same_senders_of_each_journey(tmp_path: Path) -> None:
+def test_both_have_the_same_senders_of_each_journey(tmp_path: Path) -> None:
     for journey, channel in product([*SENDERS, "dance"], Channel):
         text = f"{HEAD}mix: [{{journey: {journey}, channel: {channel}, weight: 1}}]"
         is_valid = channel in SENDERS.get(journey, ())

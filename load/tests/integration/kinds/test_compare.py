@@ -1,4 +1,4 @@
-"""A whole experiment on the real system, short: two topologies, crossed by a crash; unit tests have several blocks."""
+"""A short, whole experiment on the real system: two topologies, with a crash; unit tests have several blocks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = [
 
 
 class Crash(BaseException):
-    """Comes in the middle of a trial."""
+    """A crash in the middle of a trial."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def experiment(
     return summary, path
 
 
-def test_every_trial_is_there_once(experiment: tuple[Summary, Path]) -> None:
+def test_every_trial_exists_once(experiment: tuple[Summary, Path]) -> None:
     run = read_run(experiment[1])
     assert Counter((row["block"], row["topology"]) for row in run.trials) == {
         (1, "grpc"): 1,
@@ -80,7 +80,7 @@ def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: t
     assert run.manifest["versions"]["jaeger"] == jaeger_version(os.environ) != ""
 
 
-def test_logs_that_are_kept_are_for_the_run_s_user_alone(experiment: tuple[Summary, Path]) -> None:
+def test_only_the_run_s_user_may_read_kept_logs(experiment: tuple[Summary, Path]) -> None:
     kept = list(experiment[1].glob("trials/*/logs"))
     assert len(kept) == 2
     assert {stat.S_IMODE(logs.stat().st_mode) for logs in kept} == {0o700}
@@ -116,7 +116,7 @@ def test_the_database_and_the_telemetry_have_their_own_share(experiment: tuple[S
         assert cost["services"] > 0
 
 
-def test_everything_an_experiment_leaves_is_there(experiment: tuple[Summary, Path]) -> None:
+def test_the_folder_has_all_files_of_an_experiment(experiment: tuple[Summary, Path]) -> None:
     path = experiment[1]
     there = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()}
     assert there >= {

@@ -1,4 +1,4 @@
-"""A shop whose components and data come from another checkout, with this one's edge, generator and database server."""
+"""A shop with components and data of another checkout, and this checkout's edge, generator and database server."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ WITH_PRICES = ("browse", "product", "order_history", "order_status", "checkout",
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """A checkout with its own migration, in which gateways show prices that are one cent too low.
+    """A checkout with its own migration, whose gateways show prices that are one cent too low.
 
-    Its interpreter is this one's, which finds the modules of the other folder first.
+    Its interpreter is this checkout's, but finds the modules of the other folder first.
     """
     checkout = tmp_path / "other"
     for name in ("services", "graphql-gateway", "rest-gateway", "proto"):

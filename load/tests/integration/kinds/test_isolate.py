@@ -1,4 +1,4 @@
-"""An isolation on the real system, short: each arm in one block."""
+"""A short isolation on the real system: each arm in one block."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def test_the_others_are_the_same_journeys_in_each_arm(isolated: tuple[Summary, R
     assert asked[APART].sort("seq").equals(asked[AS_IS].sort("seq"))
 
 
-def test_only_the_disturber_apart_has_gateways_and_services_of_its_own(isolated: tuple[Summary, RunFiles]) -> None:
+def test_only_the_separated_disturber_has_its_own_gateways_and_services(isolated: tuple[Summary, RunFiles]) -> None:
     _, run = isolated
     reached = {arm: upstreams(run.path / "trials" / f"1-{arm}") for arm in run.topologies}
     assert reached[AS_IS] == {"graphql-gateway", "rest-gateway"}
     assert reached[APART] == {"graphql-gateway", "rest-gateway", "rest-gateway-apart"}
-    # The second set is the same components, in budgets and in resources.
+    # In budgets and resources, the second set counts as the same components.
     parts = {arm: set(run.hops.filter(pl.col("topology") == arm)["part"]) for arm in run.topologies}
     assert not any("apart" in part for part in parts[APART])
     cpu_s = {row["topology"]: set(row["cpu_s"]) for row in run.used}
     assert cpu_s[APART] == cpu_s[AS_IS]
 
 
-def test_measured_stands_beside_too_few_to_predict(isolated: tuple[Summary, RunFiles]) -> None:
+def test_a_measured_gain_is_shown_without_enough_journeys_to_predict(isolated: tuple[Summary, RunFiles]) -> None:
     summary, run = isolated
     rows = {row["arm"]: row for row in summary["isolation"]["rows"] if row["journey"] == "all others"}
     assert set(rows) == {WITHOUT, APART}

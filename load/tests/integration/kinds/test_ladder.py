@@ -1,4 +1,4 @@
-"""The bottom of a ladder on the real system, short: without an edge, with it, and without tracing."""
+"""A short ladder on the real system, its lowest arms: without an edge, with it, and without tracing."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
     assert edge["remainder"]["value"] == pytest.approx(edge["measured"]["value"] - edge["attributed"]["value"])
     assert min(*edge["journeys"], *edge["traces"]) > 0
     without, traced = rows["tracing"]["journeys"]
-    # a journey of which the short trial traced all or none is left out
+    # a journey is left out if the short trial traced all or none of its kind
     assert 0 < without == traced <= climbed[1].manifest["journeys"]
     for row in rows.values():
         assert row["verdict"] == "unknown"
@@ -64,7 +64,7 @@ def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
 
 
 @pytest.mark.parametrize("arm", ["edge", "sdk"])
-def test_each_call_between_components_is_there_once(arm: str, climbed: tuple[Summary, RunFiles]) -> None:
+def test_each_call_between_components_exists_once(arm: str, climbed: tuple[Summary, RunFiles]) -> None:
     _, run = climbed
     calls = run.calls.filter(pl.col("topology") == arm).group_by("caller", "callee").len()
     crossings = run.hops.filter((pl.col("topology") == arm) & pl.col("part").str.starts_with("wire:"))

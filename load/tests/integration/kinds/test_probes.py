@@ -1,4 +1,4 @@
-"""Probes of real systems: what components hold under load, and while clients hold connections open."""
+"""Probes of real systems: the components' resources under load, and while clients hold connections open."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPONENTS = {"product", "order", "user", "payment", "edge", "postgres", "jaeger
 
 
 def run_probe(run_short: Callable[..., tuple[Summary, RunFiles]], kind: str, probe: Probe) -> tuple[Any, pl.DataFrame]:
-    """Runs one trial with a probe; returns its kind's part of the summary, and the looks."""
+    """Runs a trial with a probe; returns its kind's part of the summary, and the samples."""
     switches = Switches(trace=0, connections=20)
     summary, run = run_short(kind, (Arm("grpc", load_topology("grpc"), switches, probe=probe),))
     looks = run.observed["looks"]
@@ -34,14 +34,14 @@ def run_probe(run_short: Callable[..., tuple[Summary, RunFiles]], kind: str, pro
     return summary[kind], looks  # type: ignore[literal-required]
 
 
-def test_every_component_is_looked_at_and_a_short_load_tells_no_growth(run_short: Callable[..., Any]) -> None:
+def test_every_component_is_sampled_and_a_short_load_shows_no_growth(run_short: Callable[..., Any]) -> None:
     soak, looks = run_probe(run_short, "soak", Looking(0.5))
     assert looks["at_s"].n_unique() > 3
     assert looks.filter(component="order")["connections"].min() > 3
     assert not any(change["tells"] or change["grows"] for change in soak["changes"])
 
 
-def test_connections_are_held_one_number_after_the_other(run_short: Callable[..., Any]) -> None:
+def test_numbers_of_connections_are_held_one_after_the_other(run_short: Callable[..., Any]) -> None:
     connections, looks = run_probe(run_short, "connections", Holding((0, 20)))
     assert {one["connections"] for one in connections["held"]} == {0, 20}
     at_edge = looks.filter(component="edge").group_by("held").agg(pl.col("connections").max()).sort("held")

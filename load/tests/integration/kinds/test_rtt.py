@@ -1,4 +1,4 @@
-"""A topology at two distances on the real system, short; unit tests compare topologies."""
+"""A short run of a topology at two distances on the real system; unit tests compare topologies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_arm_gave_the_same_answers_to_the_same_tape(measured: tuple[Summar
     assert len({row["answers_sha256"] for row in run.used}) == 1
 
 
-def test_customers_have_links_of_their_own_at_every_distance(measured: tuple[Summary, RunFiles]) -> None:
+def test_customers_have_separate_links_at_every_distance(measured: tuple[Summary, RunFiles]) -> None:
     _, run = measured
     emulated = {row["topology"]: row["generator"]["network"] for row in run.used}
     rtts_ms = {label: {one["rtt_ms"] for one in network["channels"].values()} for label, network in emulated.items()}
@@ -42,14 +42,14 @@ def test_customers_have_links_of_their_own_at_every_distance(measured: tuple[Sum
     assert all(network["customers"] > 1 for network in emulated.values())
 
 
-def test_budgets_have_what_the_links_took_at_every_distance(measured: tuple[Summary, RunFiles]) -> None:
+def test_budgets_have_the_links_time_at_every_distance(measured: tuple[Summary, RunFiles]) -> None:
     _, run = measured
     off_ns = {
         row["topology"]: [gate["value"] for gate in row["gates"] if gate["name"] == "network_off_ns"]
         for row in run.used
     }
     assert off_ns["hybrid-30ms"] == [0]
-    # at 0 ms a link may take nothing at all, of any journey
+    # at 0 ms a link may take no time at all
     assert all(values in ([0], []) for values in off_ns.values())
 
 
@@ -69,7 +69,7 @@ def test_one_block_gives_figures_and_no_verdicts(measured: tuple[Summary, RunFil
     assert {row["verdict"] for row in check["points"]} == {"unknown"}
 
 
-def test_the_report_holds_the_model_against_what_was_measured(measured: tuple[Summary, RunFiles]) -> None:
+def test_the_report_compares_the_model_with_the_measurement(measured: tuple[Summary, RunFiles]) -> None:
     path = measured[1].path
     assert "needs 3 blocks, and there is 1" in (path / "report.md").read_text(encoding="utf-8")
     assert {"rtt_slopes.csv", "rtt_points.csv"} <= {file.name for file in path.glob("csv/*")}

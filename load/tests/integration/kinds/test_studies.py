@@ -1,4 +1,4 @@
-"""A study on the real system, short: three arms of one load, in one block."""
+"""A short study on the real system: three arms of one load, in one block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [
 ARMS = ("agrawal-rest-small", "agrawal-grpc-small", "agrawal-graphql-direct-small")
 
 
-def test_arms_are_sent_the_studys_load_and_its_claims_are_judged(tmp_path: Path, shop_ports: Ports) -> None:
+def test_arms_get_the_studys_load_and_its_claims_get_verdicts(tmp_path: Path, shop_ports: Ports) -> None:
     whole = studies_plan([read_study(STUDIES / "agrawal.yaml")], PROFILES["smoke"], 1, 1)
     plan = replace(whole, arms=tuple(arm for arm in whole.arms if arm.label in ARMS))
     summary, path = run_plan(plan, begin(plan, tmp_path), shop_ports)

@@ -1,4 +1,4 @@
-"""Customers wait behind sidecars, in both ways, while the tape buys."""
+"""Customers wait behind sidecars, by both ways, while the tape's customers buy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-def test_who_waits_behind_sidecars_gets_every_update_in_both_ways(
+def test_watchers_behind_sidecars_get_every_update_by_both_ways(
     run_short: Callable[..., tuple[Any, RunFiles]],
 ) -> None:
     topology, switches = load_topology("hybrid", updates="on"), Switches(updates="on", mesh="envoy", trace=1)

@@ -1,8 +1,8 @@
-"""A target that was not made for the load: books over HTTP, GraphQL, and gRPC with reflection.
+"""A target that is independent of the load: books over HTTP, GraphQL, and gRPC with reflection.
 
 Usage: python library.py HTTP_PORT GRAPHQL_PORT GRPC_PORT
 
-Its spans go to OTEL_EXPORTER_OTLP_ENDPOINT, if that is set.
+Its spans go to OTEL_EXPORTER_OTLP_ENDPOINT, if set.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ class Query:
 
 
 def answering(name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
-    """The SERVER span of a request, in the trace that its headers name."""
+    """Starts the SERVER span of a request, in the trace of its headers."""
     return tracer.start_as_current_span(name, propagate.extract(headers), trace.SpanKind.SERVER)
 
 
 def trace_requests(app: Any) -> Any:
-    """An ASGI application with a span for each request, which FastAPI has already."""
+    """Adds a span for each request to an ASGI application; FastAPI already has one."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -111,8 +111,8 @@ def trace_requests(app: Any) -> Any:
     return call
 
 
-def described() -> FileDescriptorProto:
-    """The gRPC service, which nothing but this describes."""
+def describe_service() -> FileDescriptorProto:
+    """Describes the gRPC service, which has no proto file."""
     file = FileDescriptorProto(name="library.proto", package="library.v1", syntax="proto3")
     types = {"GetBookRequest": [("id", FieldDescriptorProto.TYPE_INT64)]}
     types["Book"] = [*types["GetBookRequest"], ("title", FieldDescriptorProto.TYPE_STRING)]
@@ -130,7 +130,7 @@ def described() -> FileDescriptorProto:
 
 async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     pool = DescriptorPool()
-    pool.Add(described())
+    pool.Add(describe_service())
     request, book = (
         GetMessageClass(pool.FindMessageTypeByName(f"library.v1.{name}")) for name in ("GetBookRequest", "Book")
     )

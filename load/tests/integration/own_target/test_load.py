@@ -1,4 +1,4 @@
-"""A target that is not the shop, with three endpoints, under load: whole runs, and what is refused."""
+"""A target other than the shop, with three endpoints, under load: whole runs, and refusals."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ from mesh.native.trace_store import open_trace_store
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
 
-from .library import described
-
 pytestmark = pytest.mark.integration
 EXAMPLE = ROOT / "docs" / "example" / "target"
 LIMIT_S = 30.0
@@ -53,7 +51,7 @@ Loaded = Callable[..., Result]
 
 @contextmanager
 def library(**environ: str) -> Iterator[list[int]]:
-    """A library that runs, by its ports."""
+    """Runs a library; yields its ports."""
     sockets = [socket.create_server((HOST, 0)) for _ in range(3)]
     chosen = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -79,7 +77,7 @@ def library(**environ: str) -> Iterator[list[int]]:
 
 
 def write_target(ports: list[int], folder: Path) -> str:
-    """The example of the docs, for a library at these ports; its table is in the folder."""
+    """Returns the docs' example for a library at these ports; its table is in the folder."""
     (folder / "books.csv").write_bytes((EXAMPLE / "books.csv").read_bytes())
     text = (EXAMPLE / "library.yaml").read_text(encoding="utf-8")
     for place, port in enumerate(ports):
@@ -89,7 +87,7 @@ def write_target(ports: list[int], folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def ports() -> Iterator[list[int]]:
-    """Ports of a library that runs."""
+    """Ports of a running library."""
     with library() as chosen:
         yield chosen
 
@@ -102,7 +100,7 @@ def text(ports: list[int], tmp_path: Path) -> str:
 
 @pytest.fixture
 def traced(shop_ports: Ports, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A target file of a library whose spans go to where a run's Jaeger listens; its parameter is the sampler."""
+    """A target file of a library that sends spans to the run's Jaeger; the parameter is the sampler."""
     receiver = f"http://{shop_ports.address('jaeger-otlp-grpc')}"
     sampler = getattr(request, "param", "parentbased_always_on")
     with library(
@@ -113,7 +111,7 @@ def traced(shop_ports: Ports, tmp_path: Path, request: pytest.FixtureRequest) ->
 
 @pytest.fixture
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports) -> Loaded:
-    """Loads what a target file says; nothing is left running."""
+    """Loads the targets of a file, and checks that nothing is left running."""
     monkeypatch.setattr(in_blocks, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("SHOP_PORT_BASE", str(shop_ports.base))
 
@@ -165,7 +163,7 @@ WATCH = """
 
 @pytest.mark.parametrize("traced", ["always_on"], indirect=True)
 def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp_path: Path) -> None:
-    """Here it records every request, although most requests say that they are not sampled.
+    """The target records every request, although most requests say that they are not sampled.
 
     A journey's pause is in neither its latency nor its budget, and all messages of a stream are one answer.
     """
@@ -199,10 +197,10 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
     assert "Where the wait goes" in (folder / "report.md").read_text(encoding="utf-8")
 
 
-def test_other_kinds_measure_targets_as_they_do_topologies(
+def test_other_kinds_measure_targets_like_topologies(
     traced: str, shop_ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One library for all of them, as each needs a load only."""
+    """All kinds use one library, because each needs only a load."""
     here = traced[traced.index("  here:") : traced.index("tables:")]
     file, results = tmp_path / "library.yaml", tmp_path / "elsewhere"
     file.write_text(traced.replace("tables:", here.replace("here:", "again:") + "tables:") + "traces: here\n")
@@ -251,7 +249,7 @@ def test_other_kinds_measure_targets_as_they_do_topologies(
 def test_spans_are_read_from_the_store_that_the_file_names(
     loaded: Loaded, text: str, free_ports: Callable[[], Ports], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Here that store has the generator's spans alone, which is what a target's lost spans look like."""
+    """The store has only the generator's spans, as if the target's were lost."""
     monkeypatch.setattr(traces, "QUIET_S", 1.0)
     store = free_ports()
     with open_trace_store(store):
@@ -271,7 +269,7 @@ def test_a_store_that_does_not_answer_is_named_before_anything_is_sent(loaded: L
     assert "traces: http://127.0.0.1:9/api/services did not answer" in done.stderr
 
 
-def test_a_secret_of_the_environment_reaches_the_target_and_no_file(
+def test_a_secret_from_the_environment_reaches_the_target_but_no_file(
     loaded: Loaded, traced: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "s3cr&t/of the library"
@@ -292,18 +290,18 @@ def test_a_secret_of_the_environment_reaches_the_target_and_no_file(
     assert any(path.name == "answers.jsonl" for path in files)
     for form in (secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]):
         assert not [text for text in said if form in text]
-        # The library's FastAPI names its spans by routes, and puts no query into them.
+        # The library's FastAPI names its spans by routes, without queries.
         assert not [path for path in files if form.encode() in path.read_bytes()]
 
 
-def test_a_variable_that_the_environment_does_not_have(loaded: Loaded, text: str) -> None:
+def test_a_variable_that_the_environment_lacks_is_named(loaded: Loaded, text: str) -> None:
     done = loaded(text.replace("/books/${book}", "/books/${env:NO_SUCH_TOKEN}"))
     assert done.exit_code == 2
     assert "library.yaml:18" in done.stderr
     assert "the environment has no NO_SUCH_TOKEN" in done.stderr
 
 
-def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) -> None:
+def test_a_network_is_emulated_between_customers_and_target(loaded: Loaded, text: str) -> None:
     rare = text.replace("  call:\n    weight: 3", "  call:\n    weight: 0")
     done = loaded(rare + "networks: {web: {rtt: 20ms}}\n", "--json")
     assert (
@@ -325,7 +323,7 @@ while True:
 
 @pytest.fixture
 def busy() -> Iterator[int]:
-    """The process id of a program that uses half a core, and is no child of the tests: children belong to a run."""
+    """Process id of a program that uses half a core, and is not a child of the tests: children belong to a run."""
     start = [
         sys.executable,
         "-c",
@@ -343,10 +341,10 @@ def busy() -> Iterator[int]:
 def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
     loaded: Loaded, text: str, busy: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("CI", raising=False)  # in CI nothing is said beforehand
+    monkeypatch.delenv("CI", raising=False)  # in CI there is no warning beforehand
     for module in (programs, summary):  # other tests may run programs that use more
         monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
-    done = loaded(text, "--rate", "20")  # which the library holds with a tenth of a core
+    done = loaded(text, "--rate", "20")  # the library needs a tenth of a core for it
     assert done.exit_code == 0, done.stderr
     beforehand, _, afterwards = done.stderr.partition("check answered as expected")
     assert f"(pid {busy})" in beforehand
@@ -355,7 +353,7 @@ def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
     assert f"(pid {busy})" in " ".join(done.stdout.split())
 
 
-def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) -> None:
+def test_a_journey_has_the_time_limit_of_its_file(loaded: Loaded, text: str) -> None:
     done = loaded(text + "networks: {web: {rtt: 400ms}}\ntimeout: 300ms\n", "--json")
     assert done.exit_code == 3
     failures = json.loads(done.stdout)["failures"]
@@ -387,7 +385,7 @@ def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) ->
         pytest.param("{cookie: visit}", "/visit", "the answer is empty, not JSON", id="no JSON to take from"),
     ],
 )
-def test_a_target_that_does_not_do_what_its_file_says(
+def test_a_target_that_answers_otherwise_than_its_file_says_is_refused(
     loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
 ) -> None:
     assert old in text
@@ -399,8 +397,8 @@ def test_a_target_that_does_not_do_what_its_file_says(
     assert not list((tmp_path / "results").iterdir()), "nothing was measured, so there is nothing to resume"
 
 
-def test_a_descriptor_set_takes_the_place_of_reflection(loaded: Loaded, text: str, tmp_path: Path) -> None:
-    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[described()]).SerializeToString())
+def test_a_descriptor_set_replaces_reflection(loaded: Loaded, text: str, tmp_path: Path) -> None:
+    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[describe_service()]).SerializeToString())
     with_set = text.replace(
         "- grpc: library.v1.Library/GetBook", "- grpc: library.v1.Library/GetBook\n        descriptors: library.pb"
     )
@@ -427,10 +425,10 @@ def test_a_descriptor_set_takes_the_place_of_reflection(loaded: Loaded, text: st
         pytest.param("message: {", "message: {author: x, ", "the message is no library.v1", id="no such field"),
     ],
 )
-def test_a_step_that_does_not_fit_what_it_calls(
+def test_a_step_that_does_not_fit_its_method_is_refused(
     loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
 ) -> None:
-    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[described()]).SerializeToString())
+    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[describe_service()]).SerializeToString())
     assert old in text
     done = loaded(text.replace(old, new))
     assert done.exit_code == 2
@@ -442,7 +440,7 @@ def test_a_step_that_does_not_fit_what_it_calls(
     assert "http://" not in error
 
 
-def test_a_target_that_is_not_there(loaded: Loaded, text: str, ports: list[int]) -> None:
+def test_a_target_that_does_not_answer_is_named(loaded: Loaded, text: str, ports: list[int]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         free = taken.getsockname()[1]
     done = loaded(text.replace(f":{ports[0]}", f":{free}"))
@@ -450,9 +448,7 @@ def test_a_target_that_is_not_there(loaded: Loaded, text: str, ports: list[int])
     assert f"target here cannot be loaded: http://127.0.0.1:{free} does not answer: " in done.stderr
 
 
-def test_a_load_that_is_terminated_says_so_and_leaves_nothing_running(
-    loaded: Loaded, text: str, tmp_path: Path
-) -> None:
+def test_a_terminated_load_says_so_and_leaves_nothing_running(loaded: Loaded, text: str, tmp_path: Path) -> None:
     ended = threading.Event()
 
     def terminate() -> None:
@@ -480,7 +476,7 @@ def test_a_load_that_is_terminated_says_so_and_leaves_nothing_running(
         ("- http: GET", "- take: {n: {match: '(('}}\n        http: GET", "error parsing regexp: missing closing )"),
     ],
 )
-def test_a_step_that_the_generator_refuses_is_told_by_the_user_s_file_before_anything_starts(
+def test_a_refused_step_is_reported_by_the_user_s_file_before_anything_starts(
     loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
 ) -> None:
     assert old in text
@@ -491,7 +487,7 @@ def test_a_step_that_the_generator_refuses_is_told_by_the_user_s_file_before_any
     assert not (tmp_path / "results").exists()
 
 
-def test_variables_that_run_out(loaded: Loaded, text: str, tmp_path: Path) -> None:
+def test_variables_that_run_out_are_reported(loaded: Loaded, text: str, tmp_path: Path) -> None:
     done = loaded(text.replace("take: random", "take: once"), "--duration", "10s")
     assert done.exit_code == 2
     assert "library.yaml: tables.books: the variables run out: books.csv has 100 rows, and the journeys" in done.stderr

@@ -1,4 +1,4 @@
-"""Shops that are up, which the tests of this folder share; none of these tests changes what another one reads."""
+"""Running shops that this folder's tests share; no test changes data that another test reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOPS = {
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of one shop together, so that each shop starts once."""
+    """Groups the tests by shop, so that each shop starts once."""
     places = [place for place, item in enumerate(items) if item.path.parent == Path(__file__).parent]
     ours = sorted((items[place] for place in places), key=lambda item: list(SHOPS).index(item.callspec.params["shop"]))
     for place, item in zip(places, ours, strict=True):
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[System]:
-    """The shop that a test names by `parametrize(..., indirect=["shop"])`."""
+    """The running shop that a test names by `parametrize(..., indirect=["shop"])`."""
     topology, switches = SHOPS[request.param]
     with System(load_topology(topology), switches, shop_ports, "running", interactive=True) as system:
         yield system

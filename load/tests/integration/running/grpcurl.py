@@ -1,4 +1,4 @@
-"""What the start page needs of grpcurl, where there is none: a call whose types the server describes by reflection."""
+"""Stands in for grpcurl on the start page: makes a call whose types the server describes by reflection."""
 
 from __future__ import annotations
 

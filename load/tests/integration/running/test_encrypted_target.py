@@ -1,4 +1,4 @@
-"""The shop's edge as a target of users: TLS with the run's certificates, HTTP/2, GraphQL, REST and gRPC."""
+"""The shop's edge as a user's target: TLS with the run's certificates, HTTP/2, GraphQL, REST and gRPC."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GRPC = (
 
 
 def descriptors() -> bytes:
-    """The product service and all that its file imports."""
+    """Returns the descriptors of the product service and of all imported files."""
     found: dict[str, FileDescriptorProto] = {}
 
     def add(file: FileDescriptor) -> None:
@@ -50,7 +50,7 @@ def descriptors() -> bytes:
     indirect=["shop"],
     scope="package",
 )
-def test_a_target_with_tls(
+def test_a_target_with_tls_is_loaded(
     shop: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, steps: list[str]
 ) -> None:
     monkeypatch.setattr(in_blocks, "RESULTS", tmp_path / "results")

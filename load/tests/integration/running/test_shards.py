@@ -1,4 +1,4 @@
-"""However many generators share a tape, their replay is that of one generator: the same system, the same answers."""
+"""Several generators that share a tape give the replay of a single generator: same system, same answers."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SECONDS = 3.0
 OF_THE_RUN = ("intended_ns", "started_ns", "ended_ns", "latency_ns", "trace_id", "order_id", "waves", "parallel")
 """Columns that differ from one replay of a tape to the next.
 
-Two requests are sent side by side, but on a busy machine the first may be answered before the second goes out.
+Two requests are sent at the same time, but on a busy machine the first may be answered before the second is sent.
 """
 
 
 @dataclass
 class LocalNode:
-    """A load node that is a process of this machine."""
+    """A load node that is a process on this machine."""
 
     name: str
     folder: Path
@@ -92,14 +92,14 @@ def nodes_of(load: Load, shop: System, folder: Path, count: int) -> Iterator[lis
 
 
 def left_in(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The generator's figures and the rows of a replay, without what differs from one to the next."""
+    """Reads the generator's figures and the rows of a replay, without columns that differ between replays."""
     rows = read_rows(folder / "journeys.jsonl").drop(OF_THE_RUN, strict=False)
     return json.loads((folder / "generator.json").read_text()), rows.to_dicts()
 
 
 @pytest.fixture(scope="module")
 def alone(shop: System, tape: Tape, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What one generator leaves."""
+    """Folder with the results of a single generator."""
     folder = tmp_path_factory.mktemp("alone")
     shopload = Shopload(BINARY)
     replay = shopload.start_replay(Load(tape, SECONDS), shop.target, folder, trace=0.4)
@@ -111,7 +111,7 @@ def alone(shop: System, tape: Tape, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_the_shards_together_are_the_replay_of_one_generator(
+def test_the_shards_together_equal_the_replay_of_one_generator(
     shop: System, tape: Tape, alone: Path, tmp_path: Path, count: int
 ) -> None:
     load = Load(tape, SECONDS)
@@ -140,7 +140,7 @@ def test_the_shards_together_are_the_replay_of_one_generator(
 
 
 def first_arrivals(tape: Tape, count: int) -> list[int]:
-    """When the first journey of each shard arrives, in nanoseconds."""
+    """Returns when the first journey of each shard arrives, in nanoseconds."""
     lines = tape.path.read_text().splitlines()[1:]
     return [json.loads(line)["at_ns"] for line in lines[:count]]
 

@@ -1,4 +1,4 @@
-"""What somebody sees who has just started a topology: the page at the edge's root, whose requests all work."""
+"""The page at the edge's root, which a user sees after starting a topology: all its requests work."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOPS = {
     "hybrid over TLS": ["GraphQL", "REST"],
     "grpc over TLS": ["gRPC"],
 }
-"""The shops, and the protocols that their pages have requests of."""
+"""The shops, and the protocols of the requests on their pages."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_every_request_of_the_page_is_answered(
     commands = [html.unescape(found) for found in REQUEST.findall(answer.text)]
     (tmp_path / "grpcurl").write_text(f'#!/bin/sh\nexec {sys.executable} {GRPCURL} "$@"\n')
     (tmp_path / "grpcurl").chmod(0o700)
-    # One shell, as a login keeps its token for the next request.
+    # One shell, because a login keeps its token for the next request.
     script = "\n".join(f"{command}; printf '\\n--\\n'" for command in commands)
     done = subprocess.run(
         ["sh", "-c", script],
@@ -71,7 +71,7 @@ def test_every_request_of_the_page_is_answered(
 
 
 @pytest.mark.parametrize("shop", ["hybrid over TLS"], indirect=True, scope="package")
-def test_the_page_fits_windows_and_links_to_what_is_there(shop: System, http: httpx.Client) -> None:
+def test_the_page_fits_windows_and_has_working_links(shop: System, http: httpx.Client) -> None:
     shown = dict(re.findall(r'<li><a href="([^"]+)">([^<]+)', http.get("/").text))
     assert set(shown.values()) == {"GraphiQL", "Swagger UI", "Jaeger"}
     for url in shown:
@@ -92,7 +92,7 @@ def test_the_page_fits_windows_and_links_to_what_is_there(shop: System, http: ht
 
 @pytest.mark.parametrize("shop", ["grpc"], indirect=True, scope="package")
 def test_reflection_has_the_limits_of_calls(shop: System) -> None:
-    """Else one header would make calls of others fail, whose connection to the component is the same."""
+    """Otherwise one header would make calls of others fail that share the connection to the component."""
     asks = {"content-type": "application/grpc", "te": "trailers", "grpc-timeout": "soon"}
     with httpx.Client(base_url=shop.url, trust_env=False, http1=False, http2=True) as client:
         assert client.post(REFLECTION, headers=asks).headers["grpc-status"] == "3"

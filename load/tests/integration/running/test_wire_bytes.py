@@ -1,4 +1,4 @@
-"""The generator's count of bytes against a packet capture of the same connections."""
+"""Compares the generator's count of bytes with a packet capture of the same connections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RATE = 30.0
 WITHIN_S = 10.0
 QUIET_S = 0.5
 SNAP_BYTES = 160
-"""Bytes of a packet that are kept: Ethernet, IPv4 and TCP headers with all their options."""
+"""Bytes to keep of a packet: Ethernet, IPv4 and TCP headers with all their options."""
 CLOSE = 0.01
 VERSIONS = {"rest": (2, 1), "grpc": (2,), "hybrid over TLS": (3, 2, 1), "grpc over TLS": (2,)}
 """The shops, and the versions of HTTP that their clients speak."""
@@ -53,13 +53,13 @@ FIN, SYN, RST = 0x01, 0x02, 0x04
 
 @dataclass
 class Flow:
-    """One direction of a connection: payload counted once, however often it was sent.
+    """One direction of a connection, with its payload counted once despite retransmissions.
 
     Attributes:
-        next: The sequence number that comes next; None before the first packet.
+        next: The next sequence number; None before the first packet.
         payload: Bytes of payload so far.
-        missed: Bytes that the capture does not have.
-        ended: Whether its end was captured.
+        missed: Bytes that the capture lacks.
+        ended: Whether the capture has its end.
     """
 
     next: int | None = None
@@ -68,7 +68,7 @@ class Flow:
     ended: bool = False
 
     def add(self, sequence: int, length: int, flags: int) -> None:
-        """Counts what a packet has that no packet before it had."""
+        """Counts the new bytes of a packet."""
         if flags & SYN:
             self.next = (sequence + 1) % 2**32
             return
@@ -88,8 +88,8 @@ class Flow:
 
 
 @dataclass
-class Carried:
-    """What a port's connections carried, as captured."""
+class CapturedTraffic:
+    """The captured traffic of a port's connections."""
 
     port: int
     flows: dict[tuple[int, int], Flow] = field(default_factory=dict)
@@ -122,18 +122,18 @@ class Carried:
 
     @property
     def whole(self) -> bool:
-        """Whether the capture has every connection's bytes, and its end."""
+        """Whether the capture has every connection's bytes and its end."""
         sent = [flow for (_, target), flow in self.flows.items() if target == self.port]
         return all(flow.ended for flow in sent) and not any(flow.missed for flow in self.flows.values())
 
 
-def read_capture(path: Path, port: int) -> Carried:
+def read_capture(path: Path, port: int) -> CapturedTraffic:
     """Counts the payload of a capture's TCP and UDP packets."""
     capture = path.read_bytes()
     magic, *_, link = FILE_HEADER.unpack_from(capture)
     assert magic in MAGIC
     assert link == ETHERNET
-    found, at = Carried(port), FILE_HEADER.size
+    found, at = CapturedTraffic(port), FILE_HEADER.size
     while at < len(capture):
         _, _, kept, _ = PACKET_HEADER.unpack_from(capture, at)
         at += PACKET_HEADER.size
@@ -143,8 +143,8 @@ def read_capture(path: Path, port: int) -> Carried:
 
 
 @contextmanager
-def captured(port: int, path: Path) -> Iterator[None]:
-    """Captures the loopback's packets of a port during the block; skips the test where that is not possible."""
+def capture(port: int, path: Path) -> Iterator[None]:
+    """Captures a port's loopback packets during the block; skips the test if that is impossible."""
     process = subprocess.Popen(
         [
             *tcpdump(),
@@ -165,12 +165,12 @@ def captured(port: int, path: Path) -> Iterator[None]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    said = until_it_listens(process)
+    said = await_start(process)
     if said:
         pytest.skip(f"the bytes were not checked against a capture, because tcpdump cannot make one here: {said}")
     try:
         yield
-        until_it_rests(path)
+        await_rest(path)
     finally:
         process.send_signal(signal.SIGINT)
         _, last_words = process.communicate(timeout=WITHIN_S)
@@ -178,12 +178,12 @@ def captured(port: int, path: Path) -> Iterator[None]:
 
 
 def tcpdump() -> list[str]:
-    """The command; as root it would else become a user who may not write to the test's folder."""
+    """Returns the command; root keeps its user, because tcpdump's default user may not write to the test's folder."""
     return [TCPDUMP, "-Z", "root"] if os.geteuid() == 0 else [TCPDUMP]
 
 
-def until_it_listens(process: subprocess.Popen[str]) -> str:
-    """Waits until the capture has begun; returns what tcpdump said if it ended instead, else nothing."""
+def await_start(process: subprocess.Popen[str]) -> str:
+    """Waits until the capture has begun; returns tcpdump's output if it ended instead, otherwise an empty text."""
     assert process.stderr is not None
     said = []
     limit = threading.Timer(WITHIN_S, process.kill)
@@ -199,8 +199,8 @@ def until_it_listens(process: subprocess.Popen[str]) -> str:
     return "; ".join(said) or f"it did not begin within {WITHIN_S:g} s"
 
 
-def until_it_rests(path: Path) -> None:
-    """Waits until the capture does not grow any more: tcpdump drops what it has not written when it is stopped."""
+def await_rest(path: Path) -> None:
+    """Waits until the capture no longer grows: a stopped tcpdump drops unwritten packets."""
     limit, size = time.monotonic() + WITHIN_S, -1
     while path.stat().st_size != size and time.monotonic() < limit:
         size = path.stat().st_size
@@ -209,7 +209,7 @@ def until_it_rests(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
-    """Every journey, read from data that no other test changes."""
+    """A tape with every journey, on data that no other test changes."""
     out = tmp_path_factory.mktemp("tape") / "tape.jsonl"
     workload = ROOT / "load" / "workloads" / "even.yaml"
     return Shopload(BINARY).tape(workload, out, seed=11, rate=RATE, duration_s=SECONDS, scale=1)
@@ -224,11 +224,11 @@ def test_every_byte_on_the_wire_is_counted(shop: System, versions: Sequence[int]
 
 
 def check_bytes(running: System, tape: Tape, folder: Path, http: int) -> None:
-    """Replays a tape over a version of HTTP, and compares what the generator counted with a capture."""
+    """Replays a tape over a version of HTTP, and compares the generator's count with a capture."""
     target = folder / "target.json"
     target.write_text(json.dumps(json.loads(running.target.read_text()) | {"http": http}))
     capture = folder / "edge.pcap"
-    with captured(running.ports["edge"], capture):
+    with capture(running.ports["edge"], capture):
         shopload = Shopload(BINARY)
         replay = shopload.start_replay(Load(tape, SECONDS), target, folder, trace=0.0)
         try:
@@ -236,7 +236,7 @@ def check_bytes(running: System, tape: Tape, folder: Path, http: int) -> None:
         finally:
             stop(replay)
     figures = json.loads((folder / "generator.json").read_text())
-    # On a busy machine an answer may be late; its bytes count all the same.
+    # On a busy machine an answer may be late; its bytes still count.
     assert sum(figures["outcomes"].values()) == tape.journeys
     assert figures["outcomes"]["ok"] > tape.journeys / 2
     assert figures["http"] == http
