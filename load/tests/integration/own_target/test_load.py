@@ -43,6 +43,8 @@ from mesh.native.trace_store import open_trace_store
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
 
+from .library import describe_service
+
 pytestmark = pytest.mark.integration
 EXAMPLE = ROOT / "docs" / "example" / "target"
 LIMIT_S = 30.0
