@@ -66,7 +66,7 @@ class Shop(Run):
 
     def address(self, service: str) -> str:
         """Returns the peer address of a service's replicas."""
-        return f"grpc://{','.join(map(str, self.ports.reached(port_name(service, Protocol.GRPC))))}"
+        return f"grpc://{','.join(map(str, self.ports.endpoints(port_name(service, Protocol.GRPC))))}"
 
     def all_pids(self) -> list[int]:
         """Returns the ids of all processes."""

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from experiment.errors import GeneratorError, UsageError
 from mesh.paths import ROOT
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import guard
 from serialisation.encodings import OF_GO, encode_for_go
 from serialisation.rounds import DECODE, ENCODE, GUNZIP, GZIP, Cell, Subject
 
@@ -38,7 +38,7 @@ class GoHalf:
         if not binary.is_file():
             raise UsageError(f"the bench's Go program is not built at {binary}: run `make bench-serialisation`")
         self._process = subprocess.Popen(  # noqa: S603 - our own binary
-            guarded([str(binary)], signal.SIGKILL),
+            guard([str(binary)], signal.SIGKILL),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -60,7 +60,7 @@ def up(
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
-        switches = monitored(switches, monitor)
+        switches = with_monitor(switches, monitor)
         given = parse_switches(**switches)
         loaded = load_topology(topology, updates=given.updates)
         chosen = as_it_runs(loaded, given)
@@ -99,7 +99,7 @@ def up(
                 folder.state.unlink(missing_ok=True)
 
 
-def monitored(switches: Given, monitor: str) -> Given:
+def with_monitor(switches: Given, monitor: str) -> Given:
     """Returns the switches of a topology that is monitored or not.
 
     Raises:

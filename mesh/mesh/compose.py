@@ -81,7 +81,7 @@ GRAFANA_READS: Mapping[str, Service] = {
                 "name": "Prometheus",
                 "uid": PROMETHEUS,
                 "type": PROMETHEUS,
-                "url": ClusterPlaces.default().reached(PROMETHEUS)[0].url,
+                "url": ClusterPlaces.default().endpoints(PROMETHEUS)[0].url,
                 "isDefault": True,
             }
         ],
@@ -132,7 +132,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     root = os.path.relpath(ROOT, folder)
     services = _services(topology, data, plan, places, root)
     if metrics:
-        measured = {name: places.reached(metrics_port(name)) for name in topology.components}
+        measured = {name: places.endpoints(metrics_port(name)) for name in topology.components}
         jobs = jobs_of(topology, Switches(metrics="on"), measured, places, exporters=[EXPORTER])
         files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
         files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
@@ -181,7 +181,7 @@ def _postgres(places: ClusterPlaces) -> Service:
         command=server_options(port),
         volumes=[f"{POSTGRES}-data:{DATA}", _secrets_of(ADMIN), _file(f"./{FOLDER / HBA.name}", HBA)],
         depends_on={"secrets": DONE},
-        healthcheck=_checked(is_ready(HOST, port)),
+        healthcheck=_health_check(is_ready(HOST, port)),
         stop_grace_period="1m",
     )
 
@@ -215,7 +215,7 @@ def _jaeger(places: ClusterPlaces, root: str) -> Service:
         command=[f"--config=file:{config}"],
         environment=jaeger_environment(places, places.ports.offsets),
         volumes=[_file(f"{root}/{JAEGER_CONFIG.relative_to(ROOT)}", config)],
-        ports=[_published(JAEGER, places.listens("jaeger-query-http").port)],
+        ports=[_publish(JAEGER, places.listens("jaeger-query-http").port)],
     )
 
 
@@ -237,10 +237,10 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     port = places.listens(port_name(component, protocol)).port
     image, command = in_image(component, topology, _image, measured=False)
     # A service listens when it is ready. Each call of gRPC's health service would start a Python.
-    asks = _opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)
+    asks = _check_port(port) if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
     # The user's image has a command, and may lack a program for a health check.
     started: Service = {"command": command} if command else {}
-    checked: Service = {"healthcheck": _checked(asks)} if command else {}
+    checked: Service = {"healthcheck": _health_check(asks)} if command else {}
     return _server(
         image,
         **started,
@@ -260,9 +260,9 @@ def _envoy(plan: EdgePlan, root: str) -> Service:
             _file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)),
             *(descriptor if plan.topology.transcodes else []),
         ],
-        ports=[_published(EDGE, plan.listen.port)],
+        ports=[_publish(EDGE, plan.listen.port)],
         depends_on=_all_of(plan.topology),
-        healthcheck=_checked(_answered(plan.admin.port, "/ready")),
+        healthcheck=_health_check(_check_http(plan.admin.port, "/ready")),
     )
 
 
@@ -272,11 +272,11 @@ def _kong(plan: EdgePlan) -> Service:
         f"${{KONG_IMAGE:-{KONG_IMAGE}}}",
         memory="1g",
         profiles=["kong"],
-        environment={name: _escaped(value) for name, value in own.items()},
+        environment={name: _escape(value) for name, value in own.items()},
         volumes=[_file(f"./{FOLDER / KONG_FILE}", _at(KONG_FILE))],
-        ports=[_published(KONG, plan.listen.port)],
+        ports=[_publish(KONG, plan.listen.port)],
         depends_on=_all_of(plan.topology),
-        healthcheck=_checked(["kong", "health"]),
+        healthcheck=_health_check(["kong", "health"]),
     )
 
 
@@ -304,7 +304,7 @@ def _prometheus(places: ClusterPlaces, root: str) -> Service:
             _file(f"./{FOLDER / PROMETHEUS_FILE}", config),
             _file(f"{root}/{ALERT_RULES.relative_to(ROOT)}", rules),
         ],
-        ports=[_published(PROMETHEUS, listens.port)],
+        ports=[_publish(PROMETHEUS, listens.port)],
     )
 
 
@@ -319,7 +319,7 @@ def _grafana(root: str) -> Service:
             "GF_PATHS_DATA": "/tmp/grafana",  # noqa: S108 - of the container alone
         },
         volumes=[*read, _file(f"{root}/{DASHBOARDS.relative_to(ROOT)}", _OF_GRAFANA / "json")],
-        ports=[_published(GRAFANA, GRAFANA_PORT)],
+        ports=[_publish(GRAFANA, GRAFANA_PORT)],
     )
 
 
@@ -398,7 +398,7 @@ def _container(image_name: str, memory: str, content: Mapping[str, Any]) -> Serv
     }
 
 
-def _published(service: str, port: int) -> str:
+def _publish(service: str, port: int) -> str:
     variable, default = PUBLISHED[service]
     return f"{HOST}:${{{variable}:-{default}}}:{port}"
 
@@ -418,7 +418,7 @@ def _at(name: str) -> str:
 
 
 def _url(role: str, name: str, places: ClusterPlaces) -> str:
-    (place,) = places.reached(POSTGRES)
+    (place,) = places.endpoints(POSTGRES)
     return f"postgresql://{role}@{place}/{name}"
 
 
@@ -426,7 +426,7 @@ def _password_of(owner: str) -> dict[str, str]:
     return {"PGPASSFILE": str(SECRETS / owner / "pgpass")}
 
 
-def _checked(command: Sequence[str]) -> Service:
+def _health_check(command: Sequence[str]) -> Service:
     return {
         "test": ["CMD", *_literal(command)],
         "interval": "10s",
@@ -436,11 +436,11 @@ def _checked(command: Sequence[str]) -> Service:
     }
 
 
-def _opened(port: int) -> list[str]:
+def _check_port(port: int) -> list[str]:
     return ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port}"]
 
 
-def _answered(port: int, path: str) -> list[str]:
+def _check_http(port: int, path: str) -> list[str]:
     request = f"GET {path} HTTP/1.1\\r\\nhost: {HOST}\\r\\nconnection: close\\r\\n\\r\\n"
     asked = (
         f"exec 3<>/dev/tcp/{HOST}/{port} && printf '{request}' >&3 && read -r status <&3 && [[ $status == *' 200 '* ]]"
@@ -449,9 +449,9 @@ def _answered(port: int, path: str) -> list[str]:
 
 
 def _literal(command: Sequence[str]) -> list[str]:
-    return [_escaped(part) for part in command]
+    return [_escape(part) for part in command]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Escapes a text so that Compose substitutes no variables in it."""
     return text.replace("$", "$$")

@@ -53,7 +53,7 @@ def go(module: Path) -> str:
 
 
 def _go(module: Path) -> str:
-    lowest = max(MIN_GO, *(_required(each / "go.mod") for each in (*MODULES, module)))
+    lowest = max(MIN_GO, *(_go_version_of(each / "go.mod") for each in (*MODULES, module)))
     for candidate in (shutil.which("go"), _own()):
         if candidate is not None and _version(candidate) >= lowest:
             return candidate
@@ -69,7 +69,7 @@ def _go(module: Path) -> str:
     return own
 
 
-def cached(program: str, module: Path, dependency: str, own: bytes = b"") -> Path:
+def cache_path(program: str, module: Path, dependency: str, own: bytes = b"") -> Path:
     """Path of a program in the shared cache; its folder is named by its version and the hash of its sources.
 
     Args:
@@ -211,7 +211,7 @@ def _own() -> str | None:
     return str(programs[0]) if programs else None
 
 
-def _required(module: Path) -> tuple[int, ...]:
+def _go_version_of(module: Path) -> tuple[int, ...]:
     return _numbers(re.search(r"^go (\d+(?:\.\d+)*)$", module.read_text(), re.MULTILINE))
 
 

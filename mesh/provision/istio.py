@@ -26,14 +26,14 @@ def build() -> None:
         SetupError: A module cannot be fetched or does not compile.
     """
     for name, package in PROGRAMS.items():
-        link_to_shared(BIN / name, cached(name), partial(_build, name, package))
+        link_to_shared(BIN / name, cache_path(name), partial(_build, name, package))
 
 
-def cached(name: str) -> Path:
+def cache_path(name: str) -> Path:
     """Path of a program in the cache."""
     # Only istiod includes our own code.
     own = b"".join(file.read_bytes() for file in sorted((MODULE / "istiod").glob("*.go"))) if name == "istiod" else b""
-    return golang.cached(name, MODULE, DEPENDENCY, own)
+    return golang.cache_path(name, MODULE, DEPENDENCY, own)
 
 
 def _build(name: str, package: str, into: Path) -> None:

@@ -67,7 +67,7 @@ def install() -> None:
     reason = _reason_to_build(choice)
     if not reason:
         try:
-            link_to_shared(BIN / "jaeger", released(), lambda program: _fetch(program, base))
+            link_to_shared(BIN / "jaeger", release_path(), lambda program: _fetch(program, base))
         except SetupError as error:
             reason = str(error)
         else:
@@ -76,16 +76,16 @@ def install() -> None:
     if choice == "release":
         raise SetupError(f"Jaeger {VERSION}: {reason}.\n{ADVICE}")
     say(f"Jaeger {BUILT_VERSION}: compiled here, without a UI, because {reason}.")
-    link_to_shared(BIN / "jaeger", cached(), lambda program: golang.build("Jaeger", MODULE, COMMAND, program, HINT))
+    link_to_shared(BIN / "jaeger", cache_path(), lambda program: golang.build("Jaeger", MODULE, COMMAND, program, HINT))
 
 
-def cached() -> Path:
+def cache_path() -> Path:
     """Path of the compiled program in the cache."""
     own = b"".join(path.read_bytes() for path in sorted(LEFT_OUT.rglob("*.go")))
-    return golang.cached("jaeger", MODULE, DEPENDENCY, own)
+    return golang.cache_path("jaeger", MODULE, DEPENDENCY, own)
 
 
-def released() -> Path:
+def release_path() -> Path:
     """Path of the release's program in the cache."""
     return cache() / f"jaeger-release-{VERSION}-amd64" / "jaeger"
 

@@ -37,7 +37,7 @@ class Tool:
     @property
     def cached(self) -> Path:
         """Its path in the shared cache, by version."""
-        return golang.cached(self.program, self.module, self.dependency)
+        return golang.cache_path(self.program, self.module, self.dependency)
 
     def build(self) -> None:
         """Puts it in place, and builds it if it is missing in the shared cache.

@@ -94,7 +94,7 @@ class Conforming:
         try:
             supervisor.start([component])
             yield address
-            for died in supervisor.ended():
+            for died in supervisor.find_dead():
                 raise died
         finally:
             supervisor.stop()

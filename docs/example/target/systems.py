@@ -31,7 +31,7 @@ from mesh.components.postgres import Database
 from mesh.description.ports import HOST, load_ports
 from mesh.native.database_run import open_database
 from mesh.paths import ROOT
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import guard
 from mesh.supervisor.readiness import http_ok
 from mesh.supervisor.signals import Interrupted
 from provision.environment import uv
@@ -208,7 +208,7 @@ def main(name: str) -> None:
         program = SYSTEMS[name](url, ports.address("jaeger-otlp-grpc"))
         env = {**os.environ, **OTEL, **program.env}
         env |= {"OTEL_SERVICE_NAME": system, "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-http")}
-        process = subprocess.Popen(guarded([*map(str, program.argv)], signal.SIGTERM), env=env, cwd=FOLDER)
+        process = subprocess.Popen(guard([*map(str, program.argv)], signal.SIGTERM), env=env, cwd=FOLDER)
         try:
             wait_for(process, program)
             fill(name, url)

@@ -23,7 +23,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import Topology, port_name
 from mesh.native.system import System
 from mesh.paths import ROOT
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import guard
 from mesh.supervisor.readiness import tcp
 
 BINARY = ROOT / ".tools" / "bin" / "toxiproxy-server"
@@ -74,7 +74,7 @@ def _address(system: System, target: str) -> tuple[str, str, str]:
     for caller, callees in topology.links.items():
         for callee, protocol in callees.items():
             if target == f"{caller}-{callee}":
-                reached = ",".join(map(str, system.ports.reached(port_name(callee, protocol))))
+                reached = ",".join(map(str, system.ports.endpoints(port_name(callee, protocol))))
                 return caller, f"SHOP_PEER_{callee.upper()}", f"{SCHEMES[protocol]}://{reached}"
     service = target.removesuffix(f"-{DATABASE}")
     return service, "SHOP_DATABASE_URL", system.database.url(role_name(service), TRIAL_DATABASE)
@@ -119,7 +119,7 @@ def _toxiproxy(file: Path) -> Iterator[_Toxiproxy]:
     with closing(socket.create_server((HOST, 0))) as free:
         port = free.getsockname()[1]
     with file.open("wb") as log:
-        command = guarded([str(BINARY), "-host", HOST, "-port", str(port)], signal.SIGKILL)
+        command = guard([str(BINARY), "-host", HOST, "-port", str(port)], signal.SIGKILL)
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - a pinned tool
         try:
             listening, give_up_at = tcp(port), time.monotonic() + START_S

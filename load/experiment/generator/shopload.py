@@ -16,7 +16,7 @@ from experiment.errors import GeneratorError, UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from mesh.description.switches import SWITCHES
 from mesh.paths import SHOPLOAD
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import guard
 
 GRACE_S = 60.0
 """Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans."""
@@ -263,7 +263,7 @@ class Shopload:
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if not self.binary.is_file():
             raise UsageError(f"the generator is not built at {self.binary}: run `make setup`")
-        return guarded([str(self.binary), *arguments], signal.SIGKILL)
+        return guard([str(self.binary), *arguments], signal.SIGKILL)
 
     def _run(self, arguments: Sequence[str], *, timeout_s: float) -> str:
         try:

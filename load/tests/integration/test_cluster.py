@@ -20,7 +20,7 @@ from hops.run.rows import read_rows
 from mesh.components.postgres import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.errors import ComponentDiedError
-from mesh.kubernetes.cluster.kubectl import Kubectl, said
+from mesh.kubernetes.cluster.kubectl import Kubectl, failure_message
 from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import ROOT
 
@@ -45,7 +45,7 @@ UPDATED = ("product", "order", "user", "payment", "graphql-gateway", "rest-gatew
 class UpdatableSystem(ClusterSystem):
     """A system whose pods may be replaced during a load."""
 
-    def ended(self) -> list[ComponentDiedError]:
+    def find_dead(self) -> list[ComponentDiedError]:
         return []
 
 
@@ -92,7 +92,7 @@ def test_a_strict_mesh_allows_only_the_topology_s_links(meshed: ClusterSystem) -
     plain = kubectl.ask(
         "exec", "postgres-0", "--container=postgres", "--", "bash", "-c", PLAIN.format(host="payment", port=payment)
     )
-    assert plain.stdout == "", said(plain)
+    assert plain.stdout == "", failure_message(plain)
 
 
 @pytest.mark.parametrize("mesh", ["none", "istio"])

@@ -114,7 +114,7 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
 
 def own_database(password: str, places: Places) -> Database:
     """The server that this project starts itself."""
-    (place,) = places.reached(POSTGRES)
+    (place,) = places.endpoints(POSTGRES)
     return Database(f"postgresql://{POSTGRES}:{password}@{place}/postgres", embedded=True)
 
 

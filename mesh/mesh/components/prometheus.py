@@ -94,13 +94,13 @@ def jobs_of(
         workloads: The components that have sidecars.
         exporters: Names of the exporters' components.
     """
-    edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, places.reached(metrics_port(EDGE)))}
+    edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, places.endpoints(metrics_port(EDGE)))}
     asked = {
         **{name: ("/metrics", listed) for name, listed in measured.items()},
         **(edge if switches.has_edge else {}),
-        **{name: ("/metrics", places.reached(metrics_port(name))) for name in exporters},
-        "jaeger": ("/metrics", places.reached("jaeger-metrics")),
-        **({"istiod": ("/metrics", places.reached("istiod-http"))} if switches.mesh == "istio" else {}),
+        **{name: ("/metrics", places.endpoints(metrics_port(name))) for name in exporters},
+        "jaeger": ("/metrics", places.endpoints("jaeger-metrics")),
+        **({"istiod": ("/metrics", places.endpoints("istiod-http"))} if switches.mesh == "istio" else {}),
     }
     entered = topology.behind_edge
     # Whether clients reach it, so that they get its answers.

@@ -140,7 +140,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     env = {
         "SHOP_COMPONENT": component,
         "OTEL_SERVICE_NAME": component,
-        "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": places.endpoints("jaeger-otlp-grpc")[0].url,
     }
     if service in topology.programs or topology.checkout:
         env["SHOP_CONTRACT"] = CONTRACT
@@ -167,7 +167,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     if service == "user":
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
     for callee, protocol in topology.links.get(service, {}).items():
-        reached = ",".join(map(str, places.reached(port_name(callee, protocol))))
+        reached = ",".join(map(str, places.endpoints(port_name(callee, protocol))))
         env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{reached}"
     for outbound in workload.outbound if workload else ():
         env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"

@@ -24,8 +24,8 @@ from mesh.description.topology import (
     Protocol,
     Topology,
     entrance_name,
+    find_unserved,
     require_runnable,
-    unserved,
 )
 from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
@@ -40,7 +40,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     Raises:
         SwitchError: It cannot; the message has the reason, and what it can run with.
     """
-    _require_programs(topology.implemented(switches.implementation), switches)
+    _require_programs(topology.with_implementations(switches.implementation), switches)
     if topology.frames_thrift:
         _require_plain(topology, switches)
     if switches.edge == "none" and not topology.entered_by_gateways and not topology.passes_by_the_edge:
@@ -109,7 +109,7 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
 def _require_programs(topology: Topology, switches: Switches) -> None:
     """Checks that components run by other programs get only switches in the contract of
     docs/system/your-component.md."""
-    for _, problem in unserved(topology):
+    for _, problem in find_unserved(topology):
         raise SwitchError(f"implementation: {problem}.")
     require_runnable(topology, "image" if switches.in_cluster else "command")
     others = set(topology.programs)
@@ -182,7 +182,7 @@ def entrance(switches: Switches, places: Places, entered: str) -> str:
         return framed_url(places)
     if switches.has_edge:
         entered = EDGE_CACHE if switches.has_edge_cache else EDGE
-    return f"{switches.scheme}://{places.reached(entered)[0]}"
+    return f"{switches.scheme}://{places.endpoints(entered)[0]}"
 
 
 def target_document(
@@ -216,7 +216,7 @@ def target_document(
         **({"urgent": True} if switches.admission == "on" else {}),
         **network_of(switches),
         "entry": entry,
-        "otlp": str(places.reached("jaeger-otlp-grpc")[0]),
+        "otlp": str(places.endpoints("jaeger-otlp-grpc")[0]),
         "jwt_private_key": str(private_key),
     }
 
@@ -225,14 +225,14 @@ def _entry(topology: Topology, switches: Switches, places: Places, channel: Chan
     protocol = topology.client_speaks(channel)
     if protocol != Protocol.THRIFT:
         return {"protocol": protocol, "url": entrance(switches, places, topology.entry[channel])}
-    reached = {service: places.reached(entrance_name(service)) for service in topology.exposed}
+    reached = {service: places.endpoints(entrance_name(service)) for service in topology.exposed}
     services = {service: [str(place) for place in at] for service, at in reached.items()}
     return {"protocol": protocol, "url": framed_url(places), "services": services}
 
 
 def framed_url(places: Places, service: str = "product") -> str:
     """Where a service takes clients' framed Thrift, as a URL for people."""
-    return f"thrift://{places.reached(entrance_name(service))[0]}"
+    return f"thrift://{places.endpoints(entrance_name(service))[0]}"
 
 
 def network_of(switches: Switches) -> dict[str, Any]:

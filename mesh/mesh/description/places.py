@@ -39,5 +39,5 @@ class Places(Protocol):
             replica: Number of the component's process, from 1; natively each process has its own address.
         """
 
-    def reached(self, name: str) -> Sequence[Place]:
+    def endpoints(self, name: str) -> Sequence[Place]:
         """The places that its callers use; several if they balance their calls."""

@@ -60,7 +60,7 @@ class Ports:
         """Where a process of this machine listens, by its port's name."""
         return Place(at_replica(HOST, replica), self[name])
 
-    def reached(self, name: str) -> Sequence[Place]:
+    def endpoints(self, name: str) -> Sequence[Place]:
         """The place of each replica, for its callers."""
         component = next((one for one in SERVES if name == one or name.startswith(f"{one}-")), name)
         return [self.listens(name, replica) for replica in self.replicas_of(component)]
@@ -87,7 +87,9 @@ class Ports:
             PortError: Some are taken; the message names each of them, the process that has it, and what to do.
         """
         places = [
-            (name, place) for name in names for place in (self.reached(name) if at is None else [Place(at, self[name])])
+            (name, place)
+            for name in names
+            for place in (self.endpoints(name) if at is None else [Place(at, self[name])])
         ]
         taken = [(name, place) for name, place in places if not _free(place, udp=udp)]
         if not taken:

@@ -325,7 +325,7 @@ class Topology(BaseModel):
         programs = {name: program for name, program in self.programs.items() if name != NOTIFICATION}
         return self.model_copy(update={"links": links, "programs": programs})
 
-    def implemented(self, chosen: Mapping[str, str]) -> Topology:
+    def with_implementations(self, chosen: Mapping[str, str]) -> Topology:
         """The topology with other implementations of some components.
 
         Args:
@@ -371,7 +371,7 @@ def require_runnable(topology: Topology, key: str) -> None:
             )
 
 
-def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
+def find_unserved(topology: Topology) -> Iterator[tuple[str, str]]:
     """The components that cannot run as the built-in programs that a topology names, each with the reason."""
     if topology.federates and ROUTER not in topology.programs:
         yield ROUTER, f"{ROUTER} in {PYTHON} does not call over {Protocol.FEDERATION}; routers do: hive, or a command"
@@ -511,7 +511,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
     yield from _link_problems(topology)
     yield from _mixture_problems(topology)
     # A topology is parsed with every component that updates=on starts.
-    yield from ((["programs", component], problem) for component, problem in unserved(topology))
+    yield from ((["programs", component], problem) for component, problem in find_unserved(topology))
 
 
 def _unknown_components(topology: Topology) -> Iterator[Problem]:

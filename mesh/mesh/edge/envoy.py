@@ -90,8 +90,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     host["request_headers_to_add"] = [header(limits.MARK, "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%")]
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
-        {"match": {"connect_matcher": {}}, **_refused(400)},
-        {"match": {"prefix": "/", "headers": [{"name": "content-length", "range_match": TOO_LARGE}]}, **_refused(413)},
+        {"match": {"connect_matcher": {}}, **_refuse(400)},
+        {"match": {"prefix": "/", "headers": [{"name": "content-length", "range_match": TOO_LARGE}]}, **_refuse(413)},
         *map(_refusal, plan.checked),
         *(_page(manager["route_config"], plan.page) if plan.page else ()),
         *(_first_routes(action, plan) if plan.admission else ()),
@@ -194,7 +194,7 @@ def _tls(certificate: Certificate) -> dict[str, Any]:
     full_type = f"{TYPES}/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
     return {
         "name": "envoy.transport_sockets.tls",
-        "typed_config": {"@type": full_type, **_shown(certificate, limits.ALPN)},
+        "typed_config": {"@type": full_type, **_tls_context(certificate, limits.ALPN)},
     }
 
 
@@ -210,7 +210,7 @@ def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, An
         "name": "envoy.transport_sockets.quic",
         "typed_config": {
             "@type": full_type,
-            "downstream_tls_context": _shown(certificate, ["h3"]),
+            "downstream_tls_context": _tls_context(certificate, ["h3"]),
             # An attacker who records early data (0-RTT) can replay it, and with it a checkout or a login.
             "enable_early_data": False,
         },
@@ -223,7 +223,7 @@ def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, An
     return over_udp
 
 
-def _shown(certificate: Certificate, protocols: Sequence[str]) -> dict[str, Any]:
+def _tls_context(certificate: Certificate, protocols: Sequence[str]) -> dict[str, Any]:
     shown = {
         "certificate_chain": {"filename": str(certificate.chain)},
         "private_key": {"filename": str(certificate.key)},
@@ -257,11 +257,11 @@ def _refusal(header: limits.Checked) -> dict[str, Any]:
     valid = {"name": header.name, "string_match": {"safe_regex": {"regex": header.pattern}}}
     return {
         "match": {"prefix": header.below, "headers": [{**valid, "invert_match": True}]},
-        **_refused(header.answer),
+        **_refuse(header.answer),
     }
 
 
-def _refused(status: int) -> dict[str, Any]:
+def _refuse(status: int) -> dict[str, Any]:
     """A route's answer, which the edge sends before the request is complete."""
     return {"direct_response": {"status": status}, "typed_per_filter_config": _no_buffer()}
 

@@ -154,14 +154,14 @@ def edge_plan(
             component: Upstream(
                 component,
                 protocol,
-                places.reached(port_name(component, protocol)),
+                places.endpoints(port_name(component, protocol)),
                 socket=through[component].socket if component in through else None,
                 authority=through[component].authority if component in through else None,
             )
             for component, protocol in topology.behind_edge.items()
         },
-        otlp_grpc=places.reached("jaeger-otlp-grpc")[0],
-        otlp_http=places.reached("jaeger-otlp-http")[0],
+        otlp_grpc=places.endpoints("jaeger-otlp-grpc")[0],
+        otlp_http=places.endpoints("jaeger-otlp-http")[0],
         access_log=access_log,
         plugins=plugins,
         jwt_public_key=jwt_public_key,
@@ -177,6 +177,6 @@ def edge_plan(
 
 def _apart(topology: Topology, journey: str, places: Places) -> dict[str, Upstream]:
     return {
-        component: Upstream(component, protocol, places.reached(port_name(component, protocol)), journey=journey)
+        component: Upstream(component, protocol, places.endpoints(port_name(component, protocol)), journey=journey)
         for component, protocol in topology.behind_edge.items()
     }

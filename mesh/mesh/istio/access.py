@@ -18,12 +18,12 @@ def access_resources(
     Without mTLS, callers cannot authenticate, so all calls are allowed.
     """
     mode = "STRICT" if switches.encrypted else "DISABLE"
-    authentication = naming.shared(
+    authentication = naming.mesh_resource(
         "PeerAuthentication", "default", f"mtls={switches.mtls}", {"mtls": {"mode": mode}}, SECURITY
     )
     if not switches.encrypted:
         return [authentication]
-    nobody = naming.shared("AuthorizationPolicy", "nobody-else", "mtls=on", {}, SECURITY)
+    nobody = naming.mesh_resource("AuthorizationPolicy", "nobody-else", "mtls=on", {}, SECURITY)
     return [
         authentication,
         nobody,

@@ -21,7 +21,7 @@ from mesh.paths import RunFolder, envoy, istio_program
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.envoy import BASE_FILE
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
-from mesh.supervisor.processes import Component, guarded
+from mesh.supervisor.processes import Component, guard
 from mesh.supervisor.readiness import Check, UnixConnection
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
@@ -84,7 +84,7 @@ def agent_component(
     (home / "bootstrap.json").write_text(json.dumps(bootstrap))
     # The agent accepts only the path of a program. Envoy must not outlive the agent, even if the agent is killed.
     starter = home / "envoy"
-    starter.write_text(f'#!/bin/sh\nexec {shlex.join(guarded([str(envoy())], signal.SIGKILL))} "$@"\n')
+    starter.write_text(f'#!/bin/sh\nexec {shlex.join(guard([str(envoy())], signal.SIGKILL))} "$@"\n')
     starter.chmod(0o700)
     proxy_config = {
         "discoveryAddress": ports.address("istiod-xds"),
@@ -117,7 +117,7 @@ def agent_component(
         workload.sidecar,
         argv=lambda: ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(home), *argv],
         env=env,
-        ready=_configured(workload),
+        ready=_check_configuration(workload),
         after=frozenset({ISTIOD}),
         stop_rank=3,
         replica_of=workload.sidecar_component if workload.replica > 1 else "",
@@ -185,7 +185,7 @@ def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
     }
 
 
-def _configured(workload: Workload) -> Check:
+def _check_configuration(workload: Workload) -> Check:
     """Checks that Envoy is live, has every listener of the workload, and has refused no update."""
     expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
     expected |= {str(outbound.socket) for outbound in workload.outbound}

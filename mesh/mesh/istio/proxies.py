@@ -64,7 +64,7 @@ def time_limits(naming: Naming = NATIVE) -> Resource:
             "patch": {"operation": "MERGE", "value": stream},
         },
     ]
-    return naming.shared("EnvoyFilter", "time-limits", "all links", {"configPatches": patches}, ENVOY)
+    return naming.mesh_resource("EnvoyFilter", "time-limits", "all links", {"configPatches": patches}, ENVOY)
 
 
 def _own_patches(workload: Workload, ports: Ports) -> Resource:
@@ -72,10 +72,10 @@ def _own_patches(workload: Workload, ports: Ports) -> Resource:
         *span_patches(workload, Place(NATIVE.host(JAEGER), ports[JAEGER_PORT])),
         *map(_domain_patch, workload.outbound),
     ]
-    return patched(workload, patches)
+    return sidecar_patches(workload, patches)
 
 
-def patched(workload: Workload, patches: Sequence[dict[str, Any]], naming: Naming = NATIVE) -> Resource:
+def sidecar_patches(workload: Workload, patches: Sequence[dict[str, Any]], naming: Naming = NATIVE) -> Resource:
     """Patches of one workload's sidecar."""
     spec = {"workloadSelector": selector(workload), "configPatches": list(patches)}
     return naming.resource("EnvoyFilter", workload.name, f"component {workload.name}", spec, ENVOY)

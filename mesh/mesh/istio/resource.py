@@ -47,7 +47,7 @@ class Naming:
         """A resource of the mesh's workloads."""
         return Resource(kind, name, made_for, spec, version, self.namespace)
 
-    def shared(self, kind: str, name: str, made_for: str, spec: Mapping[str, Any], version: str) -> Resource:
+    def mesh_resource(self, kind: str, name: str, made_for: str, spec: Mapping[str, Any], version: str) -> Resource:
         """A resource that applies to the whole mesh."""
         return Resource(kind, name, made_for, spec, version, self.root_namespace)
 

@@ -31,7 +31,7 @@ def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> N
     if done.returncode == 0:
         return
     # Warnings are on its standard output.
-    problems = [_named(resources, *problem) for problem in _INVALID.findall(done.stderr)]
+    problems = [_describe(resources, *problem) for problem in _INVALID.findall(done.stderr)]
     if not problems:
         raise StartError(f"istioctl cannot validate {file}:\n{done.stderr.strip()}")
     raise TopologyError(_message(topology, problems))
@@ -45,8 +45,8 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
         NotInstalledError: There is no istioctl.
     """
     problems = [
-        _named(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
-        for message in _analyzed(file)
+        _describe(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
+        for message in _analyze(file)
     ]
     if problems:
         raise TopologyError(_message(topology, problems))
@@ -63,12 +63,12 @@ def require_sound(file: Path, what: str) -> None:
         TopologyError: They do not; the message names the resources.
         NotInstalledError: There is no istioctl.
     """
-    problems = [f"{message['origin']}: {message['code']}: {message['message']}" for message in _analyzed(file)]
+    problems = [f"{message['origin']}: {message['code']}: {message['message']}" for message in _analyze(file)]
     if problems:
         raise TopologyError("\n".join([f"{what}: Istio refuses:", *(f"  {problem}" for problem in problems)]))
 
 
-def _analyzed(file: Path) -> list[dict[str, Any]]:
+def _analyze(file: Path) -> list[dict[str, Any]]:
     done = _istioctl("analyze", "--use-kube=false", "-o", "json", str(file))
     try:
         messages = json.loads(done.stdout)
@@ -91,7 +91,7 @@ def _origin(origin: str) -> tuple[str, str, str]:
     return kind, namespace, name
 
 
-def _named(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
+def _describe(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
     """Describes a problem of a resource by the link or component that it was made for."""
     made_for = next(
         (

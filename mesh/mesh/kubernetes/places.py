@@ -37,7 +37,7 @@ class ClusterPlaces:
         """Where a process listens in its pod."""
         return Place(HOST if name in OWN_POD else EVERYWHERE, self.ports[name])
 
-    def reached(self, name: str) -> Sequence[Place]:
+    def endpoints(self, name: str) -> Sequence[Place]:
         """The service's name: with a mesh it resolves to the sidecar, else to the addresses of all pods."""
         if self.collector and name in OTLP:
             return (Place(self.collector, OTLP[name]),)

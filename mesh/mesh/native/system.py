@@ -117,7 +117,7 @@ class System(Run):
         super().__init__(replace(ports, replicas=switches.replicas), folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
         allow(switches.connections)
-        self.topology = topology.implemented(switches.implementation)
+        self.topology = topology.with_implementations(switches.implementation)
         self.switches = switches
         self.trial = trial
         self._data = data or Data(scale=switches.scale)
@@ -308,11 +308,11 @@ class System(Run):
             own += [metrics_port(workload.component)] if self.switches.metrics == "on" else []
             self.ports.require_free(own, at=workload.address)
 
-    def ended(self) -> list[ComponentDiedError]:
+    def find_dead(self) -> list[ComponentDiedError]:
         # Called repeatedly while a run is watched.
         if self._istio is not None:
             self._istio.renew_tokens()
-        return super().ended()
+        return super().find_dead()
 
     def stop_serving(self) -> None:
         """Stops gateways and services, which send their last spans as they stop.

@@ -136,7 +136,7 @@ class StaticMesh:
 
     def _inbound(self, listener: dict[str, Any], workload: Workload, inbound: Inbound) -> dict[str, Any]:
         name = _inbound_cluster(inbound)
-        manager = _named(listener, name, workload, "inbound", inbound.protocol)
+        manager = _rename(listener, name, workload, "inbound", inbound.protocol)
         listener["address"] = tcp_address(workload.address, inbound.port)
         rbac, _, router = manager["http_filters"]
         manager["http_filters"] = [router]
@@ -160,7 +160,7 @@ class StaticMesh:
 
     def _outbound(self, listener: dict[str, Any], workload: Workload, outbound: Outbound) -> dict[str, Any]:
         callee = outbound.callee
-        manager = _named(listener, f"outbound|{callee}", workload, "outbound", outbound.protocol)
+        manager = _rename(listener, f"outbound|{callee}", workload, "outbound", outbound.protocol)
         listener["address"] = pipe_address(outbound.socket, mode=0o600)
         del listener["enable_reuse_port"]
         _, fault, router = manager["http_filters"]
@@ -258,7 +258,7 @@ def name_spans(provider: dict[str, Any], workload: Workload, direction: str, ins
     ]
 
 
-def _named(
+def _rename(
     listener: dict[str, Any], name: str, workload: Workload, direction: str, protocol: Protocol
 ) -> dict[str, Any]:
     """Name a copy of the base listener; returns its connection manager."""

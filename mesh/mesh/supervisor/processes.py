@@ -123,7 +123,7 @@ class Supervisor:
             self._require_alive(starting)
             time.sleep(POLL_S)
 
-    def ended(self) -> list[ComponentDiedError]:
+    def find_dead(self) -> list[ComponentDiedError]:
         """An error for every component that should run and has ended, with the end of its log."""
         return [
             ComponentDiedError(
@@ -231,7 +231,7 @@ class Supervisor:
     def _spawn(self, component: Component) -> _Running:
         again = component.name in self._components
         log = self._folder.logs / f"{component.name}.log"
-        argv = guarded(component.argv(), component.death_signal)
+        argv = guard(component.argv(), component.death_signal)
         with log.open("ab" if again else "wb") as err:
             try:
                 process = subprocess.Popen(  # noqa: S603 - the command lines are our own
@@ -352,7 +352,7 @@ class _Running:
         return f"End of {self.log}:\n{shown}"
 
 
-def guarded(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
+def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
     """A command line whose process gets a signal when its parent dies, if the machine supports that.
 
     Otherwise the next start ends leftover processes.

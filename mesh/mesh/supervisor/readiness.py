@@ -58,10 +58,10 @@ class UnixConnection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         """Connect to the socket."""
-        self.sock = _connected(self._listener, self.timeout)
+        self.sock = _connect(self._listener, self.timeout)
 
 
-def _connected(listener: Path, timeout_s: float | None = TIMEOUT_S) -> socket.socket:
+def _connect(listener: Path, timeout_s: float | None = TIMEOUT_S) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(timeout_s)
@@ -93,7 +93,7 @@ def grpc_serving(port: int, host: str = HOST) -> Check:
 
 def grpc_serving_at(listener: Path) -> Check:
     """The same, of a server on a Unix domain socket."""
-    return _serving(_connects(lambda: _connected(listener)), f"unix:{listener}")
+    return _serving(_connects(lambda: _connect(listener)), f"unix:{listener}")
 
 
 def _serving(listening: Check, target: str) -> Check:

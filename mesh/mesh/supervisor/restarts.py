@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mesh.errors import ComponentDiedError, StartError
 
-MOST = 5
+MAX_RESTARTS = 5
 """How often in a row a component that does not last is restarted."""
 LASTS_S = 60.0
 """A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
@@ -20,7 +20,7 @@ FIRST_PAUSE_S = 0.5
 class Restartable(Protocol):
     """A run whose components can be restarted."""
 
-    def ended(self) -> Sequence[ComponentDiedError]:
+    def find_dead(self) -> Sequence[ComponentDiedError]:
         """An error for every component that should run and has ended."""
 
     def restart(self, component: str) -> None:
@@ -69,7 +69,7 @@ class Restarts:
             ComponentDiedError: A required component has died; too often, if such components are restarted.
         """
         before = self.counts.total()
-        for death in self._run.ended():
+        for death in self._run.find_dead():
             name = death.component
             if not self._every and death.when_lost == "end":
                 raise death
@@ -84,10 +84,10 @@ class Restarts:
 
     def _revive(self, death: ComponentDiedError) -> None:
         name, tried = death.component, self._in_a_row[death.component]
-        gives_up = f"{name} was restarted {MOST} times in a row and never ran for {LASTS_S:g} s.\n{death}"
-        if death.when_lost == "end" and tried >= MOST:
+        gives_up = f"{name} was restarted {MAX_RESTARTS} times in a row and never ran for {LASTS_S:g} s.\n{death}"
+        if death.when_lost == "end" and tried >= MAX_RESTARTS:
             raise ComponentDiedError(name, gives_up)
-        if death.when_lost == "leave" or tried >= MOST:
+        if death.when_lost == "leave" or tried >= MAX_RESTARTS:
             self._left.add(name)
             del self._down[name]
             self._say(f"{death if death.when_lost == 'leave' else gives_up}\nThe run continues without {name}.")

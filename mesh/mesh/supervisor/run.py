@@ -114,9 +114,9 @@ class Run:
         self.interrupts.check()
         self._spared.look()
 
-    def ended(self) -> list[ComponentDiedError]:
+    def find_dead(self) -> list[ComponentDiedError]:
         """An error for every component that should run and has ended, with the end of its log."""
-        return self._supervisor.ended()
+        return self._supervisor.find_dead()
 
     def pids(self) -> dict[str, list[int]]:
         """Every process of each component: its replicas first, then their children."""

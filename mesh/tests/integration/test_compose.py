@@ -66,7 +66,7 @@ class Project:
         done = subprocess.run(["podman", *arguments], capture_output=True, text=True, check=True, timeout=60)
         return done.stdout
 
-    def left(self) -> list[str]:
+    def find_leftovers(self) -> list[str]:
         """The project's containers, volumes and networks."""
         chosen = ["--filter", f"label=io.podman.compose.project={self.name}"]
         return [
@@ -101,7 +101,7 @@ def project() -> Iterator[Project]:
         yield project
     finally:
         project.compose("down", "--volumes")
-        assert project.left() == []
+        assert project.find_leftovers() == []
 
 
 def until(*errors: type[Exception]) -> Retrying:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e  # images are built first
 
 
 @needs_containers
-def test_an_image_s_own_list_of_contents_has_what_it_locks(tmp_path: Path) -> None:
+def test_an_image_s_list_of_contents_has_its_locked_packages(tmp_path: Path) -> None:
     images.copy_contents(images.engine(os.environ), image("shop"), tmp_path / "shop.cdx.json")
     listed = {
         (each["name"], each["version"]) for each in json.loads((tmp_path / "shop.cdx.json").read_text())["components"]

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from stand_ins.prometheus import ask, needs_prometheus, until, value
 
-from mesh.cli import monitored, show
+from mesh.cli import show, with_monitor
 from mesh.components.exporters import OF_POSTGRES, OF_VALKEY
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
@@ -92,7 +92,7 @@ def browsed(shop: System) -> None:
 
 
 @needs_prometheus
-def test_every_component_is_asked_and_answers(shop: System) -> None:
+def test_every_component_is_scraped(shop: System) -> None:
     def all_are_up() -> dict[str, list[str]] | None:
         targets = ask(shop, "targets", state="active")["activeTargets"]
         if any(target["health"] != "up" for target in targets):
@@ -157,7 +157,7 @@ def test_both_protocols_count_for_the_objective(shop: System) -> None:
 
 @needs_prometheus
 @pytest.mark.usefixtures("browsed")
-def test_a_component_that_is_away_is_told_and_what_fails_for_it_counts_as_a_fault(shop: System) -> None:
+def test_a_dead_component_fires_an_alert_and_its_failed_calls_count_as_faults(shop: System) -> None:
     for replica in ("product", "product-2"):
         shop.kill(replica)
     query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
@@ -202,7 +202,9 @@ def test_without_prometheus_nothing_starts(free_ports: Callable[[], Ports]) -> N
         start({"PROMETHEUS_BIN": "/nowhere/prometheus"})
 
 
-def test_the_banner_says_what_switches_added(free_ports: Callable[[], Ports], capsys: pytest.CaptureFixture) -> None:
+def test_the_banner_lists_the_additions_of_switches(
+    free_ports: Callable[[], Ports], capsys: pytest.CaptureFixture
+) -> None:
     topology, switches = load_topology("hybrid", updates="on"), parse_switches(metrics="on", updates="on")
     ports, environ = free_ports(), {"PROMETHEUS_BIN": sys.executable, "PATH": "/nowhere"}
     system = System(topology, switches, ports, "x", environ=environ, monitor=True, interactive=True)
@@ -220,12 +222,12 @@ def test_the_banner_says_what_switches_added(free_ports: Callable[[], Ports], ca
 
 def test_monitoring_means_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMETHEUS_BIN", sys.executable)
-    assert monitored({"metrics": None}, "on") == {"metrics": "on"}
-    assert monitored({"metrics": None}, "off") == {"metrics": None}
+    assert with_monitor({"metrics": None}, "on") == {"metrics": "on"}
+    assert with_monitor({"metrics": None}, "off") == {"metrics": None}
     with pytest.raises(SwitchError, match="monitor=on with metrics=off"):
-        monitored({"metrics": "off"}, "on")
+        with_monitor({"metrics": "off"}, "on")
     with pytest.raises(SwitchError, match="monitor=yes: valid: off, on"):
-        monitored({"metrics": None}, "yes")
+        with_monitor({"metrics": None}, "yes")
     monkeypatch.setenv("PROMETHEUS_BIN", "/nowhere/prometheus")
     with pytest.raises(NotInstalledError, match="is not a program"):
-        monitored({"metrics": None}, "on")
+        with_monitor({"metrics": None}, "on")

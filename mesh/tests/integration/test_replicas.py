@@ -94,7 +94,7 @@ def instances(shop: System, number: int) -> set[tuple[str, str]]:
     raise AssertionError(f"the spans of {trace} did not arrive")
 
 
-def test_spans_name_the_component_and_say_which_replica_it_was(shop: System) -> None:
+def test_spans_name_the_component_and_its_replica(shop: System) -> None:
     seen = set().union(*(instances(shop, number) for number in range(12)))
     assert seen == {
         ("edge", ""),
@@ -110,7 +110,7 @@ def test_resources_count_a_component_s_replicas_together(shop: System) -> None:
     assert counts == {"product": 2, "user": 1, "payment": 1, "order": 1, "rest-gateway": 2, "graphql-gateway": 1}
 
 
-def test_nobody_else_may_listen_where_a_further_replica_will(shop: System) -> None:
+def test_a_further_replica_s_port_must_be_free(shop: System) -> None:
     with pytest.raises(PortError, match=r"127\.0\.1\.1:[0-9]+ \(product-grpc\)"):
         shop.ports.require_free(["product-grpc"])
 
@@ -136,7 +136,7 @@ def test_a_replica_that_dies_is_named(shop: System) -> None:
     assert pid in shop.pids()["product"]
     os.kill(pid, signal.SIGKILL)
     limit = time.monotonic() + LIMIT_S
-    while not (ended := shop.ended()) and time.monotonic() < limit:
+    while not (ended := shop.find_dead()) and time.monotonic() < limit:
         time.sleep(0.05)
     assert [error.component for error in ended] == ["product-2"]
     shop.restart("product-2")

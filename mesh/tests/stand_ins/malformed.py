@@ -51,7 +51,7 @@ def _post(headers: bytes, body: bytes = b"{}", path: bytes = b"/v1/products") ->
     return b"POST " + path + b" HTTP/1.1\r\n" + HOST + headers + b"\r\n\r\n" + body
 
 
-def _chunked(body: bytes) -> bytes:
+def _chunks(body: bytes) -> bytes:
     return _post(b"transfer-encoding: chunked", body)
 
 
@@ -177,11 +177,11 @@ OVER_HTTP1: Sequence[Row] = (
     Row("a length with chunks", _post(b"content-length: 2\r\ntransfer-encoding: chunked", b"0\r\n\r\n"), INVALID),
     Row("an unknown transfer coding", _post(b"transfer-encoding: gzip", b""), INVALID),
     Row("two transfer codings", _post(b"transfer-encoding: gzip, chunked", b"0\r\n\r\n"), INVALID),
-    Row("a chunk without a size", _chunked(b"zz\r\n{}\r\n0\r\n\r\n"), INVALID),
-    Row("a chunk that is longer than its size", _chunked(b"2\r\n{}0\r\n\r\n"), INVALID),
-    Row("a chunk of 17 hexadecimal digits", _chunked(b"fffffffffffffffff\r\n{}"), INVALID),
+    Row("a chunk without a size", _chunks(b"zz\r\n{}\r\n0\r\n\r\n"), INVALID),
+    Row("a chunk that is longer than its size", _chunks(b"2\r\n{}0\r\n\r\n"), INVALID),
+    Row("a chunk of 17 hexadecimal digits", _chunks(b"fffffffffffffffff\r\n{}"), INVALID),
     Row("a body that does not end", _post(b"content-length: 10"), LATE),
-    Row("chunks that do not end", _chunked(b"2\r\n{}\r\n"), LATE),
+    Row("chunks that do not end", _chunks(b"2\r\n{}\r\n"), LATE),
     Row(
         "headers that do not end", b"GET /v1/products HTTP/1.1\r\nhost: shop\r\n", LATE, {"kong": CLOSED}, _NGINX_SILENT
     ),

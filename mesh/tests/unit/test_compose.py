@@ -61,12 +61,12 @@ def services(name: str) -> dict[str, dict[str, Any]]:
     return services
 
 
-def test_nothing_is_there_for_people_who_try_the_shop_out(name: str) -> None:
+def test_there_are_no_pages_for_people_who_try_the_shop(name: str) -> None:
     texts = "".join(files_of(name).values())
     assert [word for word in ("SHOP_GRAPHIQL", "SHOP_REFLECTION", "ServerReflection", "<html") if word in texts] == []
 
 
-def test_the_committed_files_are_what_their_source_gives() -> None:
+def test_the_committed_files_are_up_to_date() -> None:
     for path, text in files_of("hybrid").items():
         assert (ROOT / path).read_text() == text, f"{path} is stale: run make compose"
     assert {path.name for path in (ROOT / FOLDER).iterdir()} == {
@@ -85,7 +85,7 @@ def test_stale_files_are_named(tmp_path: Path) -> None:
     assert (tmp_path / FOLDER / ENVOY_FILE).read_text() == "changed"
 
 
-def test_components_by_other_programs_have_images_of_their_own(tmp_path: Path) -> None:
+def test_components_by_other_programs_have_separate_images(tmp_path: Path) -> None:
     product = read(files_of("hybrid-go")[FILE])["services"]["product"]
     assert product["image"].endswith("/shop-go:${IMAGE_TAG:-compose}")
     assert (product["command"], product["build"]["target"]) == (["product"], "shop-go")
@@ -157,7 +157,7 @@ def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, 
         assert ("healthcheck" in service) == (name not in TASKS | {"jaeger"}), name
 
 
-def test_only_this_machine_reaches_what_is_published(services: dict[str, dict[str, Any]]) -> None:
+def test_only_this_machine_reaches_published_ports(services: dict[str, dict[str, Any]]) -> None:
     published = {name: service["ports"] for name, service in services.items() if "ports" in service}
     assert set(published) <= {EDGE, KONG, "jaeger"}
     ports = [port for each in published.values() for port in each]
@@ -165,7 +165,7 @@ def test_only_this_machine_reaches_what_is_published(services: dict[str, dict[st
     assert len({port.split(":")[2] for port in ports}) == len(ports)
 
 
-def test_every_host_that_a_process_is_told_is_a_service(name: str, services: dict[str, dict[str, Any]]) -> None:
+def test_every_host_in_a_process_s_settings_is_a_service(name: str, services: dict[str, dict[str, Any]]) -> None:
     for service in services.values():
         assert hosts_of_settings(service) <= set(services)
     files = files_of(name)
@@ -203,13 +203,13 @@ def test_a_process_shares_a_network_with_every_host_that_it_calls(name: str) -> 
         assert set(document["networks"]) == {each for one in services.values() for each in one.get("networks", [])}
 
 
-def test_only_what_uses_the_database_shares_a_network_with_it(name: str) -> None:
+def test_only_users_of_the_database_share_a_network_with_it(name: str) -> None:
     services = read(files_of(name, metrics=True)[FILE])["services"]
     (network,) = [network for network in members(services) if "postgres" in network]
     assert network == {"postgres", "database", "postgres-exporter", *load_topology(name).services}
 
 
-def test_an_edge_reaches_what_is_behind_it_and_nothing_else(name: str, services: dict[str, dict[str, Any]]) -> None:
+def test_an_edge_reaches_only_the_components_behind_it(name: str, services: dict[str, dict[str, Any]]) -> None:
     behind = {*load_topology(name).behind_edge, "jaeger"}
     for edge in {EDGE, KONG} & set(services):
         assert {each for network in members(services) if edge in network for each in network} == {edge, *behind}
@@ -239,7 +239,7 @@ def hosts(config: Any) -> Iterator[str]:
             yield from hosts(value)
 
 
-def test_nobody_waits_for_somebody_who_is_not_there(services: dict[str, dict[str, Any]]) -> None:
+def test_every_dependency_exists(services: dict[str, dict[str, Any]]) -> None:
     for name, service in services.items():
         for other, how in service.get("depends_on", {}).items():
             ends = how["condition"] == "service_completed_successfully"
@@ -249,7 +249,7 @@ def test_nobody_waits_for_somebody_who_is_not_there(services: dict[str, dict[str
             assert how["condition"] != "service_healthy" or "healthcheck" in services[other], name
 
 
-def test_every_secret_that_is_named_is_made_and_mounted_for_its_owner_alone(
+def test_every_named_secret_is_made_and_mounted_for_its_owner_only(
     services: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:
     subprocess.run([sys.executable, "-m", "shop.secrets", str(tmp_path)], check=True, timeout=30)
@@ -316,7 +316,7 @@ def test_the_edge_is_that_of_a_cluster_but_for_its_log(name: str) -> None:
         assert read(files[FOLDER / KONG_FILE]) == kong.render(plan)
 
 
-def test_compose_sees_no_variables_of_its_own_in_a_process_s_settings(services: dict[str, dict[str, Any]]) -> None:
+def test_compose_substitutes_no_variables_in_a_process_s_settings(services: dict[str, dict[str, Any]]) -> None:
     for name, service in services.items():
         for part in ("command", "entrypoint", "environment", "healthcheck"):
             text = json.dumps(service.get(part, "")).replace("$$", "")

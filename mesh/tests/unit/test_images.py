@@ -29,7 +29,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def copied() -> list[str]:
+def find_copies() -> list[str]:
     return [
         name
         for line in re.findall(r"^COPY (?!--from)(.+) \S+$", FILE.read_text(), re.MULTILINE)
@@ -51,14 +51,14 @@ def test_a_tag_can_be_given(checkout: Path) -> None:
     assert tag({"IMAGE_TAG": "mine"}, checkout) == "mine"
 
 
-def test_whatever_is_copied_is_there_and_in_the_context() -> None:
+def test_copied_paths_exist_and_are_in_the_build_context() -> None:
     admitted = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
-    for name in copied():
+    for name in find_copies():
         assert list(ROOT.glob(name)), name
         assert any(Path(name).match(each) or Path(name).is_relative_to(each) for each in admitted), name
 
 
-def test_what_a_build_imports_to_try_an_image_is_in_the_checkout() -> None:
+def test_modules_that_a_build_imports_are_in_the_checkout() -> None:
     tried = re.findall(r'-c "import (.+?)"', FILE.read_text())
     modules = {
         name.replace("$service", service) for names in tried for name in names.split(", ") for service in SERVICES
@@ -67,7 +67,7 @@ def test_what_a_build_imports_to_try_an_image_is_in_the_checkout() -> None:
     assert [name for name in sorted(modules) if find_spec(name) is None] == []
 
 
-def test_what_the_shop_takes_is_in_its_image_but_for_programs_and_what_only_runs_natively() -> None:
+def test_the_shop_s_packages_are_in_its_image_except_programs_and_packages_for_native_runs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     names = {
         where: {re.split(r"[\[=;]", package)[0] for package in packages}
@@ -94,7 +94,7 @@ def test_every_package_of_an_image_is_locked_by_its_hash_at_the_projects_version
             assert set(pins) <= locked, lock.name
 
 
-def test_a_machine_without_an_engine_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_an_engine_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match="Install podman or docker"):
         engine({})

@@ -188,7 +188,7 @@ def test_without_a_release_jaeger_is_compiled_and_one_line_says_why(
     jaeger.install()
     assert (tmp_path / "bin" / "jaeger").read_bytes() == COMPILED
     assert not jaeger_has_pages(tmp_path / "bin" / "jaeger", {})
-    assert {file.name for file in jaeger.released().parent.iterdir()} == {".lock"}
+    assert {file.name for file in jaeger.release_path().parent.iterdir()} == {".lock"}
     (line,) = re.findall(rf"^Jaeger {jaeger.BUILT_VERSION}: .*$", capfd.readouterr().err, re.MULTILINE)
     assert re.fullmatch(rf".* compiled here, without a UI, because {reason}\.", line), line
 

@@ -90,7 +90,7 @@ def test_modules_ask_for_no_go_newer_than_the_one_we_would_fetch() -> None:
 
 def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path))
-    program = jaeger.cached()
+    program = jaeger.cache_path()
     assert program.parent.parent == tmp_path
     assert program.parent.name.startswith("jaeger-1.76.0-")
 
@@ -101,13 +101,13 @@ def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
     monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path))
     module = tmp_path / "module"
     shutil.copytree(istio.MODULE, module)
-    before = {name: istio.cached(name) for name in istio.PROGRAMS}
+    before = {name: istio.cache_path(name) for name in istio.PROGRAMS}
     monkeypatch.setattr(istio, "MODULE", module)
-    assert {name: istio.cached(name) for name in istio.PROGRAMS} == before
+    assert {name: istio.cache_path(name) for name in istio.PROGRAMS} == before
     (module / "istiod" / "main.go").write_text("package main\n")
-    assert [name for name in istio.PROGRAMS if istio.cached(name) != before[name]] == ["istiod"]
+    assert [name for name in istio.PROGRAMS if istio.cache_path(name) != before[name]] == ["istiod"]
     (module / "go.sum").write_text("")
-    assert all(istio.cached(name) != before[name] for name in istio.PROGRAMS)
+    assert all(istio.cache_path(name) != before[name] for name in istio.PROGRAMS)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
         (["steps=sidecars,istio", "ladder"], True),
     ],
 )
-def test_istio_is_built_only_where_it_is_asked_for(given: list[str], built: bool) -> None:
+def test_istio_is_built_only_on_request(given: list[str], built: bool) -> None:
     # -W: make acts as if its pins had just changed.
     argv = ["make", "--dry-run", "-W", "mesh/istio/go.mod", *given]
     plan = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
@@ -249,7 +249,7 @@ def become(program: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def packed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def make_tarballs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes tarballs with the same files as the real ones, and pins them."""
     pins = []
     for package in graphiql.PACKAGES:
@@ -266,7 +266,7 @@ def packed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_graphiql_is_fetched_once_for_all_checkouts(npm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    packed(tmp_path, monkeypatch)
+    make_tarballs(tmp_path, monkeypatch)
     become(npm, f"cp {tmp_path}/*.tgz .; echo $@ >> {tmp_path}/calls")
     graphiql.fetch()
     graphiql.fetch()
@@ -279,7 +279,7 @@ def test_graphiql_is_fetched_once_for_all_checkouts(npm: Path, tmp_path: Path, m
 def test_graphiql_with_other_bytes_than_those_pinned_is_refused(
     npm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    packed(tmp_path, monkeypatch)
+    make_tarballs(tmp_path, monkeypatch)
     become(npm, f"cp {tmp_path}/*.tgz .; echo more >> react-18.3.1.tgz")
     with pytest.raises(SetupError, match=r"react-18\.3\.1\.tgz has the SHA-512 .* is pinned"):
         graphiql.fetch()

@@ -41,7 +41,7 @@ from hops.run.files import read_run, trial_folder
 from mesh.description.ports import HOST, Ports
 from mesh.native.trace_store import open_trace_store
 from mesh.paths import ROOT
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import guard
 
 from .library import describe_service
 
@@ -59,7 +59,7 @@ def library(**environ: str) -> Iterator[list[int]]:
     for one in sockets:
         one.close()
     program = Path(__file__).with_name("library.py")
-    argv = guarded([sys.executable, str(program), *map(str, chosen)], signal.SIGKILL)
+    argv = guard([sys.executable, str(program), *map(str, chosen)], signal.SIGKILL)
     process = subprocess.Popen(argv, env={**os.environ, **environ})
     try:
         until = time.monotonic() + LIMIT_S

@@ -21,7 +21,7 @@ from hops.run.rows import read_rows
 from mesh.errors import ComponentDiedError
 from mesh.native.system import System
 from mesh.paths import ROOT
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import guard
 
 pytestmark = [
     pytest.mark.integration,
@@ -85,7 +85,7 @@ def nodes_of(load: Load, shop: System, folder: Path, count: int) -> Iterator[lis
             arguments = node_arguments(
                 load, tape=load.tape.path, target=shop.target, out=out, shard=shard, shards=count, trace=0.4
             )
-            process = subprocess.Popen(guarded([str(BINARY), *arguments], signal.SIGKILL), stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(guard([str(BINARY), *arguments], signal.SIGKILL), stdin=subprocess.DEVNULL)
             stack.callback(stop, process)
             nodes.append(LocalNode(f"load-{shard}", out, process))
         yield nodes

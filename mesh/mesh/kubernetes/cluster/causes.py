@@ -73,19 +73,19 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         yield Cause(
             pod,
             name,
-            f"{pod}: the image {container['image']} cannot be pulled: {_told(waiting)}. Push it there with "
+            f"{pod}: the image {container['image']} cannot be pulled: {_text_of(waiting)}. Push it there with "
             "`make images`, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
         )
     elif reason in NEVER_STARTS:
-        yield Cause(pod, name, f"{pod}: {name} cannot start: {_told(waiting)}", crashed=ended is not None)
+        yield Cause(pod, name, f"{pod}: {name} cannot start: {_text_of(waiting)}", crashed=ended is not None)
     elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff" or container.get("restartCount")):
         how = "it ran out of memory" if ended.get("reason") == "OOMKilled" else f"exit code {ended.get('exitCode')}"
         # A container that could not be started has ended too; only its message has the reason.
-        more = f": {_told(ended)}" if ended.get("message") else ""
+        more = f": {_text_of(ended)}" if ended.get("message") else ""
         yield Cause(pod, name, f"{pod}: {name} ended, {how}{more}", crashed=True)
 
 
-def _told(state: Resource) -> str:
+def _text_of(state: Resource) -> str:
     return ": ".join(filter(None, (state.get("reason"), state.get("message", "").strip())))
 
 
@@ -95,7 +95,7 @@ def waiting(pod: Resource) -> list[str]:
     states = (
         (container["name"], container.get("state", {}).get("waiting", {})) for container in _containers(pod["status"])
     )
-    return [f"{name}: {_told(state)}" for name, state in states if state.get("reason", NEXT) != NEXT]
+    return [f"{name}: {_text_of(state)}" for name, state in states if state.get("reason", NEXT) != NEXT]
 
 
 def _of_owner(owner: Resource) -> Iterator[Cause]:
@@ -151,7 +151,7 @@ def last_warning(events: Iterable[Resource], pod: str) -> str:
     return "" if newest is None else f"{newest.get('reason')}: {str(newest.get('message', '')).strip()}"
 
 
-def restarted(pods: Iterable[Resource]) -> Iterator[Cause]:
+def find_restarts(pods: Iterable[Resource]) -> Iterator[Cause]:
     """Containers that were restarted since their pod started; a run must report them even if they run again."""
     for pod in pods:
         for container in _containers(pod["status"]):

@@ -55,8 +55,9 @@ class Kubectl:
         asked = _run([program, "config", "current-context"], None, LIMIT_S)
         if asked.returncode != 0:
             raise ClusterError(
-                f"kubectl has no current context: {said(asked)}. Choose one with `kubectl config use-context NAME` "
-                "or set KUBECONFIG to a file that has one; or leave out runtime=kubernetes."
+                f"kubectl has no current context: {failure_message(asked)}. Choose one with "
+                "`kubectl config use-context NAME` or set KUBECONFIG to a file that has one; "
+                "or leave out runtime=kubernetes."
             )
         return cls(program, asked.stdout.strip())
 
@@ -96,7 +97,7 @@ class Kubectl:
         """
         done = self.ask(*arguments, stdin=stdin, limit_s=limit_s)
         if done.returncode != 0:
-            raise ClusterError(f"kubectl {_in_short(arguments)}: {said(done)}")
+            raise ClusterError(f"kubectl {_in_short(arguments)}: {failure_message(done)}")
         return done.stdout
 
     def get(self, *arguments: str, limit_s: float = LIMIT_S) -> Any:
@@ -172,10 +173,10 @@ class Kubectl:
         with _whole(target) as file:
             done = _run(command, None, limit_s, out=file)
             if done.returncode != 0:
-                raise ClusterError(f"kubectl cannot read {source} of {pod}: {said(done)}")
+                raise ClusterError(f"kubectl cannot read {source} of {pod}: {failure_message(done)}")
 
 
-def said(done: subprocess.CompletedProcess[str]) -> str:
+def failure_message(done: subprocess.CompletedProcess[str]) -> str:
     """kubectl's error message in one line; only the first lines if it is long."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]

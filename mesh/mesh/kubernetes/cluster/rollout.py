@@ -78,7 +78,7 @@ class Rollout:
             wrong = next(self.causes(state), None)
             seen = seen + 1 if wrong else 0
             if wrong is not None and seen >= PATIENCE:
-                raise StartError(self.explained(wrong))
+                raise StartError(self.explain(wrong))
             if time.monotonic() - began > limit_s:
                 raise StartError(f"{wanted} within {limit_s:g} s. {self._why_not(state)}".rstrip())
             self.pause()
@@ -89,7 +89,7 @@ class Rollout:
         pods = [item for item in state if item["kind"] == "Pod"]
         return causes(pods, (item for item in state if item["kind"] != "Pod"))
 
-    def explained(self, cause: Cause) -> str:
+    def explain(self, cause: Cause) -> str:
         """A cause, with the cluster's warning, and the end of the container's log if it has more details."""
         warning = self.warning(cause.pod) if cause.container else ""
         told = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"

@@ -28,7 +28,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.edge.component import ACCESS_LOG
 from mesh.errors import ClusterError, ComponentDiedError, InputError, MeshError, StartError
-from mesh.kubernetes.cluster.causes import Resource, causes, is_ready, name_of, restarted
+from mesh.kubernetes.cluster.causes import Resource, causes, find_restarts, is_ready, name_of
 from mesh.kubernetes.cluster.kubectl import Kubectl
 from mesh.kubernetes.cluster.preflight import has_istio_cni, require_usable, require_usage
 from mesh.kubernetes.cluster.rollout import Rollout
@@ -151,7 +151,7 @@ class ClusterSystem(Run):
         return {}
 
     def port_names(self) -> Sequence[str]:
-        return [name for names in self._forwarded().values() for name in names]
+        return [name for names in self._ports_to_forward().values() for name in names]
 
     def components(self) -> Sequence[Component]:
         kubectl = Kubectl.current(self._environ)
@@ -168,7 +168,7 @@ class ClusterSystem(Run):
         except MeshError:
             self._keep_logs()
             raise
-        return [self._forward(service, name) for service, names in self._forwarded().items() for name in names]
+        return [self._forward(service, name) for service, names in self._ports_to_forward().items() for name in names]
 
     @contextlib.contextmanager
     def watching(self, pods: Iterable[str]) -> Iterator[None]:
@@ -199,7 +199,9 @@ class ClusterSystem(Run):
             StartError: The new pods did not become ready.
         """
         pods = self._pods_of(components)
-        ways = [f"{name}-forward" for to, names in self._forwarded().items() if to in components for name in names]
+        ways = [
+            f"{name}-forward" for to, names in self._ports_to_forward().items() if to in components for name in names
+        ]
         for way in ways:  # each ends with the pod that it leads to
             self.kill(way)
         self._ready -= set(map(name_of, pods))
@@ -226,8 +228,8 @@ class ClusterSystem(Run):
                 self.kubectl.run("uncordon", node)
             self._write_note()
 
-    def ended(self) -> list[ComponentDiedError]:
-        dead = super().ended()
+    def find_dead(self) -> list[ComponentDiedError]:
+        dead = super().find_dead()
         if not dead and time.monotonic() - self._looked > LOOK_EVERY_S:
             dead = self._lost()
             self._looked = time.monotonic()
@@ -291,7 +293,7 @@ class ClusterSystem(Run):
         for caller, called in links(self.topology, self.switches).items():
             if caller == LOAD:  # its pods are created later
                 continue
-            places = [place for names in called.values() for name in names for place in self.places.reached(name)]
+            places = [place for names in called.values() for name in names for place in self.places.endpoints(name)]
             until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
             # Network policies block all other components.
             command = ("timeout", f"{ROUTES_LIMIT_S:g}", "bash", "-c", "; ".join(until))
@@ -329,7 +331,7 @@ class ClusterSystem(Run):
     def _target(self, private_key: Path, places: Places) -> dict[str, Any]:
         return target_document(self.topology, self.switches, self.trial, places, private_key, ca_certificate=None)
 
-    def _forwarded(self) -> dict[str, list[str]]:
+    def _ports_to_forward(self) -> dict[str, list[str]]:
         """The cluster's ports that this machine needs, by service."""
         entrances = [EDGE] if self.switches.has_edge else [*self.topology.gateways]
         return {
@@ -367,8 +369,8 @@ class ClusterSystem(Run):
         """The pods that have ended, are terminating, or no longer accept calls since the run began."""
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self.interrupts.check)
-        known = [*causes(pods), *restarted(pods)]
-        dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in known]
+        known = [*causes(pods), *find_restarts(pods)]
+        dead = [ComponentDiedError(cause.pod, rollout.explain(cause)) for cause in known]
         lost = {
             **{name_of(pod): UNREADY for pod in pods if not is_ready(pod)},
             **{name_of(pod): "being deleted" for pod in pods if "deletionTimestamp" in pod["metadata"]},

@@ -72,7 +72,7 @@ def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> 
 
 
 def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
-    scaled = _scaled(topology, switches)
+    scaled = _autoscaled_components(topology, switches)
     files: Manifests = {
         "namespace.yaml": [_namespace(switches, options)],
         "accounts.yaml": [account(name, options) for name in [*scaled, *_traces(options), LOAD]],
@@ -88,7 +88,7 @@ def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options
         has_service = workload.name == workload.service
         files[f"{workload.name}.yaml"] = [
             *([shop_service(workload.name, topology, switches, places, options)] if has_service else []),
-            deployment(_meshed(workload, switches, places, options), options),
+            deployment(_with_sidecar(workload, switches, places, options), options),
         ]
     if switches.has_edge:
         files[f"{EDGE}.yaml"] = [edge_service(places, options)]
@@ -102,7 +102,7 @@ def _edge(
         return {}
     plan = plan_of(topology, switches, places, options, measured=measured)
     config = edge_config(switches.edge, plan, options)
-    edge = _meshed(edge_workload(switches.edge, plan, config, options), switches, places, options)
+    edge = _with_sidecar(edge_workload(switches.edge, plan, config, options), switches, places, options)
     return {f"{EDGE}.yaml": [config, deployment(edge, options)]}
 
 
@@ -124,7 +124,7 @@ def _bench(topology: Topology, switches: Switches, places: ClusterPlaces, option
 def _production(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
     files: Manifests = {
         "accounts.yaml": [account(JOB, options)],
-        "autoscalers.yaml": [autoscaler(name, options) for name in _scaled(topology, switches)],
+        "autoscalers.yaml": [autoscaler(name, options) for name in _autoscaled_components(topology, switches)],
         "database.yaml": [migration_job(options)],
         "network.yaml": managed_database_policies(topology, options.managed_port, options),
         **_edge(topology, switches, places, options, measured=False),
@@ -140,7 +140,7 @@ def _production(topology: Topology, switches: Switches, places: ClusterPlaces, o
     return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
 
 
-def _meshed(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
+def _with_sidecar(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
     if not switches.meshed:
         return workload
     annotations = pod_annotations(workload.service or workload.name, switches, places, options)
@@ -156,7 +156,7 @@ def _guards_traces(switches: Switches, options: ClusterOptions) -> bool:
     return switches.encrypted and bool(_traces(options))
 
 
-def _scaled(topology: Topology, switches: Switches) -> list[str]:
+def _autoscaled_components(topology: Topology, switches: Switches) -> list[str]:
     return [*topology.components, *([EDGE] if switches.has_edge else [])]
 
 
@@ -186,12 +186,12 @@ def _kustomizations(
             "namespace": options.namespace,
             "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *resources],
         }
-        more = {BENCH: _generated(options), PRODUCTION: {"patches": patches}}.get(folder, {})
+        more = {BENCH: _secret_generators(options), PRODUCTION: {"patches": patches}}.get(folder, {})
         made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more]
     return made
 
 
-def _generated(options: ClusterOptions) -> Document:
+def _secret_generators(options: ClusterOptions) -> Document:
     """The bench's secrets; their values are in files of the same overlay."""
     named = {KEYS: (PRIVATE_KEY, PUBLIC_KEY), DATABASE: DATABASE_KEYS}
     return {

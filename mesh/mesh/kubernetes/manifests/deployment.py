@@ -132,7 +132,7 @@ def network_policy(name: str, options: ClusterOptions, spec: Document, of: str |
     return document("NetworkPolicy", "networking.k8s.io/v1", name, options, of=of, spec=spec)
 
 
-def selected(name: str) -> Document:
+def select_pods(name: str) -> Document:
     """Selects the pods of a component."""
     return {"matchLabels": {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "hopwise"}}
 
@@ -231,7 +231,7 @@ def deployment(workload: Workload, options: ClusterOptions) -> Document:
     spread = {
         "maxSkew": 1,
         "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": selected(workload.name),
+        "labelSelector": select_pods(workload.name),
         # Otherwise the old pods of an update count, and the new pods crowd onto nodes that had few old ones.
         "matchLabelKeys": ["pod-template-hash"],
     }
@@ -246,7 +246,7 @@ def deployment(workload: Workload, options: ClusterOptions) -> Document:
             "revisionHistoryLimit": 3,
             "minReadySeconds": STAYS_S,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-            "selector": selected(workload.name),
+            "selector": select_pods(workload.name),
             "template": pod_template(
                 workload, options, topologySpreadConstraints=[{"topologyKey": key, **spread} for key in keys]
             ),
@@ -290,6 +290,6 @@ def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec
     )
 
 
-def exposed(ports: Mapping[int, str]) -> list[Document]:
+def container_ports(ports: Mapping[int, str]) -> list[Document]:
     """The ports of a container."""
     return [{"name": f"{spoken}-{port}", "containerPort": port, "protocol": "TCP"} for port, spoken in ports.items()]

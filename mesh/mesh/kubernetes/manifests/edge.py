@@ -21,8 +21,8 @@ from mesh.kubernetes.manifests.deployment import (
     Size,
     Workload,
     container,
+    container_ports,
     document,
-    exposed,
     probes,
     service,
 )
@@ -111,7 +111,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
         volumes.append({"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}})
     asked = probes({"httpGet": {"path": limits.HEALTH_PATH, "port": plan.listen.port}})
     places = ClusterPlaces.default()
-    ports = exposed(edge_ports(places))
+    ports = container_ports(edge_ports(places))
     if plan.metrics is not None:
         named = METRICS if program == "kong" else OF_ENVOY
         ports.append(metrics_exposed(EDGE, places, named))

@@ -13,7 +13,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology, metrics_port
 from mesh.istio.access import access_resources
 from mesh.istio.control_plane import PROXY_HEADERS
-from mesh.istio.proxies import SPAN_EXPORT, patched, span_patches, time_limits
+from mesh.istio.proxies import SPAN_EXPORT, sidecar_patches, span_patches, time_limits
 from mesh.istio.resource import ENVOY, NETWORKING, SECURITY, Naming
 from mesh.istio.services import IDLE_TIMEOUT, JAEGER, JAEGER_PORT
 from mesh.istio.traffic import traffic_resources
@@ -40,14 +40,14 @@ def mesh_resources(
     # Their sockets and addresses are for a native mesh; the rest also applies here.
     members = workloads(topology, places.ports, RunFolder(Path()), canary=switches.canary > 0)
     names = naming(options)
-    spans = Place(options.collector or names.host(JAEGER), places.reached(JAEGER_PORT)[0].port)
+    spans = Place(options.collector or names.host(JAEGER), places.endpoints(JAEGER_PORT)[0].port)
     seen = {**_SIDECAR, "egress": [{"hosts": ["./*", *([f"*/{options.collector}"] if options.collector else [])]}]}
     resources = [
         *access_resources(members, topology, switches, names),
         *traffic_resources(members, topology, switches, names),
         time_limits(names),
-        *(patched(member, span_patches(member, spans, names), names) for member in members),
-        names.shared("Sidecar", "default", "all links", seen, NETWORKING),
+        *(sidecar_patches(member, span_patches(member, spans, names), names) for member in members),
+        names.mesh_resource("Sidecar", "default", "all links", seen, NETWORKING),
     ]
     made: list[Document] = []
     for resource in resources:
@@ -62,7 +62,7 @@ def pod_annotations(
 ) -> Mapping[str, str]:
     """Istio's annotations for the sidecar of a component's pods."""
     # Ports outside of the mesh, which pods call directly.
-    outside = [*(places.reached(name)[0].port for name in (POSTGRES, *SPAN_PORTS)), options.managed_port]
+    outside = [*(places.endpoints(name)[0].port for name in (POSTGRES, *SPAN_PORTS)), options.managed_port]
     # Clients are outside of the mesh: the edge's sidecar is for its outbound calls only. Prometheus is outside, too.
     open_to_all = [
         *([EDGE] if component == EDGE else []),

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mesh.components.keys import PRIVATE_KEY
-from mesh.kubernetes.manifests.deployment import Document, Size, Workload, container, document, pod_template, selected
+from mesh.kubernetes.manifests.deployment import (
+    Document,
+    Size,
+    Workload,
+    container,
+    document,
+    pod_template,
+    select_pods,
+)
 from mesh.kubernetes.manifests.policies import LOAD
 from mesh.kubernetes.manifests.secrets import KEYS_MOUNT, keys_volume
 from mesh.kubernetes.options import ClusterOptions
@@ -60,7 +68,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": selected(LOAD),
+        "labelSelector": select_pods(LOAD),
     }
     spec = {
         "completionMode": "Indexed",

@@ -8,7 +8,7 @@ from mesh.components.jaeger import JAEGER
 from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology, port_name
-from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy, selected
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy, select_pods
 from mesh.kubernetes.manifests.monitoring import monitoring_policy
 from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import ClusterOptions
@@ -148,7 +148,7 @@ def _ports(names: Iterable[str], places: ClusterPlaces) -> list[Document]:
 
 def disruption_budget(name: str, options: ClusterOptions) -> Document:
     """Allows voluntary disruption of at most one pod of a component at a time."""
-    spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selected(name)}
+    spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": select_pods(name)}
     return document("PodDisruptionBudget", "policy/v1", name, options, spec=spec)
 
 

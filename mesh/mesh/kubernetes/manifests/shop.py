@@ -18,7 +18,7 @@ from mesh.kubernetes.manifests.deployment import (
     Size,
     Workload,
     container,
-    exposed,
+    container_ports,
     probes,
     service,
 )
@@ -152,7 +152,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         mounts=[*([KEYS_MOUNT] if needed else []), *([DATABASE_MOUNT] if stores else [])],
         **({"command": command} if command else {}),
         env=variables,
-        ports=[*exposed(ports), *([metrics_exposed(component, places)] if around.metrics else [])],
+        ports=[*container_ports(ports), *([metrics_exposed(component, places)] if around.metrics else [])],
         **probes(question),
         lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S if meshed else FORGOTTEN_S}}},
     )

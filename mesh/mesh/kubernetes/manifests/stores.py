@@ -16,12 +16,12 @@ from mesh.kubernetes.manifests.deployment import (
     Size,
     Workload,
     container,
+    container_ports,
     document,
-    exposed,
     labels,
     pod_template,
     probes,
-    selected,
+    select_pods,
     service,
 )
 from mesh.kubernetes.manifests.secrets import (
@@ -86,7 +86,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         size,
         mounts=[data, {"name": "config", "mountPath": str(HBA.parent), "readOnly": True}],
         args=server_options(port),
-        ports=exposed({port: "tcp"}),
+        ports=container_ports({port: "tcp"}),
         # Starting a program in the container every few seconds would disturb the measurement on a small node.
         **probes({"tcpSocket": {"port": port}}, startup={"exec": {"command": is_ready(HOST, port)}}),
     )
@@ -124,7 +124,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
             spec={
                 "serviceName": POSTGRES,
                 "replicas": 1,
-                "selector": selected(POSTGRES),
+                "selector": select_pods(POSTGRES),
                 "template": pod_template(workload, options),
                 **({"volumeClaimTemplates": [claim]} if options.storage else {}),
             },
@@ -202,7 +202,7 @@ def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:
         options,
         Size(memory="256Mi", most_memory="2Gi"),
         env=[{"name": name, "value": value} for name, value in settings.items()],
-        ports=exposed(ports),
+        ports=container_ports(ports),
         **probes({"httpGet": {"path": "/status", "port": places.listens("jaeger-health").port}}),
     )
     return Workload(JAEGER, [main], sidecar=False)

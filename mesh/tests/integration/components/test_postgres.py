@@ -120,7 +120,7 @@ def test_root_serves_without_any_right_from_a_folder_that_only_root_can_enter(po
     remove_cluster(hidden)
 
 
-def test_without_the_password_nobody_is_let_in(ports: Ports, folder: RunFolder) -> None:
+def test_the_server_refuses_clients_without_the_password(ports: Ports, folder: RunFolder) -> None:
     url = database(ports, {}, folder).admin_url
     with run(ports, folder):
         psycopg.connect(url).close()
@@ -175,7 +175,7 @@ def test_data_of_a_run_that_is_gone_are_removed(ports: Ports, folder: RunFolder)
         ("size=1m", r"cannot be written: No space left on device"),
     ],
 )
-def test_a_place_that_does_not_do_is_named(folder: RunFolder, options: str, message: str) -> None:
+def test_an_unusable_place_is_named(folder: RunFolder, options: str, message: str) -> None:
     with (
         filesystem(folder.path / "state", options) as state,
         pytest.raises(StartError, match=message) as error,
@@ -187,7 +187,7 @@ def test_a_place_that_does_not_do_is_named(folder: RunFolder, options: str, mess
 
 @as_root
 @pytest.mark.parametrize("right", ["setuid", "setgid"])
-def test_a_root_that_cannot_change_users_is_told(folder: RunFolder, right: str) -> None:
+def test_the_error_without_the_right_to_change_users_says_so(folder: RunFolder, right: str) -> None:
     code = f"""if True:
         from mesh.components.postgres_owner import open_cluster
         from mesh.paths import RunFolder
@@ -236,7 +236,7 @@ def test_programs_that_were_copied_in_part_are_copied_again(folder: RunFolder) -
         assert (open_cluster(folder, Path(state)).programs / "initdb").is_file()
 
 
-def test_data_without_a_password_are_made_anew(
+def test_data_without_a_password_are_recreated(
     ports: Ports, folder: RunFolder, capfd: pytest.CaptureFixture[str]
 ) -> None:
     old = folder.postgres
@@ -268,14 +268,14 @@ def test_passwords_are_made_once_and_differ(ports: Ports, folder: RunFolder, tmp
     assert superuser_password(folder) != superuser_password(RunFolder.of(ports.base, tmp_path / "other"))
 
 
-def test_an_initdb_that_was_cut_off_is_done_again(ports: Ports, folder: RunFolder) -> None:
+def test_an_interrupted_initdb_is_repeated(ports: Ports, folder: RunFolder) -> None:
     (folder.path / "postgres.new").mkdir()
     (folder.path / "postgres.new" / "PG_VERSION").write_text("18\n")
     with run(ports, folder) as started:
         assert was_made(started)
 
 
-def test_a_broken_data_folder_is_told_with_postgres_s_own_words(ports: Ports, folder: RunFolder) -> None:
+def test_the_error_for_a_broken_data_folder_quotes_postgres(ports: Ports, folder: RunFolder) -> None:
     with run(ports, folder):
         pass
     (folder.postgres / "PG_VERSION").write_text("9\n")
@@ -313,7 +313,7 @@ def test_two_checkouts_share_a_server(ports: Ports, folder: RunFolder, tmp_path:
             psycopg.connect(make_conninfo(url, password="shop_user"))
 
 
-def test_clean_removes_what_runs_leave(ports: Ports, folder: RunFolder, tmp_path: Path) -> None:
+def test_clean_removes_the_data_of_runs(ports: Ports, folder: RunFolder, tmp_path: Path) -> None:
     with run(ports, folder):
         data = folder.postgres.resolve()
     assert [one.path for one in RunFolder.all(tmp_path)] == [folder.path]

@@ -34,7 +34,7 @@ def server(free_ports, tmp_path: Path) -> Iterator[tuple[Cache, Ports, Superviso
         supervisor.stop()
 
 
-def test_it_needs_a_password_keeps_to_its_memory_and_forgets_at_a_restart(server) -> None:
+def test_the_cache_needs_a_password_limits_its_memory_and_is_empty_after_a_restart(server) -> None:
     own, _, supervisor = server
     (pid,) = supervisor.pids_by_component()[VALKEY]
     password = DATABASE.password(VALKEY)
@@ -53,7 +53,7 @@ def test_it_needs_a_password_keeps_to_its_memory_and_forgets_at_a_restart(server
         assert client.dbsize() == 0
 
 
-def test_a_server_of_the_users_is_asked_who_it_is(server, free_ports) -> None:
+def test_the_user_s_server_is_checked(server, free_ports) -> None:
     own, ports, _ = server
     theirs = cache(ports, {"CACHE_URL": own.url}, DATABASE)
     assert valkey_components(theirs, RunFolder(Path("/nowhere")), ports) == []

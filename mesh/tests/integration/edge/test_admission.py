@@ -145,14 +145,14 @@ async def statuses(
 
 
 @pytest.mark.parametrize("answers_after_s", [0.0, SLOW_S])
-async def test_as_many_as_the_least_are_always_let_in(edge: EdgeRun, answers_after_s: float) -> None:
+async def test_the_minimum_is_always_admitted(edge: EdgeRun, answers_after_s: float) -> None:
     """More are admitted while answers are quick, but a busy machine does not guarantee quick answers."""
     async with gateway(edge, answers_after_s):
         assert set(await statuses(edge, "/v1/products", {}, MIN_BUSY)) == {200}
 
 
 @pytest.mark.parametrize("busy", [{"authorization": "Bearer busy"}, {}], ids=["a customer", "an address"])
-async def test_callers_who_send_many_requests_leave_places_to_others(edge: EdgeRun, busy: dict[str, str]) -> None:
+async def test_busy_callers_leave_capacity_to_others(edge: EdgeRun, busy: dict[str, str]) -> None:
     others = {"authorization": "Bearer calm"}
     async with gateway(edge, SLOW_S):
         many, few = await asyncio.gather(
@@ -164,7 +164,7 @@ async def test_callers_who_send_many_requests_leave_places_to_others(edge: EdgeR
 
 
 @pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.4, None, CHECKOUT), (2.8, CHECKOUT, UNDER_WAY)])
-async def test_new_requests_are_refused_before_checkouts_and_these_before_what_is_under_way(
+async def test_new_requests_are_refused_before_checkouts_and_checkouts_before_requests_under_way(
     edge: EdgeRun, median_times: float, refused: str | None, let_in: str
 ) -> None:
     # Clearly too slow for the first limit, which tolerates slightly slow answers. Quick enough for the other limits,
@@ -179,13 +179,13 @@ async def test_new_requests_are_refused_before_checkouts_and_these_before_what_i
     pytest.fail(f"most were refused each of {TIMES} times, at last {others}")
 
 
-async def test_those_under_way_are_refused_too_in_the_end(edge: EdgeRun) -> None:
+async def test_requests_under_way_are_refused_last(edge: EdgeRun) -> None:
     async with gateway(edge, SLOW_S):
         under_way = await statuses(edge, "/v1/products", {PRIORITY: UNDER_WAY}, awaited=(200, 503))
     assert under_way[503] > 0 < under_way[200]
 
 
-async def test_answers_that_last_are_not_counted(edge: EdgeRun) -> None:
+async def test_long_lived_answers_are_not_counted(edge: EdgeRun) -> None:
     async with gateway(edge, SLOW_S):
         assert set(await statuses(edge, "/v1/orders/1/events?after=2", {})) == {200}
 
@@ -199,7 +199,7 @@ async def test_one_component_s_congestion_refuses_no_request_for_another(edge: E
     assert set(others) == {200}
 
 
-async def test_what_is_slow_by_nature_has_a_limit_and_is_no_congestion(edge: EdgeRun) -> None:
+async def test_slow_requests_have_a_separate_limit_and_do_not_count_as_congestion(edge: EdgeRun) -> None:
     async with gateway(edge, HASH_S, slow=(b"POST", b"GET /v1/order-lines")):
         logins, bulk, reads = await asyncio.gather(
             statuses(edge, "/v1/sessions", {}, method="POST", awaited=(200, 503)),
@@ -247,7 +247,7 @@ async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[
     ("path", "kind"),
     [("/v1/products", "application/problem+json"), ("/graphql", "application/json")],
 )
-def test_a_refusal_says_when_to_come_again(edge: EdgeRun, path: str, kind: str) -> None:
+def test_a_refusal_has_a_retry_delay(edge: EdgeRun, path: str, kind: str) -> None:
     """There is nothing behind the edge here, which gives the same refusal."""
     answer = httpx.get(edge.ports.url("edge") + path, trust_env=False)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
@@ -259,7 +259,7 @@ def test_a_refusal_says_when_to_come_again(edge: EdgeRun, path: str, kind: str) 
         assert told["code"] == "UNAVAILABLE"
 
 
-def test_a_refused_call_says_so_too(edge: EdgeRun) -> None:
+def test_a_refused_call_has_a_retry_delay(edge: EdgeRun) -> None:
     headers = {"content-type": "application/grpc"}
     answer = httpx.post(edge.ports.url("edge") + "/v1/products", headers=headers, trust_env=False)
     assert answer.headers["grpc-status"] == "14"

@@ -332,12 +332,12 @@ def test_tls_leaves_log_and_spans_as_they_are(encrypted: EdgeRun) -> None:
     headers = {"traceparent": f"00-{trace_id}-{PARENT}-01"}
     assert httpx.get(url, headers=headers, verify=context, trust_env=False).status_code == 200
     upstream = next(span for span in spans(encrypted, trace_id) if span["parentSpanId"] != PARENT)
-    line = logged(encrypted, "/v1/products/9")
+    line = read_log_line(encrypted, "/v1/products/9")
     assert line["traceparent"] == f"00-{trace_id}-{upstream['spanId']}-01"
     assert (line["status"], line["upstream"], line["method"]) == (200, "rest-gateway", "GET")
 
 
-def test_deadline_is_told_to_the_gateway(client: httpx.Client) -> None:
+def test_the_gateway_gets_the_deadline(client: httpx.Client) -> None:
     headers = {name.lower(): value for name, value in client.get("/graphql").json()["headers"].items()}
     assert headers["x-envoy-expected-rq-timeout-ms"] == "5000"
 
@@ -374,7 +374,7 @@ def test_sampled_request_leaves_a_server_and_a_client_span(edge: EdgeRun, client
     assert times[-1] <= after
 
 
-def test_unsampled_request_leaves_none(edge: EdgeRun, client: httpx.Client) -> None:
+def test_an_unsampled_request_leaves_no_span(edge: EdgeRun, client: httpx.Client) -> None:
     trace_id = f"{TRACE}02"
     counted = span_counts(edge.ports).accepted
     seen = client.get("/graphql", headers={"traceparent": f"00-{trace_id}-{PARENT}-00"}).json()["headers"]
@@ -387,7 +387,7 @@ def test_unsampled_request_leaves_none(edge: EdgeRun, client: httpx.Client) -> N
     assert span_counts(edge.ports).accepted == counted
 
 
-def test_what_came_in_was_stored(edge: EdgeRun, client: httpx.Client) -> None:
+def test_received_spans_were_stored(edge: EdgeRun, client: httpx.Client) -> None:
     before = span_counts(edge.ports)
     for _ in range(200):
         client.get("/graphql")
@@ -398,7 +398,7 @@ def test_what_came_in_was_stored(edge: EdgeRun, client: httpx.Client) -> None:
     assert after == SpanCounts(accepted=before.accepted + 400, refused=0, stored=before.stored + 400, failed=0)
 
 
-def logged(edge: EdgeRun, path: str) -> dict[str, Any]:
+def read_log_line(edge: EdgeRun, path: str) -> dict[str, Any]:
     """The line of the access log of a request to a path that no other test uses."""
     deadline = time.monotonic() + 12
     while True:
@@ -411,7 +411,7 @@ def logged(edge: EdgeRun, path: str) -> dict[str, Any]:
 
 def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
     client.get("/v1/products/42")
-    line = logged(edge, "/v1/products/42")
+    line = read_log_line(edge, "/v1/products/42")
     assert line["status"] == 200
     assert line["upstream"] == "rest-gateway"
     assert line["method"] == "GET"
@@ -420,7 +420,7 @@ def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
 def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client: httpx.Client) -> None:
     trace = f"{TRACE}77"
     client.get("/v1/products/77", headers={"traceparent": f"00-{trace}-{PARENT}-01", "x-sleep": "0.2"})
-    line = logged(edge, "/v1/products/77")
+    line = read_log_line(edge, "/v1/products/77")
     upstream = next(span for span in spans(edge, trace) if span["parentSpanId"] != PARENT)
     assert line["traceparent"] == f"00-{trace}-{upstream['spanId']}-01"
     assert 0.2e9 <= line["duration_ns"] < 5e9
@@ -440,7 +440,7 @@ def processes(run: EdgeRun) -> set[int]:
     ("program", "tls"),
     [("envoy", True), *(pytest.param("kong", tls, marks=needs_kong) for tls in (False, True))],
 )
-def test_an_edge_that_hands_over_refuses_nobody(
+def test_an_edge_that_hands_over_refuses_no_request(
     program: str,
     tls: bool,
     free_ports: Callable[[], Ports],

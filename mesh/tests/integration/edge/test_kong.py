@@ -94,7 +94,7 @@ def test_a_killed_kong_is_noticed_and_can_be_started_again(free_ports: Callable[
         before = members(run)
         before[0].send_signal(signal.SIGKILL)
         before[0].wait(5)
-        assert [error.component for error in run.ended()] == [EDGE]
+        assert [error.component for error in run.find_dead()] == [EDGE]
         run.restart(EDGE)
         run.check()
         after = members(run)

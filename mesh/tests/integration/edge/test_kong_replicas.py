@@ -58,7 +58,7 @@ def replicas(ports: Ports) -> Iterator[list[ThreadingHTTPServer]]:
         server.server_close()
 
 
-def seen(client: httpx.Client, count: int = 20) -> Counter[str]:
+def count_replicas(client: httpx.Client, count: int = 20) -> Counter[str]:
     return Counter(client.get("/graphql").text for _ in range(count))
 
 
@@ -71,7 +71,7 @@ def until(holds: Callable[[], bool]) -> bool:
     return True
 
 
-def test_one_kind_of_journey_reaches_what_it_has_to_itself(
+def test_one_kind_of_journey_reaches_its_separate_components(
     ports: Ports, folder: RunFolder, replicas: list[ThreadingHTTPServer]
 ) -> None:
     plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
@@ -82,14 +82,14 @@ def test_one_kind_of_journey_reaches_what_it_has_to_itself(
         Run(ports, folder, [EDGE], lambda: [kong_component(plan, folder, os.environ)]),
         httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
     ):
-        assert seen(client) == {ADDRESSES[0]: 20}
+        assert count_replicas(client) == {ADDRESSES[0]: 20}
         client.headers[limits.JOURNEY] = "browse"
-        assert seen(client) == {ADDRESSES[0]: 20}
+        assert count_replicas(client) == {ADDRESSES[0]: 20}
         client.headers[limits.JOURNEY] = "bulk_lines"
-        assert seen(client) == {ADDRESSES[1]: 20}
+        assert count_replicas(client) == {ADDRESSES[1]: 20}
 
 
-def test_replicas_share_requests_and_one_that_is_away_gets_none(
+def test_replicas_share_requests_and_a_dead_one_gets_none(
     ports: Ports, folder: RunFolder, replicas: list[ThreadingHTTPServer]
 ) -> None:
     plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
@@ -100,12 +100,12 @@ def test_replicas_share_requests_and_one_that_is_away_gets_none(
         Run(ports, folder, [EDGE], lambda: [kong_component(plan, folder, os.environ)]),
         httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
     ):
-        assert seen(client) == dict.fromkeys(ADDRESSES, 10)
+        assert count_replicas(client) == dict.fromkeys(ADDRESSES, 10)
         gone = replicas.pop()
         gone.shutdown()
         gone.server_close()
-        assert seen(client) == {ADDRESSES[0]: 20}
+        assert count_replicas(client) == {ADDRESSES[0]: 20}
         back = ThreadingHTTPServer((ADDRESSES[1], ports["graphql-gateway"]), Replica)
         threading.Thread(target=back.serve_forever, daemon=True).start()
         replicas.append(back)
-        assert until(lambda: ADDRESSES[1] in seen(client))
+        assert until(lambda: ADDRESSES[1] in count_replicas(client))

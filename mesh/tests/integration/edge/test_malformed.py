@@ -243,11 +243,11 @@ def exceptions() -> list[str]:
     ]
 
 
-def test_the_page_has_what_the_edges_answer_differently() -> None:
+def test_the_page_lists_the_edges_different_answers() -> None:
     (table,) = re.findall(r"(?m)^\| malformed \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE.read_text())
     assert table.splitlines() == exceptions()
 
 
-def test_a_row_says_why_an_edge_answers_differently() -> None:
+def test_a_row_has_the_reason_for_a_different_answer() -> None:
     assert [row.name for _, row in ROWS if bool(row.but) != bool(row.why)] == []
     assert len({(version, row.name) for version, row in ROWS}) == len(ROWS)

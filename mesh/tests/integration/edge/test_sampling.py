@@ -60,7 +60,7 @@ def flags(free_ports: Callable[[], Ports], tmp_path: Path) -> Callable[[float], 
     """The flags that a component gets for requests without a trace context, with a sampled one, and with an unsampled
     one."""
 
-    def seen(sampling: float) -> Iterator[str]:
+    def collect(sampling: float) -> Iterator[str]:
         ports = free_ports()
         run = SamplingRun(ports, RunFolder.of(ports.base, root=tmp_path))
         run.sampling = sampling
@@ -72,12 +72,12 @@ def flags(free_ports: Callable[[], Ports], tmp_path: Path) -> Callable[[float], 
                 yield answer.text.rpartition("-")[2]
             gateway.shutdown()
 
-    return seen
+    return collect
 
 
-def test_every_request_is_traced_but_those_whose_sender_is_not(flags: Callable[[float], Iterator[str]]) -> None:
+def test_every_request_is_traced_unless_its_sender_opts_out(flags: Callable[[float], Iterator[str]]) -> None:
     assert list(flags(100.0)) == ["01", "01", "00"]
 
 
-def test_nobody_is_traced_by_their_own_wish(flags: Callable[[float], Iterator[str]]) -> None:
+def test_a_sender_cannot_force_tracing(flags: Callable[[float], Iterator[str]]) -> None:
     assert list(flags(0.0)) == ["00", "00", "00"]

@@ -48,11 +48,11 @@ LIMIT_S = 60.0
 
 @pytest.fixture
 def prepare(ports: Ports, folder: RunFolder) -> Prepare:
-    def prepared(kind: type[MeshRun] = MeshRun, **given: str) -> MeshRun:
+    def make(kind: type[MeshRun] = MeshRun, **given: str) -> MeshRun:
         switches = parse_switches(mesh="istio", mtls="on", **given)
         return kind(load_topology("rest-bff"), switches, ports, folder)
 
-    return prepared
+    return make
 
 
 class Spoiled(MeshRun):
@@ -134,7 +134,7 @@ def test_certificates_rotate_ten_times_and_no_call_fails(prepare: Prepare) -> No
         assert handshakes(run, "product") > 10
 
 
-def test_calls_go_on_without_istiod_and_it_takes_up_changes_when_it_is_back(prepare: Prepare) -> None:
+def test_calls_continue_without_istiod_and_it_applies_changes_after_its_return(prepare: Prepare) -> None:
     with prepare(canary="10") as run:
         assert served_by(run) == {"product", "product-canary"}
         with Load(run, "rest-gateway", "product") as load:
@@ -155,7 +155,7 @@ def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixtur
         (lost,) = run.pids()["istiod"]
         with Load(run, "rest-gateway", "product") as load:
             os.kill(lost, signal.SIGKILL)
-            wait_until(lambda: run.ended())
+            wait_until(lambda: run.find_dead())
             run.check()
             (now,) = run.pids()["istiod"] or [lost]
             assert (now != lost) == (then == "restart")
@@ -166,7 +166,7 @@ def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixtur
         processes = [psutil.Process(pid) for pids in run.pids().values() for pid in pids if psutil.pid_exists(pid)]
         product = run.workload("product").sidecar
         os.kill(run.pids()[product][0], signal.SIGKILL)
-        wait_until(lambda: product in {death.component for death in run.ended()})
+        wait_until(lambda: product in {death.component for death in run.find_dead()})
         with pytest.raises(ComponentDiedError, match=f"{product} exited"):
             run.check()
     said = capfd.readouterr().err
@@ -189,7 +189,7 @@ def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:
         assert read_facts(run.workloads, encrypted=False).refused == 0
 
 
-def test_istiod_certifies_only_whom_its_own_tokens_name(prepare: Prepare, tmp_path: Path) -> None:
+def test_istiod_certifies_only_the_identity_in_the_token(prepare: Prepare, tmp_path: Path) -> None:
     with prepare() as run:
         own = TokenIssuer(run.folder)
         foreign = TokenIssuer(RunFolder.of(1, root=tmp_path))
@@ -224,7 +224,7 @@ def test_a_sidecar_with_another_s_token_gets_nothing(prepare: Prepare) -> None:
         pass
 
 
-def test_configuration_that_envoy_refuses_is_no_start(prepare: Prepare) -> None:
+def test_configuration_that_envoy_refuses_fails_the_start(prepare: Prepare) -> None:
     def spoil(run: MeshRun) -> None:
         route = {"vhost": {"route": {"action": "DIRECT_RESPONSE"}}}
         patch = {"operation": "MERGE", "value": {"route": {"timeout": "1s"}}}
@@ -247,7 +247,7 @@ def test_envoy_ends_with_its_agent(prepare: Prepare) -> None:
             assert client.post("/").status_code == 200
 
 
-def test_an_istiod_that_does_not_come_up_says_why(prepare: Prepare) -> None:
+def test_a_failed_start_of_istiod_is_reported_with_the_reason(prepare: Prepare) -> None:
     def spoil(run: MeshRun) -> None:
         assert run.authority is not None
         run.authority.ca_key.write_text("no key")
@@ -259,7 +259,7 @@ def test_an_istiod_that_does_not_come_up_says_why(prepare: Prepare) -> None:
     assert left == []
 
 
-def test_what_istio_refuses_is_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
+def test_refusals_of_istio_are_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
     topology = load_topology("hybrid")
     run = MeshRun(topology, Switches(mesh="istio", mtls="on"), ports, folder)
     spoiled = [
@@ -275,7 +275,7 @@ def test_what_istio_refuses_is_named_by_the_link(ports: Ports, folder: RunFolder
         require_valid(spoiled, run.istio.file, "hybrid")
 
 
-def test_what_contradicts_is_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
+def test_contradictions_are_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
     run = MeshRun(load_topology("hybrid"), Switches(mesh="istio", mtls="on"), ports, folder)
     made = [item for item in run.istio.resources if (item.kind, item.name) != ("DestinationRule", "user")]
     write_resources(made, run.istio.file)

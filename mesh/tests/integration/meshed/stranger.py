@@ -40,7 +40,7 @@ TYPE = b"type.googleapis.com/envoy.config.cluster.v3.Cluster"
 NODE = b"sidecar~127.0.0.5~product.default~default.svc.cluster.local"
 
 
-def opened(paths: list[str]) -> Iterator[str]:
+def try_to_open(paths: list[str]) -> Iterator[str]:
     for path in paths:
         for way in (os.O_RDONLY, os.O_WRONLY):
             with contextlib.suppress(OSError):
@@ -48,7 +48,7 @@ def opened(paths: list[str]) -> Iterator[str]:
                 yield path
 
 
-def connected(sockets: list[str]) -> Iterator[str]:
+def try_to_connect(sockets: list[str]) -> Iterator[str]:
     for path in sockets:
         for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
             with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, kind) as mine:
@@ -56,7 +56,7 @@ def connected(sockets: list[str]) -> Iterator[str]:
                 yield path
 
 
-def answered(host: str, port: int, method: str, path: str, *, tls: bool = False) -> tuple[int, bytes] | None:
+def request(host: str, port: int, method: str, path: str, *, tls: bool = False) -> tuple[int, bytes] | None:
     """Status and body of the answer; None if there is none."""
     connection = http.client.HTTPConnection(host, port, timeout=5)
     try:
@@ -76,16 +76,16 @@ def answered(host: str, port: int, method: str, path: str, *, tls: bool = False)
 def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
     """The pages whose answer differs from that of a missing page."""
     for method, paths in (("GET", ASKED), ("POST", TOLD)):
-        nowhere = answered(host, port, method, NOTHING, tls=tls)
+        nowhere = request(host, port, method, NOTHING, tls=tls)
         if tls and nowhere is None:
             continue  # it speaks no TLS, and each attempt might time out
         for path in paths:
-            answer = answered(host, port, method, path, tls=tls)
+            answer = request(host, port, method, path, tls=tls)
             if answer is not None and answer != nowhere and 200 <= answer[0] < 300:
                 yield f"{method} {path}"
 
 
-def configured(host: str, port: int, trusted: str) -> Iterator[str]:
+def request_configuration(host: str, port: int, trusted: str) -> Iterator[str]:
     """Whether a port sends a sidecar's configuration to any caller, as istiod's port would."""
     # A DiscoveryRequest: its node (field 2), whose id is field 1, and the requested type (field 4).
     node = b"\x0a" + bytes([len(NODE)]) + NODE
@@ -101,14 +101,14 @@ def configured(host: str, port: int, trusted: str) -> Iterator[str]:
             yield f"xDS, {over}"
 
 
-def logged_in(host: str, port: int, roles: list[str]) -> Iterator[str]:
+def try_to_log_in(host: str, port: int, roles: list[str]) -> Iterator[str]:
     for role in roles:
         with contextlib.suppress(psycopg.OperationalError):
             psycopg.connect(host=host, port=port, user=role, dbname="postgres", connect_timeout=5).close()
             yield role
 
 
-def looked_into(pids: list[int]) -> Iterator[str]:
+def look_into(pids: list[int]) -> Iterator[str]:
     for pid in pids:
         for name in ("environ", "mem", "maps", "fd"):
             path = f"/proc/{pid}/{name}"
@@ -123,36 +123,36 @@ def command_lines(pids: list[int]) -> Iterator[str]:
             yield Path(f"/proc/{pid}/cmdline").read_text()
 
 
-def asked(task: dict[str, Any]) -> dict[str, Any]:
+def run(task: dict[str, Any]) -> dict[str, Any]:
     listeners = {f"{host}:{port}": (host, port) for host, port in task["listeners"]}
     return {
-        "opened": list(opened(task["paths"])),
-        "connected": list(connected(task["sockets"])),
-        "looked into": list(looked_into(task["pids"])),
+        "opened": list(try_to_open(task["paths"])),
+        "connected": list(try_to_connect(task["sockets"])),
+        "looked into": list(look_into(task["pids"])),
         "command lines": list(command_lines(task["pids"])),
         "open": [
             name
             for name, place in listeners.items()
-            if any(answered(*place, "GET", NOTHING, tls=tls) for tls in (False, True))
+            if any(request(*place, "GET", NOTHING, tls=tls) for tls in (False, True))
         ],
         "pages": {
             name: [
                 *(page for tls in (False, True) for page in pages(*place, tls=tls)),
-                *configured(*place, task["trusted"]),
+                *request_configuration(*place, task["trusted"]),
             ]
             for name, place in listeners.items()
         },
-        "roles": list(logged_in("127.0.0.1", task["database"], task["roles"])),
+        "roles": list(try_to_log_in("127.0.0.1", task["database"], task["roles"])),
     }
 
 
 if __name__ == "__main__":
     given = json.load(sys.stdin)
     # Modules imported so far need no files that only root may read; the first connections import the rest.
-    answered("127.0.0.1", given["database"], "GET", NOTHING, tls=True)
-    list(logged_in("127.0.0.1", given["database"], ["nobody"]))
+    request("127.0.0.1", given["database"], "GET", NOTHING, tls=True)
+    list(try_to_log_in("127.0.0.1", given["database"], ["nobody"]))
     grpc.insecure_channel("127.0.0.1:1").close()
     os.setgroups([])
     os.setgid(int(sys.argv[1]))
     os.setuid(int(sys.argv[1]))
-    json.dump(asked(given), sys.stdout)
+    json.dump(run(given), sys.stdout)

@@ -142,7 +142,7 @@ def test_every_port_is_known_and_at_a_loopback_address(shop: System) -> None:
     assert {host for _, (host, _) in found} == {"127.0.0.1", *(one.address for one in shop.workloads)}
 
 
-def test_a_port_gives_what_it_is_for(shop: System, got: dict[str, Any]) -> None:
+def test_a_port_gives_only_what_it_should(shop: System, got: dict[str, Any]) -> None:
     known = surfaces(encrypted=shop.switches.encrypted)
     for owner, (host, port) in listening(shop):
         surface, place = known[owner], f"{host}:{port}"
@@ -173,7 +173,7 @@ def test_no_process_shows_a_secret(shop: System, got: dict[str, Any]) -> None:
     assert got["looked into"] == []
 
 
-def test_no_proxy_can_be_told_to_log_tokens(shop: System) -> None:
+def test_no_proxy_can_be_made_to_log_tokens(shop: System) -> None:
     proxies = [shop.folder.admin_socket(EDGE), *(workload.admin for workload in shop.workloads)]
     for socket in proxies:
         with httpx.Client(transport=httpx.HTTPTransport(uds=str(socket)), base_url="http://envoy") as owner:

@@ -44,12 +44,12 @@ def mesh(request: pytest.FixtureRequest) -> str:
 def prepare(
     mesh: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., MeshRun]:
-    def prepared(topology: str = "rest-bff", **given: str) -> MeshRun:
+    def make(topology: str = "rest-bff", **given: str) -> MeshRun:
         ports = free_ports()
         folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("mesh"))
         return MeshRun(load_topology(topology), parse_switches(mesh=mesh, **given), ports, folder)
 
-    return prepared
+    return make
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_call_passes_both_sidecars(encrypted: MeshRun) -> None:
     assert "forged" not in headers["x-forwarded-client-cert"]
 
 
-def test_without_mtls_nobody_is_named(start: Start) -> None:
+def test_without_mtls_callers_have_no_identity(start: Start) -> None:
     run = start()
     with run.caller("rest-gateway", "product") as client:
         forged = client.get("/", headers={"x-forwarded-client-cert": "URI=spiffe://forged"}).json()
@@ -110,7 +110,7 @@ def test_a_sidecar_that_met_no_tls_shows(start: Start) -> None:
     assert read_facts(run.workloads, encrypted=True).unencrypted == len(serving) - 1
 
 
-def test_who_may_not_call_is_refused(of_topology: MeshRun, tmp_path: Path) -> None:
+def test_callers_without_a_link_are_refused(of_topology: MeshRun, tmp_path: Path) -> None:
     run = of_topology
     assert run.authority is not None
     foreign = issue(make_authority(tmp_path / "foreign"), [identity("edge")], tmp_path / "foreign-edge")
@@ -125,7 +125,7 @@ def test_who_may_not_call_is_refused(of_topology: MeshRun, tmp_path: Path) -> No
             assert _status(run.authority, workload, inbound, stranger) in (403, "grpc 7"), where
 
 
-def test_links_say_who_may_call_whom(of_topology: MeshRun, tmp_path: Path) -> None:
+def test_links_are_permissions(of_topology: MeshRun, tmp_path: Path) -> None:
     run = of_topology
     assert run.authority is not None
     links = {
@@ -192,7 +192,7 @@ def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) 
             time.sleep(0.1)
 
 
-def test_the_only_instance_is_asked_however_often_it_fails(start: Start) -> None:
+def test_an_only_instance_is_never_ejected(start: Start) -> None:
     run = start()
     with run.caller("order", "payment") as client:
         for _ in range(12):
@@ -202,14 +202,14 @@ def test_the_only_instance_is_asked_however_often_it_fails(start: Start) -> None
         assert client.post("/").status_code == 200
 
 
-def test_the_caller_s_time_is_the_limit_and_goes_on_as_it_came(encrypted: MeshRun) -> None:
+def test_the_caller_s_remaining_time_is_the_limit_and_is_forwarded(encrypted: MeshRun) -> None:
     with encrypted.caller("rest-gateway", "order") as client:
         answer = client.get("/", headers={DEADLINE: "1234"}).json()
         assert {name.lower(): value for name, value in answer["headers"].items()}[DEADLINE] == "1234"
         assert client.post("/", headers={DEADLINE: "200", "x-sleep": "3"}).status_code == 504
 
 
-def test_a_grpc_caller_s_time_goes_on_as_it_came(start: Start) -> None:
+def test_a_grpc_caller_s_remaining_time_is_forwarded(start: Start) -> None:
     run = start("hybrid")
     outbound = run.outbound("rest-gateway", "product")
     with (
@@ -245,7 +245,7 @@ def test_all_calls_go_to_a_canary_of_100(start: Start) -> None:
         assert {client.get("/").json()["served_by"] for _ in range(20)} == {"product-canary"}
 
 
-def test_replicas_are_asked_in_turn_and_no_read_meets_one_that_is_gone(start: Start) -> None:
+def test_replicas_get_calls_in_turn_and_no_read_fails_when_one_dies(start: Start) -> None:
     run = start(mtls="on", canary="20", replicas="product:2")
     with run.caller("rest-gateway", "product") as client:
         served = Counter(client.get("/").json()["served_by"] for _ in range(200))

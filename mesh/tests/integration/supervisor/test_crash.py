@@ -33,7 +33,7 @@ def launch(folder: RunFolder, ports: Ports) -> subprocess.Popen[str]:
     )
 
 
-def left(folder: RunFolder) -> list[psutil.Process]:
+def find_leftovers(folder: RunFolder) -> list[psutil.Process]:
     """Processes with the run's folder on their command line."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
@@ -52,13 +52,13 @@ def wait_up(run: subprocess.Popen[str]) -> None:
 def test_signal_while_it_runs(folder: RunFolder, ports: Ports, which: signal.Signals) -> None:
     run = launch(folder, ports)
     wait_up(run)
-    assert len(left(folder)) == 3
+    assert len(find_leftovers(folder)) == 3
     run.send_signal(which)
     _, err = run.communicate(timeout=20)
     assert run.returncode == 128 + which
     assert f"stopped by {which.name}" in err
     assert "Traceback" not in err
-    assert left(folder) == []
+    assert find_leftovers(folder) == []
     assert lock_holder(folder) is None
 
 
@@ -73,7 +73,7 @@ def test_ctrl_c_at_any_moment(folder: RunFolder, ports: Ports) -> None:
             run.send_signal(signal.SIGINT)
         run.communicate(timeout=20)
         assert run.returncode != 0
-        assert left(folder) == []
+        assert find_leftovers(folder) == []
 
 
 def test_kill_9_of_the_supervisor(folder: RunFolder, ports: Ports) -> None:
@@ -84,9 +84,9 @@ def test_kill_9_of_the_supervisor(folder: RunFolder, ports: Ports) -> None:
     if death_signals() is None:
         assert sweep(folder) == ["one", "two", "three"]
     deadline = time.monotonic() + 5
-    while left(folder) and time.monotonic() < deadline:
+    while find_leftovers(folder) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert left(folder) == []
+    assert find_leftovers(folder) == []
 
 
 def test_the_next_start_sweeps_up(folder: RunFolder, ports: Ports) -> None:
@@ -100,7 +100,7 @@ def test_the_next_start_sweeps_up(folder: RunFolder, ports: Ports) -> None:
     assert "Stopped processes that an earlier run left behind: orphan." in err
 
 
-def test_a_pid_that_was_given_to_somebody_else_is_left_alone(folder: RunFolder) -> None:
+def test_a_reused_pid_is_left_alone(folder: RunFolder) -> None:
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(99)"])
     try:
         item = Started.of("ours", other.pid)
@@ -124,6 +124,6 @@ def test_one_run_per_port_base(folder: RunFolder, ports: Ports) -> None:
     first.communicate(timeout=20)
 
 
-def test_a_broken_record_is_no_obstacle(folder: RunFolder) -> None:
+def test_a_broken_record_is_ignored(folder: RunFolder) -> None:
     folder.processes.write_text("{")
     assert sweep(folder) == []

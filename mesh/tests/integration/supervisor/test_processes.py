@@ -69,7 +69,7 @@ def test_a_command_that_does_not_start_is_named_with_its_component(
 def test_a_command_that_dies_later_is_named_with_its_component(supervisor: Supervisor) -> None:
     supervisor.start([component("product", "import sys; sys.stdin.read()", command="./product")])
     limit = time.monotonic() + 10
-    while not (died := supervisor.ended()) and time.monotonic() < limit:
+    while not (died := supervisor.find_dead()) and time.monotonic() < limit:
         time.sleep(0.01)
     assert str(died[0]).startswith("product (command: ./product) exited during the run, with exit code 0")
     assert died[0].component == "product"
@@ -92,7 +92,7 @@ while len(list(room.iterdir())) < 4:
 def test_dependencies_are_ready_before_their_dependents_start(supervisor: Supervisor) -> None:
     happened: list[str] = []
 
-    def noted(name: str, code: str, *, after: frozenset[str] = frozenset(), is_task: bool = False) -> Component:
+    def note(name: str, code: str, *, after: frozenset[str] = frozenset(), is_task: bool = False) -> Component:
         def argv() -> list[str]:
             happened.append(f"{name} started")
             return [sys.executable, "-c", code]
@@ -105,9 +105,9 @@ def test_dependencies_are_ready_before_their_dependents_start(supervisor: Superv
 
     supervisor.start(
         [
-            noted("third", SLEEP, after=frozenset({"second"})),
-            noted("second", "import time; time.sleep(0.2)", after=frozenset({"first"}), is_task=True),
-            noted("first", SLEEP),
+            note("third", SLEEP, after=frozenset({"second"})),
+            note("second", "import time; time.sleep(0.2)", after=frozenset({"first"}), is_task=True),
+            note("first", SLEEP),
         ]
     )
     assert happened == ["first started", "first ready", "second started", "third started", "third ready"]
@@ -123,7 +123,7 @@ HELD = (
 """Reports its import, waits for the end of its input, and prints whether the component before it was ready by then."""
 
 
-def held(name: str, *args: str, code: str = HELD, **more: object) -> Component:
+def importing(name: str, *args: str, code: str = HELD, **more: object) -> Component:
     return component(name, code, *args, imports_meanwhile=True, **more)
 
 
@@ -132,17 +132,21 @@ def test_a_component_imports_while_it_waits_for_others(supervisor: Supervisor, f
     log = folder.logs / "early.log"
     supervisor.start(
         [
-            held("early", str(imported), str(made), ready=lambda: "it" in log.read_text(), after=frozenset({"task"})),
+            importing(
+                "early", str(imported), str(made), ready=lambda: "it" in log.read_text(), after=frozenset({"task"})
+            ),
             component("task", f"{AWAIT}pathlib.Path(sys.argv[2]).touch()", str(imported), str(made), ready=None),
         ]
     )
     assert log.read_text() == "after it\n"
 
 
-def test_the_limit_of_a_component_begins_when_it_may_go_on(supervisor: Supervisor, folder: RunFolder) -> None:
+def test_the_time_limit_of_a_component_begins_when_its_dependencies_are_ready(
+    supervisor: Supervisor, folder: RunFolder
+) -> None:
     slow = component("task", "import time; time.sleep(1)", ready=None)
     supervisor.start(
-        [held("early", *2 * [str(folder.path / "any")], after=frozenset({"task"}), start_limit_s=0.8), slow]
+        [importing("early", *2 * [str(folder.path / "any")], after=frozenset({"task"}), start_limit_s=0.8), slow]
     )
     assert set(supervisor.pids()) == {"early"}
 
@@ -151,7 +155,7 @@ def test_the_failed_import_of_a_component_that_waits_is_noticed(supervisor: Supe
     with pytest.raises(StartError, match=r"(?s)early ended while it was starting, with exit code 1.*no such module"):
         supervisor.start(
             [
-                held("early", code="raise SystemExit('no such module')", after=frozenset({"task"})),
+                importing("early", code="raise SystemExit('no such module')", after=frozenset({"task"})),
                 component("task", SLEEP, ready=None),
             ]
         )
@@ -169,7 +173,7 @@ def test_a_component_that_waits_is_stopped_too(supervisor: Supervisor, folder: R
     with pytest.raises(StartError, match="task ended"):
         supervisor.start(
             [
-                held("early", str(imported), str(imported), after=frozenset({"task"})),
+                importing("early", str(imported), str(imported), after=frozenset({"task"})),
                 component("task", f"{AWAIT}raise SystemExit(1)", str(imported), ready=None),
             ]
         )
@@ -178,13 +182,13 @@ def test_a_component_that_waits_is_stopped_too(supervisor: Supervisor, folder: R
     assert not early.is_running()
 
 
-def test_what_keeps_data_outlives_what_writes_it(supervisor: Supervisor, folder: RunFolder) -> None:
+def test_data_stores_outlive_their_writers(supervisor: Supervisor, folder: RunFolder) -> None:
     supervisor.start(
         [component(name, SLEEP, stop_rank=rank) for name, rank in (("edge", 0), ("shop", 2), ("store", 9))]
     )
     assert supervisor.stop({0, 2}) == []
     assert set(supervisor.pids()) == {"store"} == {item.component for item in read_record(folder)}
-    assert supervisor.ended() == []
+    assert supervisor.find_dead() == []
 
 
 def test_failed_start_tells_the_end_of_the_log(supervisor: Supervisor) -> None:
@@ -205,7 +209,7 @@ def test_missing_program(supervisor: Supervisor) -> None:
         supervisor.start([Component("absent", argv=lambda: ["/no/such/program"], ready=lambda: False)])
 
 
-def test_an_answer_of_somebody_else_does_not_make_a_dead_process_ready(supervisor: Supervisor) -> None:
+def test_another_process_s_answer_does_not_make_a_dead_process_ready(supervisor: Supervisor) -> None:
     with pytest.raises(StartError, match="gone ended while it was starting"):
         supervisor.start([component("gone", "raise SystemExit(1)", ready=lambda: time.sleep(0.3) is None)])
 
@@ -213,10 +217,10 @@ def test_an_answer_of_somebody_else_does_not_make_a_dead_process_ready(superviso
 def test_death_in_mid_run_is_noticed(supervisor: Supervisor) -> None:
     supervisor.start([component("healthy", SLEEP), component("frail", "print('bye', flush=True); " + SLEEP)])
     time.sleep(0.2)
-    assert supervisor.ended() == []
+    assert supervisor.find_dead() == []
     os.kill(supervisor.pids()["frail"], signal.SIGSEGV)
     time.sleep(0.3)
-    (death,) = supervisor.ended()
+    (death,) = supervisor.find_dead()
     assert death.component == "frail"
     assert re.search(r"(?s)frail exited during the run, by SIGSEGV.*bye", str(death))
 
@@ -252,7 +256,7 @@ def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
     first = supervisor.pids()["server"]
     supervisor.kill("server")
     assert not psutil.pid_exists(first)
-    assert supervisor.ended() == []
+    assert supervisor.find_dead() == []
     supervisor.restart("server")
     assert supervisor.pids()["server"] != first
     assert tcp(ports["edge"])()
@@ -268,7 +272,7 @@ PARENT = (
 )
 
 
-def test_what_a_killed_component_had_started_has_ended_too(supervisor: Supervisor) -> None:
+def test_the_children_of_a_killed_component_have_ended_too(supervisor: Supervisor) -> None:
     supervisor.start([component("parent", PARENT, ready=lambda: bool(children(supervisor)))])
     (child,) = children(supervisor)
     supervisor.kill("parent")
@@ -298,7 +302,7 @@ def test_a_process_hands_over_to_its_successor(supervisor: Supervisor, folder: R
         assert not psutil.pid_exists(pids[-1])
         assert list(supervisor.pids()) == list(supervisor.pids_by_component()) == ["server"]
         assert {item.component: item.pid for item in read_record(folder)} == supervisor.pids()
-        assert supervisor.ended() == []
+        assert supervisor.find_dead() == []
     assert pids[0] != pids[1]
     supervisor.restart("server")
     supervisor.hand_over("server")
@@ -346,19 +350,19 @@ def test_a_process_that_does_not_renew_itself_is_named(supervisor: Supervisor, f
         child.kill()
 
 
-def test_who_has_ended_is_restarted(supervisor: Supervisor, folder: RunFolder) -> None:
+def test_an_ended_component_is_restarted(supervisor: Supervisor, folder: RunFolder) -> None:
     supervisor.start([renewing(folder, RENEWS)])
     first, (child,) = supervisor.pids()["server"], children(supervisor)
     os.kill(first, signal.SIGKILL)
     os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
     supervisor.hand_over("server")
     assert supervisor.pids()["server"] != first
-    assert supervisor.ended() == []
+    assert supervisor.find_dead() == []
     for left in (child, *children(supervisor)):
         left.kill()
 
 
-def test_who_cannot_hand_over_is_restarted(supervisor: Supervisor) -> None:
+def test_a_component_that_cannot_hand_over_is_restarted(supervisor: Supervisor) -> None:
     supervisor.start([component("server", SLEEP)])
     first = supervisor.pids()["server"]
     supervisor.hand_over("server")
@@ -377,7 +381,7 @@ def test_neither_process_is_left_if_the_successor_does_not_start(supervisor: Sup
     assert supervisor.pids() == {}
 
 
-def test_what_runs_is_on_record(supervisor: Supervisor, folder: RunFolder) -> None:
+def test_running_processes_are_on_record(supervisor: Supervisor, folder: RunFolder) -> None:
     supervisor.start([component("one", SLEEP), component("two", SLEEP)])
     assert {item.component: item.pid for item in read_record(folder)} == supervisor.pids()
     supervisor.stop()

@@ -16,7 +16,7 @@ from mesh.description.ports import Ports
 from mesh.errors import ComponentDiedError
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component
-from mesh.supervisor.restarts import LASTS_S, MOST, Restarts
+from mesh.supervisor.restarts import LASTS_S, MAX_RESTARTS, Restarts
 from mesh.supervisor.run import Run
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -66,7 +66,7 @@ def kill(run: Run, name: str) -> None:
     wait_for(run.ended)
 
 
-def test_what_the_run_can_do_without_is_given_up_after_as_many_restarts(ports: Ports, folder: RunFolder) -> None:
+def test_an_optional_component_is_given_up_after_the_maximum_of_restarts(ports: Ports, folder: RunFolder) -> None:
     class Spared(TwoSleepers):
         def components(self) -> Sequence[Component]:
             return [replace(one, when_lost="restart") if one.name == "frail" else one for one in super().components()]
@@ -74,21 +74,21 @@ def test_what_the_run_can_do_without_is_given_up_after_as_many_restarts(ports: P
     clock, said = Clock(), list[str]()
     with Spared(ports, folder) as run:
         restarts = Restarts(run, said.append, clock, every=False)
-        for _ in range(MOST + 2):
-            if "frail" in run.pids() and not run.ended():
+        for _ in range(MAX_RESTARTS + 2):
+            if "frail" in run.pids() and not run.find_dead():
                 kill(run, "frail")
             restarts.look()
             clock.now += 30
-        assert restarts.counts == {"frail": MOST}
+        assert restarts.counts == {"frail": MAX_RESTARTS}
         assert "The run continues without frail." in said[-1]
-        assert len(said) == MOST + 1
+        assert len(said) == MAX_RESTARTS + 1
         kill(run, "sturdy")
-        wait_for(lambda: len(run.ended()) == 2)
+        wait_for(lambda: len(run.find_dead()) == 2)
         with pytest.raises(ComponentDiedError, match="sturdy exited"):
             restarts.look()
 
 
-def test_what_died_is_started_again_and_nothing_else(ports: Ports, folder: RunFolder) -> None:
+def test_only_dead_components_are_restarted(ports: Ports, folder: RunFolder) -> None:
     said: list[str] = []
     with TwoSleepers(ports, folder) as run:
         restarts = Restarts(run, said.append)
@@ -107,30 +107,32 @@ def test_what_died_is_started_again_and_nothing_else(ports: Ports, folder: RunFo
     assert said[0].endswith("frail was restarted; restarts so far: 1.")
 
 
-def test_what_dies_again_and_again_ends_the_run(ports: Ports, folder: RunFolder) -> None:
+def test_a_component_that_keeps_dying_ends_the_run(ports: Ports, folder: RunFolder) -> None:
     clock = Clock()
     said: list[str] = []
     with TwoSleepers(ports, folder) as run:
         restarts = Restarts(run, said.append, clock)
         run.ill.touch()
         kill(run, "frail")
-        for tried in range(1, MOST + 1):
+        for tried in range(1, MAX_RESTARTS + 1):
             restarts.look()
             wait_for(run.ended)
             assert restarts.counts["frail"] == tried
-            if tried < MOST:
+            if tried < MAX_RESTARTS:
                 restarts.look()  # at once: the pause is not over
                 assert restarts.counts["frail"] == tried
             clock.now += LASTS_S - 1
-        with pytest.raises(ComponentDiedError, match=rf"(?s)frail was restarted {MOST} times in a row.*no luck"):
+        with pytest.raises(
+            ComponentDiedError, match=rf"(?s)frail was restarted {MAX_RESTARTS} times in a row.*no luck"
+        ):
             restarts.look()
 
 
-def test_what_lasts_may_die_as_often_as_it_likes(ports: Ports, folder: RunFolder) -> None:
+def test_a_component_that_lasts_may_die_any_number_of_times(ports: Ports, folder: RunFolder) -> None:
     clock = Clock()
     with TwoSleepers(ports, folder) as run:
         restarts = Restarts(run, lambda _: None, clock)
-        for died in range(1, 2 * MOST):
+        for died in range(1, 2 * MAX_RESTARTS):
             kill(run, "frail")
             restarts.look()
             assert restarts.counts["frail"] == died
@@ -158,13 +160,13 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         restarts.look()
         assert "frail could not be restarted: frail was not ready within 0.3 s" in said[-1]
         clock.now += LASTS_S  # it did not run during this time
-        for _ in range(2, MOST):
+        for _ in range(2, MAX_RESTARTS):
             restarts.look()
             clock.now += LASTS_S
         run.ill.unlink()
         restarts.look()
-        assert f"frail was restarted; restarts so far: {MOST}." in said[-1]
+        assert f"frail was restarted; restarts so far: {MAX_RESTARTS}." in said[-1]
         run.ill.touch()
         kill(run, "frail")
-        with pytest.raises(ComponentDiedError, match=f"frail was restarted {MOST} times in a row"):
+        with pytest.raises(ComponentDiedError, match=f"frail was restarted {MAX_RESTARTS} times in a row"):
             restarts.look()

@@ -67,7 +67,7 @@ def test_a_worktree_whose_folder_was_removed_is_made_again(repository: Path) -> 
     assert path.is_dir()
 
 
-def test_what_is_no_version_is_refused(repository: Path, tmp_path: Path) -> None:
+def test_an_invalid_version_is_refused(repository: Path, tmp_path: Path) -> None:
     for given, says in (
         ("", "a= is missing"),
         ("no-such", "a=no-such is not a revision of this repository: give a commit, a branch or a tag"),

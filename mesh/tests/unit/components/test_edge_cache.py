@@ -30,7 +30,7 @@ def test_a_request_of_a_client_is_a_span_below_the_client_s() -> None:
     assert {"key": "shop.edge_cache", "value": {"stringValue": "hit"}} in span["attributes"]
 
 
-def test_what_the_cache_fetches_is_a_span_below_the_request_that_needs_it() -> None:
+def test_the_cache_s_fetch_is_a_span_below_its_request() -> None:
     span = span_of(FETCH)
     assert span is not None
     assert (span["kind"], span["spanId"], span["parentSpanId"]) == (CLIENT, "0000000000000004", "0000000000000003")
@@ -41,7 +41,7 @@ def test_what_the_cache_fetches_is_a_span_below_the_request_that_needs_it() -> N
     ["", "c\t1", HIT.replace(TRACE, "-"), HIT.replace("1795907974.382422", "-"), "\t" * 11],
     ids=["empty", "short", "no trace", "no end", "nothing in it"],
 )
-def test_a_line_that_is_no_request_of_a_trace_has_no_span(line: str) -> None:
+def test_a_line_without_a_traced_request_has_no_span(line: str) -> None:
     assert span_of(line) is None
 
 

@@ -21,14 +21,14 @@ STATIC, ISTIO = "outbound|18020|stable|product", "outbound|18020||product.mesh.l
 
 
 @pytest.mark.parametrize("cluster", [STATIC, ISTIO, "inbound|18020", "inbound|18020||;"])
-def test_a_sidecar_is_asked_for_what_it_forwards(cluster: str) -> None:
+def test_statistics_of_forwarded_calls_are_scraped(cluster: str) -> None:
     for name in ("upstream_rq_5xx", "upstream_rq_time", "upstream_rq_retry", "outlier_detection.ejections_active"):
         assert re.search(SIDECARS_SAY, f"cluster.{cluster}.{name}")
     for name in ("internal.upstream_rq_5xx", "upstream_rq_503", "upstream_cx_active", "membership_total"):
         assert not re.search(SIDECARS_SAY, f"cluster.{cluster}.{name}")
 
 
-def test_a_sidecar_is_not_asked_for_its_own_talk() -> None:
+def test_statistics_of_a_sidecar_s_own_calls_are_not_scraped() -> None:
     assert re.search(SIDECARS_SAY, "http.inbound_127.0.0.5_18020;.downstream_rq_2xx")
     assert re.search(SIDECARS_SAY, "server.days_until_first_cert_expiring")
     for name in (

@@ -44,7 +44,7 @@ def around(admin_url: str = ADMIN) -> Surroundings:
     )
 
 
-def test_another_checkout_supplies_programs_and_data_and_is_asked_for_our_contract() -> None:
+def test_another_checkout_supplies_programs_and_data_for_our_contract() -> None:
     topology = load_topology("hybrid").model_copy(update={"checkout": ".tools/versions/abc"})
     other, ours = (
         shop_component("product", replace(around(), topology=one), frozenset())
@@ -57,7 +57,7 @@ def test_another_checkout_supplies_programs_and_data_and_is_asked_for_our_contra
     assert tuple(task.argv())[:3] == (interpreter, "-m", "dataset")
 
 
-def test_a_command_runs_in_place_of_our_program_and_is_told_the_contract() -> None:
+def test_a_command_replaces_our_program_and_gets_the_contract() -> None:
     command = Program(command=("/bin/sh", "-c", "exec product"))
     topology = load_topology("hybrid").model_copy(update={"programs": {"product": command}})
     other = shop_component("product", replace(around(), topology=topology), frozenset())
@@ -90,19 +90,19 @@ def test_a_command_that_is_not_there_is_named_with_its_component() -> None:
         ({"implementation": "user:go"}, "there is no user in 'go'"),
     ],
 )
-def test_what_the_contract_leaves_out_is_refused(switches: dict[str, str], said: str) -> None:
+def test_switches_outside_of_the_contract_are_refused(switches: dict[str, str], said: str) -> None:
     with pytest.raises(SwitchError, match=said):
         require_fit(load_topology("hybrid-go"), parse_switches(**switches))
 
 
-def test_a_program_says_how_it_is_run_where_it_is_to_run() -> None:
+def test_a_program_must_have_a_command_or_an_image_for_the_runtime() -> None:
     topology = load_topology("hybrid").model_copy(update={"programs": {"product": Program(image="mine:1")}})
     require_fit(topology, parse_switches(runtime="kubernetes"))
     with pytest.raises(TopologyError, match="hybrid: product has no command, and this machine takes its command"):
         require_fit(topology, parse_switches())
 
 
-def test_what_the_contract_leaves_out_is_there_for_our_own_programs() -> None:
+def test_our_programs_support_switches_outside_of_the_contract() -> None:
     ours = "product:python,graphql-gateway:python"
     require_fit(load_topology("hybrid-go"), parse_switches(metrics="on", implementation=ours))
     require_fit(
@@ -110,7 +110,7 @@ def test_what_the_contract_leaves_out_is_there_for_our_own_programs() -> None:
     )
 
 
-def test_an_implementation_must_serve_what_the_links_speak() -> None:
+def test_an_implementation_must_serve_the_protocols_of_its_links() -> None:
     require_fit(load_topology("rest"), parse_switches(implementation="product:go"))
     with pytest.raises(SwitchError, match="product in go does not serve graphql; it serves grpc, rest"):
         require_fit(load_topology("graphql"), parse_switches(implementation="product:go"))
@@ -142,7 +142,7 @@ def test_a_service_that_calls_others() -> None:
     }
 
 
-def test_a_further_replica_is_told_from_the_first_and_asked_like_it() -> None:
+def test_a_further_replica_has_its_own_address_and_the_same_clients() -> None:
     several = replace(around(), places=replace(PORTS, replicas={"order": 2, "product": 2}))
     first, second = (shop_component("order", several, frozenset(), replica) for replica in (1, 2))
     assert (first.name, first.replica_of, second.name, second.replica_of) == ("order", "", "order-2", "order")
@@ -153,7 +153,7 @@ def test_a_further_replica_is_told_from_the_first_and_asked_like_it() -> None:
     assert second.env["SHOP_PEER_USER"] == "grpc://127.0.0.1:30040"
 
 
-def test_components_apart_are_told_from_the_others_and_call_each_other() -> None:
+def test_separate_components_have_other_names_and_call_each_other() -> None:
     (replica,) = PORTS.apart.replicas_of("order")
     order = shop_component("order", replace(around(), places=PORTS.apart), frozenset(), replica)
     assert (order.name, order.replica_of) == ("order-apart", "order")
@@ -177,7 +177,7 @@ def test_only_the_user_service_can_sign() -> None:
         ("grpc", set(SERVICES) - {"notification"}),
     ],
 )
-def test_only_what_clients_reach_refuses_requests(topology: str, refusing: set[str]) -> None:
+def test_only_components_that_clients_reach_refuse_requests(topology: str, refusing: set[str]) -> None:
     several = replace(around(), topology=load_topology(topology), admission=True)
     names = several.topology.components
     assert {name for name in names if environment(name, several).get("SHOP_ADMISSION") == "on"} == refusing
@@ -208,7 +208,7 @@ def test_every_component_has_a_port_for_each_protocol_that_it_may_serve() -> Non
     assert served <= set(PORTS.offsets)
 
 
-def test_whoever_serves_graphql_shows_graphiql() -> None:
+def test_every_graphql_server_has_graphiql() -> None:
     everywhere = replace(around(), topology=load_topology("graphql"))
     for surroundings, shows in ((around(), ["graphql-gateway"]), (everywhere, everywhere.topology.components)):
         components = surroundings.topology.components
@@ -222,7 +222,7 @@ def test_a_delay_reaches_its_component_alone() -> None:
     assert "SHOP_DELAY_US" not in environment("order", delayed)
 
 
-def test_all_import_before_what_they_connect_to_is_there_and_gateways_wait_for_nothing() -> None:
+def test_services_import_while_they_wait_and_gateways_do_not_wait() -> None:
     made = {name: shop_component(name, around(), frozenset({"database"})) for name in around().topology.components}
     made["database"] = database_task(Database(ADMIN, embedded=True), Data(), frozenset({"postgres"}))
     waiting = {name for name, component in made.items() if component.imports_meanwhile}
@@ -256,7 +256,7 @@ def test_passwords_follow_from_the_administrator_s() -> None:
     assert not any("secret" in password for password in passwords)
 
 
-def test_command_lines_and_what_is_printed_of_a_run_hold_no_password() -> None:
+def test_command_lines_and_representations_have_no_password() -> None:
     db = Database(ADMIN, embedded=False)
     task = database_task(db, Data(), frozenset())
     assert "secret" not in " ".join(task.argv())

@@ -14,7 +14,7 @@ from mesh.description.topology import load_topology
 from mesh.paths import RunFolder
 
 
-def test_each_process_is_told_where_to_account_for_its_spans() -> None:
+def test_each_process_gets_the_folder_of_span_accounts() -> None:
     keys = KeyPair(private=Path("/keys/private"), public=Path("/keys/public"))
     database = Database("postgresql://me:secret@db.example/postgres", embedded=False)
     ports = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -34,7 +34,7 @@ def test_accounts_are_read_by_process(tmp_path: Path) -> None:
     assert span_accounts(folder) == {"order-2": SpanAccount(3, 2, 1, 0.5, {"SERVER": 5_000})}
 
 
-def test_what_was_asked_of_the_cache_during_a_load_is_added_up_by_component(tmp_path: Path) -> None:
+def test_cache_requests_during_a_load_are_summed_by_component(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     assert cache_counts(folder, 0.0, 1e10) == {}
     (folder.telemetry / "cache").mkdir(parents=True)

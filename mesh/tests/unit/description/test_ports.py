@@ -34,23 +34,23 @@ def test_the_place_of_each_replica_must_be_free(ports: Ports) -> None:
             several.require_free(["product-grpc"])
 
 
-def test_each_replica_has_an_address_of_its_own() -> None:
+def test_each_replica_has_its_own_address() -> None:
     ports = replace(load_ports({}), replicas={"product": 3, "rest-gateway": 2})
-    assert [str(place) for place in ports.reached("product-grpc")] == [
+    assert [str(place) for place in ports.endpoints("product-grpc")] == [
         "127.0.0.1:18020",
         "127.0.1.1:18020",
         "127.0.2.1:18020",
     ]
-    assert [str(place) for place in ports.reached("rest-gateway")] == ["127.0.0.1:18011", "127.0.1.1:18011"]
-    assert [str(place) for place in ports.reached("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
+    assert [str(place) for place in ports.endpoints("rest-gateway")] == ["127.0.0.1:18011", "127.0.1.1:18011"]
+    assert [str(place) for place in ports.endpoints("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
     assert [ports.sidecar_address("product", replica) for replica in (1, 2)] == ["127.0.0.5", "127.0.1.5"]
 
 
-def test_components_apart_are_at_places_of_their_own_and_all_else_is_shared() -> None:
+def test_separate_components_have_separate_places_and_share_the_rest() -> None:
     apart = replace(load_ports({}), replicas={"product": 2}).apart
-    assert [str(place) for place in apart.reached("product-grpc")] == ["127.0.8.1:18020", "127.0.9.1:18020"]
-    assert [str(place) for place in apart.reached("graphql-gateway")] == ["127.0.8.1:18010"]
-    assert [str(place) for place in apart.reached("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
+    assert [str(place) for place in apart.endpoints("product-grpc")] == ["127.0.8.1:18020", "127.0.9.1:18020"]
+    assert [str(place) for place in apart.endpoints("graphql-gateway")] == ["127.0.8.1:18010"]
+    assert [str(place) for place in apart.endpoints("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
     names = [replica_name("product", replica) for replica in apart.replicas_of("product")]
     assert names == ["product-apart", "product-apart-2"]
 

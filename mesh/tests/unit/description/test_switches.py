@@ -157,7 +157,7 @@ def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: 
         ({"runtime": "kubernetes"}, "apart=bulk_lines with runtime=kubernetes: .*; give runtime=native"),
     ],
 )
-def test_components_of_its_own_need_an_edge_a_machine_and_one_database(beside: dict[str, str], message: str) -> None:
+def test_separate_components_need_an_edge_this_machine_and_one_database(beside: dict[str, str], message: str) -> None:
     assert parse_switches(apart="bulk_lines", edge="kong").apart == "bulk_lines"
     with pytest.raises(SwitchError, match=message):
         parse_switches(apart="bulk_lines", **beside)
@@ -177,7 +177,7 @@ def test_a_connection_for_each_request(beside: dict[str, str], message: str) -> 
         parse_switches(reuse="off", **beside)
 
 
-def test_who_comes_for_the_first_time_keeps_no_answers() -> None:
+def test_first_visits_have_no_client_cache() -> None:
     assert parse_switches(client_cache="on", network="4g").client_cache == "on"
     with pytest.raises(
         SwitchError, match="client_cache=on with visit=first: new customers have no cached answers to revalidate"
@@ -270,7 +270,7 @@ NO_EDGE = {"edge": "none", "http": "1"}
          r"delay=user:0\.5ms: Istio injects delays from 1 ms on", {"mesh": "envoy"}),
     ],
 )  # fmt: skip
-def test_what_does_not_go_together_names_both_sides(
+def test_the_error_for_conflicting_switches_names_both(
     given: dict[str, str], message: str, instead: dict[str, str]
 ) -> None:
     with pytest.raises(SwitchError, match=message):
@@ -289,7 +289,9 @@ def test_what_does_not_go_together_names_both_sides(
          "delay=graphql-gateway: rest does not run graphql-gateway; it runs product"),
     ],
 )  # fmt: skip
-def test_what_a_topology_lacks_is_named_and_hybrid_has_it(name: str, given: dict[str, str], message: str) -> None:
+def test_the_error_names_what_a_topology_lacks_and_hybrid_has_it(
+    name: str, given: dict[str, str], message: str
+) -> None:
     switches = parse_switches(**given)
     with pytest.raises(SwitchError, match=message):
         require_fit(load_topology(name), switches)
@@ -310,7 +312,7 @@ def test_replicas() -> None:
     assert parse_switches(replicas="product:1") == Switches()
 
 
-def test_an_unknown_switch_is_a_mistake_of_the_program() -> None:
+def test_an_unknown_switch_is_a_programming_error() -> None:
     with pytest.raises(KeyError, match="speed"):
         parse_switches(speed="2")
 
@@ -335,7 +337,7 @@ def test_a_network_brings_tls(given: dict[str, str], network: Network) -> None:
     assert (first.tls, first.visit) == ("off", "first")
 
 
-def test_the_loopback_is_no_network_to_emulate() -> None:
+def test_the_loopback_is_not_emulated() -> None:
     assert parse_switches(network="loopback", visit="warm") == Switches()
     assert not Switches().emulates_network
 
@@ -352,13 +354,13 @@ def test_the_loopback_is_no_network_to_emulate() -> None:
         ({"http": "3", "tls": "off"}, "http=3 with tls=off"),
     ],
 )
-def test_what_a_network_does_not_go_with(given: dict[str, str], message: str) -> None:
+def test_switches_that_exclude_a_network(given: dict[str, str], message: str) -> None:
     with pytest.raises(SwitchError, match=message):
         parse_switches(rtt="40ms", **given)
     assert parse_switches(rtt="40ms", edge="none", http="1", tls="off").emulates_network
 
 
-def test_a_switch_takes_the_place_of_the_workload_s_networks() -> None:
+def test_a_switch_overrides_the_workload_s_networks() -> None:
     networks = {"web": Network("wifi"), "mobile": Network("4g", 90.0), "partner": Network()}
     switches = parse_switches(networks)
     assert (switches.networks, switches.tls, switches.emulates_network) == (networks, "on", True)
@@ -381,7 +383,7 @@ def test_delays_in_words() -> None:
     assert delays_in_words({"payment": 2.0, "product": 0.5}) == "payment by 2 ms, product by 0.5 ms"
 
 
-def test_framed_thrift_runs_without_an_edge_and_says_so() -> None:
+def test_framed_thrift_runs_without_an_edge() -> None:
     topology = load_topology("thrift")
     runs = as_it_runs(topology, parse_switches())
     assert (runs.edge, runs.http) == ("none", 1)
@@ -406,7 +408,7 @@ def test_clients_without_masks_cannot_select(name: str, spoken: str) -> None:
     require_fit(load_topology("hybrid"), parse_switches(selection="all"))
 
 
-def test_documents_for_services_ask_for_what_is_shown() -> None:
+def test_documents_for_services_select_only_shown_fields() -> None:
     with pytest.raises(SwitchError, match=r"selection=off: clients of graphql-direct .*; valid with it: graphql\."):
         require_fit(load_topology("graphql-direct"), parse_switches(selection="off"))
 
@@ -422,7 +424,7 @@ def test_the_network_lies_behind_a_shared_cache_without_tls() -> None:
 
 
 @pytest.mark.parametrize("name", ["rest", "rest-naive", "rest-bff", "graphql", "hybrid", "hybrid-transcoded"])
-def test_a_shared_cache_keeps_what_clients_read_by_get(name: str) -> None:
+def test_a_shared_cache_keeps_answers_to_get(name: str) -> None:
     require_fit(load_topology(name), parse_switches(edge_cache="varnish"))
 
 

@@ -9,7 +9,7 @@ from mesh.errors import TopologyError
 
 GOOD = """\
 name: mine
-about: one of my own
+about: my topology
 entry:
   web: graphql-gateway
   mobile: graphql-gateway
@@ -38,7 +38,7 @@ def test_hybrid() -> None:
     assert hybrid.protocols_of("rest-gateway") == [Protocol.REST]
 
 
-def test_a_file_of_ones_own(tmp_path: Path) -> None:
+def test_a_user_s_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(GOOD)
     mine = load_topology(str(file))
@@ -56,11 +56,11 @@ def test_commands_are_found_from_the_topologys_file(tmp_path: Path) -> None:
     }
 
 
-def test_a_switch_takes_the_place_of_the_files_programs() -> None:
+def test_a_switch_overrides_the_file_s_programs() -> None:
     by_file, hybrid = load_topology("hybrid-go"), load_topology("hybrid")
     chosen = ("product", "graphql-gateway")
-    assert by_file.programs == hybrid.implemented(dict.fromkeys(chosen, "go")).programs
-    assert by_file.implemented(dict.fromkeys(chosen, "python")).programs == {}
+    assert by_file.programs == hybrid.with_implementations(dict.fromkeys(chosen, "go")).programs
+    assert by_file.with_implementations(dict.fromkeys(chosen, "python")).programs == {}
     assert by_file.links == hybrid.links
 
 
@@ -113,7 +113,7 @@ def test_only_deliveries_may_lead_back_to_their_caller(more: str, problem: str |
         parse_topology(text, "told.yaml")
 
 
-def replaced(old: str, new: str) -> str:
+def replace(old: str, new: str) -> str:
     assert old in GOOD
     return GOOD.replace(old, new)
 
@@ -130,7 +130,7 @@ ALIASES = "a: &a [x, x, x]\n" + "".join(
         (b"# " + bytes(2**20), r"mine\.yaml: has more than 65536 bytes"),
     ],
 )
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_bytes(raw)
     with pytest.raises(TopologyError, match=message):
@@ -144,17 +144,17 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         ("- a\n- b\n", r"t\.yaml:1: is not a mapping; give a mapping with the keys name, about, entry, links$"),
         ("", r"t\.yaml:1: is empty; give a mapping with the keys"),
         ("name: \x00", "not valid YAML"),
-        (replaced("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
-        (replaced("about: one of my own", "about: 3"), r"t\.yaml:2: about: must be a text, not 3: put it in quotes$"),
+        (replace("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
+        (replace("about: my topology", "about: 3"), r"t\.yaml:2: about: must be a text, not 3: put it in quotes$"),
         *(
             (
-                replaced("name: mine", f"name: {name!r}"),
+                replace("name: mine", f"name: {name!r}"),
                 r"t\.yaml:1: name: .* is not valid; use letters and digits",
             )
             for name in ("../../mine", "..", "", "a/b", "a b", "-a", "a--b", "mine\n", "a.b", "ä")
         ),
         (
-            replaced("name: mine", f"name: {'x' * 61}"),
+            replace("name: mine", f"name: {'x' * 61}"),
             r"t\.yaml:1: name: is 'x{60}…'; it may have at most 60 characters",
         ),
         (
@@ -162,62 +162,62 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
             r"t\.yaml:14: colour: is not a key here; valid: name, about, entry, links, plan, libr",
         ),
         (GOOD + "plans: best\n", r"t\.yaml:14: plans: is not a key here; did you mean plan\? valid: name, about"),
-        (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: web, mobile, partner"),
-        (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is missing"),
-        (replaced("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: entry\.web: order cannot be an entry"),
+        (replace("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: web, mobile, partner"),
+        (replace("  mobile: graphql-gateway\n", ""), "channel mobile is missing"),
+        (replace("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: entry\.web: order cannot be an entry"),
         (
-            replaced("  web: graphql-gateway", "  web: gateway"),
+            replace("  web: graphql-gateway", "  web: gateway"),
             r"t\.yaml:4: entry\.web: gateway is an unknown component; valid",
         ),
         (
-            replaced("    user: grpc\n", "    users: grpc\n"),
+            replace("    user: grpc\n", "    users: grpc\n"),
             r"t\.yaml:11: links\.graphql-gateway\.users: users is an unknown component",
         ),
         (
-            replaced("    user: grpc\n", "    user: soap\n"),
+            replace("    user: grpc\n", "    user: soap\n"),
             r"t\.yaml:11: .*'soap' is unknown; valid: grpc",
         ),
         (
-            replaced("partner: graphql-gateway", "partner: services")
+            replace("partner: graphql-gateway", "partner: services")
             + "  client: {product: graphql, order: graphql, user: graphql, payment: graphql}\n",
             "graphql-gateway and services over graphql cannot both be entries",
         ),
         (
-            replaced("partner: graphql-gateway", "partner: services")
+            replace("partner: graphql-gateway", "partner: services")
             + "  client: {product: grpc, order: grpc, user: grpc, payment: grpc, notification: graphql}\n",
             "notification has no subscriptions for clients over its own graphql; valid: grpc, rest",
         ),
         (
-            replaced("partner: graphql-gateway", "partner: services")
+            replace("partner: graphql-gateway", "partner: services")
             + "  client: {product: grpc, order: grpc, user: grpc, payment: rest}\n",
             "client speaks grpc and rest; it must speak one of them",
         ),
-        (replaced("partner: graphql-gateway", "partner: services"), "the link client -> order is missing"),
-        (replaced("partner: graphql-gateway", "partner: transcoder"), "the link transcoder -> order is missing"),
+        (replace("partner: graphql-gateway", "partner: services"), "the link client -> order is missing"),
+        (replace("partner: graphql-gateway", "partner: transcoder"), "the link transcoder -> order is missing"),
         (
-            replaced("partner: graphql-gateway", "partner: transcoder")
+            replace("partner: graphql-gateway", "partner: transcoder")
             + "  transcoder: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
             "transcoder does not speak rest; valid: grpc",
         ),
         (
-            replaced("partner: graphql-gateway", "partner: grpc-web")
+            replace("partner: graphql-gateway", "partner: grpc-web")
             + "  grpc-web: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
             "grpc-web does not speak rest; valid: grpc",
         ),
         (
-            replaced("mobile: graphql-gateway\n  partner: graphql-gateway", "mobile: services\n  partner: grpc-web")
+            replace("mobile: graphql-gateway\n  partner: graphql-gateway", "mobile: services\n  partner: grpc-web")
             + "  grpc-web: {product: grpc, order: grpc, user: grpc, payment: grpc}\n"
             + "  client: {product: rest, order: rest, user: rest, payment: rest}\n",
             "client speaks rest where grpc-web is an entry too; valid: grpc",
         ),
         (
-            replaced("order: {product: grpc", "order: {product: connect"),
+            replace("order: {product: grpc", "order: {product: connect"),
             "order does not speak connect; valid: graphql, grpc, rest",
         ),
         (GOOD + "library: connect-go\n", "library: connect-go is for a client that speaks grpc to the services"),
         (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: best, naive, streaming"),
-        (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is missing"),
-        (replaced("user: grpc, ", ""), r"t\.yaml:13: links\.order: the link order -> user is missing"),
+        (replace("    user: grpc\n", ""), "the link graphql-gateway -> user is missing"),
+        (replace("user: grpc, ", ""), r"t\.yaml:13: links\.order: the link order -> user is missing"),
         (GOOD[: GOOD.index("  order: {")], "the link order -> payment is missing"),
         (GOOD + "  product: {order: grpc}\n", "makes a cycle: product -> order -> product"),
         (GOOD + "  user: {user: grpc}\n", "makes a cycle: user -> user"),
@@ -247,7 +247,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         ),
         (GOOD + "programs:\n  product: {implementation: c}\n", r"there is no product in 'c'; valid: python, go"),
         (
-            replaced("    product: grpc\n", "    product: graphql\n") + "programs: {product: {implementation: go}}\n",
+            replace("    product: grpc\n", "    product: graphql\n") + "programs: {product: {implementation: go}}\n",
             "product in go does not serve graphql; it serves grpc, rest",
         ),
         (GOOD + "checkout: /other\n", r"checkout: cannot be set in a file; give `make compare-versions` two revisions"),
@@ -258,23 +258,23 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         ("- " * 5000, r"t\.yaml:1: not valid YAML: nested too deeply"),
         ("name: x\nabout: \x1b[31m\n", "not valid YAML"),
         ("name: x\nabout: 0x_\n", "t\\.yaml: not valid YAML: invalid literal for int"),
-        (replaced("name: mine", 'name: "\\e[31m"'), r"t\.yaml:1: name: '\\x1b\[31m' is not valid"),
+        (replace("name: mine", 'name: "\\e[31m"'), r"t\.yaml:1: name: '\\x1b\[31m' is not valid"),
         ("!!python/object/apply:os.system [ls]", r"t\.yaml:1: not valid YAML: could not determine a constructor"),
         (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' appears twice"),
     ],
 )
-def test_wrong_file_says_line_and_what(text: str, message: str) -> None:
+def test_the_error_for_a_wrong_file_has_the_line_and_the_mistake(text: str, message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         parse_topology(text, "t.yaml")
 
 
 @pytest.mark.parametrize("name", ["mine", "REST-2", "a-b-c", "x" * 60])
 def test_names_that_folders_can_have(name: str) -> None:
-    assert parse_topology(replaced("name: mine", f"name: {name}"), "t.yaml").name == name
+    assert parse_topology(replace("name: mine", f"name: {name}"), "t.yaml").name == name
 
 
 def test_anchors_are_fine() -> None:
-    text = replaced(
+    text = replace(
         "  order: {product: grpc, user: grpc, payment: grpc}", "  order: &o {product: grpc, user: grpc, payment: grpc}"
     )
     parse_topology(text, "t.yaml")

@@ -63,7 +63,7 @@ LAST = [
 
 
 @pytest.mark.parametrize(("name", "component"), LAST)
-def test_answers_that_last_have_no_limit_but_for_silence(name: str, component: str) -> None:
+def test_long_lived_answers_are_limited_by_silence_only(name: str, component: str) -> None:
     told = plan(load_topology(name, updates="on"))
     (host,) = manager(envoy.render(told))["route_config"]["virtual_hosts"]
     ways = [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
@@ -105,7 +105,7 @@ def test_a_token_opens_streams_no_faster_than_a_partner_may(name: str, component
     assert not [one for one in services[component]["plugins"] if one["name"] == "rate-limiting"]
 
 
-def test_what_is_there_for_people_is_there_only_if_it_is_asked_for() -> None:
+def test_pages_for_people_exist_only_on_request() -> None:
     reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
     assert (
         by_envoy(ENVOYS["grpc"], reflection)
@@ -212,7 +212,7 @@ def test_components_are_reached_at_the_same_places(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
-def test_one_kind_of_journey_is_led_to_components_of_its_own(name: str) -> None:
+def test_one_kind_of_journey_is_routed_to_separate_components(name: str) -> None:
     topology = TOPOLOGIES[name]
     divided = edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), apart=("bulk_lines", PORTS.apart))
 
@@ -340,7 +340,7 @@ def test_a_refused_method_is_answered_with_those_of_its_route(name: str) -> None
     assert list(allowed.items()) == [(f"{route['pattern']}([?].*)?", route["allow"]) for route in told]
 
 
-def test_a_transcoder_says_itself_what_it_refuses() -> None:
+def test_a_transcoder_reports_its_refusals_itself() -> None:
     mappers = manager(envoy.render(plan(load_topology("hybrid-transcoded"))))["local_reply_config"]["mappers"]
     shapes = [one["body_format_override"].get("json_format", {}) for one in mappers]
     own = [shape["code"] for shape in shapes if shape.get("detail") == envoy.LOCAL_REPLY]
@@ -378,6 +378,6 @@ def test_all_plugins_are_the_typical_ones_and_more() -> None:
 
 
 @pytest.mark.parametrize("name", ["hybrid-transcoded", "grpc-web", "connect"])
-def test_kong_refuses_what_only_envoy_does_and_says_so(name: str) -> None:
+def test_topologies_that_need_envoy_refuse_kong(name: str) -> None:
     with pytest.raises(SwitchError, match=rf"edge=kong: {name} needs .* valid with {name}: envoy"):
         kong.render(plan(load_topology(name)))

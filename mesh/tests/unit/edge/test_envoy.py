@@ -14,12 +14,12 @@ from mesh.sidecars.certificates import Certificate
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
-def rendered() -> dict[str, Any]:
+def render_hybrid() -> dict[str, Any]:
     return render(edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl")))
 
 
 def manager(config: dict[str, Any] | None = None) -> dict[str, Any]:
-    (listener,) = (config or rendered())["static_resources"]["listeners"]
+    (listener,) = (config or render_hybrid())["static_resources"]["listeners"]
     found: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     return found
 
@@ -37,7 +37,7 @@ def test_routes_of_hybrid() -> None:
 
 def test_clusters_have_the_run_s_ports() -> None:
     found = {}
-    for cluster in rendered()["static_resources"]["clusters"]:
+    for cluster in render_hybrid()["static_resources"]["clusters"]:
         (endpoints,) = cluster["load_assignment"]["endpoints"]
         (endpoint,) = endpoints["lb_endpoints"]
         found[cluster["name"]] = endpoint["endpoint"]["address"]["socket_address"]["port_value"]
@@ -45,7 +45,7 @@ def test_clusters_have_the_run_s_ports() -> None:
 
 
 def test_addresses_are_local() -> None:
-    config = rendered()
+    config = render_hybrid()
     assert config["admin"]["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30001}
     (listener,) = config["static_resources"]["listeners"]
     assert listener["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30000}
@@ -91,7 +91,7 @@ def test_pages_of_other_origins_may_make_calls_and_nothing_else() -> None:
     assert "cors" not in filters("grpc")
 
 
-def test_the_edge_compresses_what_it_transcodes_and_nothing_else() -> None:
+def test_the_edge_compresses_only_transcoded_answers() -> None:
     assert filters("hybrid") == ["buffer", "router"]
     # Answers pass the filters from the last to the first: transcoded, then compressed.
     assert filters("hybrid-transcoded") == ["buffer", "compressor", "grpc_json_transcoder", "router"]
@@ -109,7 +109,7 @@ def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
     assert left_alone == {"graphql-gateway"}
 
 
-def test_replicas_are_checked_and_what_could_not_be_sent_goes_to_another() -> None:
+def test_replicas_are_checked_and_unsent_requests_go_to_another() -> None:
     ports = replace(PORTS, replicas={"rest-gateway": 2, "product": 2})
     for topology, component, asked in (("hybrid", "rest-gateway", "http"), ("grpc", "product", "grpc")):
         config = render(edge_plan(load_topology(topology), ports, Path("/logs/edge.jsonl")))

@@ -33,14 +33,14 @@ def test_several_places_share_a_component_s_requests() -> None:
     assert upstream["healthchecks"]["active"]["http_path"] == "/healthz"
 
 
-def test_replicas_that_speak_grpc_are_not_asked_over_http() -> None:
+def test_replicas_that_speak_grpc_are_not_checked_over_http() -> None:
     plan = edge_plan(load_topology("grpc"), PORTS, Path("/logs/edge.jsonl"))
     product = replace(plan.upstreams["product"], places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
     (upstream,) = kong.render(replace(plan, upstreams={**plan.upstreams, "product": product}))["upstreams"]
     assert "healthchecks" not in upstream
 
 
-def test_metrics_are_shown_only_if_they_are_asked_for(tmp_path: Path) -> None:
+def test_metrics_are_exposed_only_on_request(tmp_path: Path) -> None:
     program = tmp_path / "kong"
     program.write_text("#!/bin/sh\necho 3.9.3\n")
     program.chmod(0o755)
@@ -61,7 +61,7 @@ def test_with_a_mesh_requests_go_to_the_sidecar_s_socket() -> None:
         assert f'"{outbound.socket}", "{outbound.authority}"' in function
 
 
-def test_in_a_cluster_s_mesh_requests_carry_the_name_that_the_sidecar_goes_by() -> None:
+def test_in_a_cluster_s_mesh_requests_carry_the_sidecar_s_host() -> None:
     named = {name: replace(upstream, authority=f"{name}:1") for name, upstream in PLAN.upstreams.items()}
     for service in kong.render(replace(PLAN, upstreams=named))["services"]:
         (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
@@ -90,7 +90,7 @@ def test_on_a_shared_machine_kong_has_no_port_but_the_edge_s(tmp_path: Path) -> 
     assert set(listening.values()) == {"off"}
 
 
-def test_lua_is_written_as_it_is_read(tmp_path: Path) -> None:
+def test_lua_is_written_verbatim(tmp_path: Path) -> None:
     config = kong.render(PLAN)
     file = write_config(tmp_path / "kong.yaml", config)
     assert yaml.safe_load(file.read_text()) == config
@@ -107,7 +107,7 @@ def test_without_kong_the_message_says_how_to_get_one(environ: dict[str, str], c
         kong_program(environ)
 
 
-def test_kong_is_the_one_that_is_named_or_else_the_first_on_path(tmp_path: Path) -> None:
+def test_kong_is_the_named_program_or_the_first_on_path(tmp_path: Path) -> None:
     program = fake_kong(tmp_path, "echo 3.9.3")
     assert kong_program({"PATH": str(tmp_path)}) == program
     assert kong_program({"PATH": "", "KONG_BIN": str(program)}) == program
@@ -124,7 +124,7 @@ def test_kong_is_the_one_that_is_named_or_else_the_first_on_path(tmp_path: Path)
         ("exec sleep 60", "'nothing'"),
     ],
 )
-def test_a_program_that_is_no_kong_is_named(
+def test_the_error_for_another_program_than_kong_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
 ) -> None:
     monkeypatch.setattr(paths, "KONG_LIMIT_S", 1.0)

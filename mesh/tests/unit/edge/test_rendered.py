@@ -19,7 +19,7 @@ from mesh.paths import ROOT, RunFolder
 
 
 @pytest.mark.parametrize("path", rendered_files(), ids=str)
-def test_the_committed_files_are_what_the_templates_give(path: Path) -> None:
+def test_the_committed_files_are_up_to_date(path: Path) -> None:
     assert (FOLDER / path).read_text() == rendered_files()[path], "run `make gateway`"
 
 
@@ -27,7 +27,7 @@ def test_they_name_no_folder_of_the_machine_that_made_them() -> None:
     assert not [path for path, text in rendered_files().items() if str(ROOT) in text]
 
 
-def test_a_run_has_the_same_but_for_its_log_and_its_own_page(tmp_path: Path) -> None:
+def test_a_run_has_the_same_files_except_for_its_log_and_admin_page(tmp_path: Path) -> None:
     folder = RunFolder.of(1, tmp_path)
     plan = edge_plan(load_topology(TOPOLOGY), load_ports({}), folder.logs / ACCESS_LOG)
     edge_component("envoy", plan, folder, os.environ)
@@ -38,7 +38,7 @@ def test_a_run_has_the_same_but_for_its_log_and_its_own_page(tmp_path: Path) -> 
     assert of_run == committed
 
 
-def test_kong_listens_where_clients_reach_the_edge_and_reads_the_file_beside_its_settings() -> None:
+def test_kong_listens_at_the_edge_s_address_and_reads_the_file_next_to_its_settings() -> None:
     text = (FOLDER / KONG_SETTINGS).read_text()
     settings = dict(line.split(" = ", 1) for line in text.splitlines() if not line.startswith("#"))
     url = entrance(Switches(), load_ports({}), EDGE)

@@ -55,7 +55,7 @@ def test_a_topology_without_updates_has_no_route_of_theirs() -> None:
         ("hybrid", "/v1/users/17/notifications/events"),
     ],
 )
-def test_answers_that_last_have_limits_of_their_own(name: str, path: str) -> None:
+def test_long_lived_answers_have_separate_limits(name: str, path: str) -> None:
     config: dict[str, Any] = render(edge_plan(load_topology(name, updates="on"), PORTS, Path("/logs/edge.jsonl")))
     manager = config["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
     (host,) = manager["route_config"]["virtual_hosts"]

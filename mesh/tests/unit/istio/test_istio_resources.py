@@ -28,13 +28,13 @@ links:
 """
 
 
-def made(topology: Topology | str = "hybrid", **given: str) -> list[Resource]:
+def make(topology: Topology | str = "hybrid", **given: str) -> list[Resource]:
     chosen = load_topology(topology) if isinstance(topology, str) else topology
     switches = parse_switches(mesh="istio", **given)
-    return _made(chosen, switches, load_ports({}))
+    return _make(chosen, switches, load_ports({}))
 
 
-def _made(topology: Topology, switches: Switches, ports: Ports) -> list[Resource]:
+def _make(topology: Topology, switches: Switches, ports: Ports) -> list[Resource]:
     folder = RunFolder.of(ports.base)
     all_workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
     return resources(all_workloads, topology, switches, ports, folder)
@@ -50,9 +50,9 @@ def routes(mesh: Sequence[Resource], service: str) -> dict[str, Mapping[str, Any
 
 
 @pytest.mark.parametrize("topology", names())
-def test_each_link_is_a_permission_and_nothing_else_is(topology: str) -> None:
+def test_only_links_are_permissions(topology: str) -> None:
     ports = load_ports({})
-    mesh = made(topology, mtls="on", canary="10")
+    mesh = make(topology, mtls="on", canary="10")
     permitted = {
         (
             rule["from"][0]["source"]["principals"][0].rpartition("/")[2],
@@ -73,8 +73,8 @@ def test_each_link_is_a_permission_and_nothing_else_is(topology: str) -> None:
 
 
 @pytest.mark.parametrize("updates", ["off", "on"])
-def test_only_answers_that_last_have_no_time_limit(updates: str) -> None:
-    mesh = made(load_topology("hybrid", updates=updates))
+def test_only_long_lived_answers_have_no_time_limit(updates: str) -> None:
+    mesh = make(load_topology("hybrid", updates=updates))
     unlimited = {
         (resource.name, name)
         for resource in mesh
@@ -94,16 +94,16 @@ def test_only_answers_that_last_have_no_time_limit(updates: str) -> None:
         assert next(iter(routes(mesh, "rest-gateway"))) == "edge-lasting", "the first that matches counts"
 
 
-def test_without_mtls_nobody_is_asked_who_calls() -> None:
-    mesh = made()
+def test_without_mtls_callers_need_no_identity() -> None:
+    mesh = make()
     assert not [resource for resource in mesh if resource.kind == "AuthorizationPolicy"]
     assert spec(mesh, "PeerAuthentication", "default") == {"mtls": {"mode": "DISABLE"}}
     assert spec(mesh, "DestinationRule", "product")["trafficPolicy"]["tls"] == {"mode": "DISABLE"}
-    assert spec(made(mtls="on"), "PeerAuthentication", "default") == {"mtls": {"mode": "STRICT"}}
+    assert spec(make(mtls="on"), "PeerAuthentication", "default") == {"mtls": {"mode": "STRICT"}}
 
 
 def test_calls_that_change_nothing_are_repeated_once_and_others_only_if_no_instance_has_seen_them() -> None:
-    over_grpc = routes(made(), "order")["graphql-gateway-repeatable"]
+    over_grpc = routes(make(), "order")["graphql-gateway-repeatable"]
     assert {match["uri"]["exact"].rpartition("/")[2] for match in over_grpc["match"]} == {
         "GetOrder",
         "BatchGetOrders",
@@ -111,7 +111,7 @@ def test_calls_that_change_nothing_are_repeated_once_and_others_only_if_no_insta
         "StreamOrderLines",
     }
     assert over_grpc["retries"]["attempts"] == 1
-    over_rest = routes(made("rest-bff"), "order")
+    over_rest = routes(make("rest-bff"), "order")
     assert over_rest["rest-gateway-repeatable"]["match"] == [
         {"sourceLabels": {"app": "rest-gateway"}, "method": {"exact": "GET"}}
     ]
@@ -120,12 +120,12 @@ def test_calls_that_change_nothing_are_repeated_once_and_others_only_if_no_insta
     unsent = {"attempts": 1, "retryOn": "connect-failure,refused-stream,retriable-headers"}
     assert over_rest["rest-gateway-once"]["retries"] == unsent
     assert over_rest["rest-gateway-once"]["headers"] == {"response": {"remove": [UNSENT]}}
-    assert list(routes(made("graphql"), "order")) == ["graphql-gateway-once"]
+    assert list(routes(make("graphql"), "order")) == ["graphql-gateway-once"]
 
 
 @pytest.mark.parametrize("direction", ["inbound", "outbound"])
-def test_only_the_callees_sidecar_marks_what_it_could_not_pass_on(direction: str) -> None:
-    patches = spec(made(), "EnvoyFilter", "order")["configPatches"]
+def test_only_the_callee_s_sidecar_marks_requests_that_it_could_not_forward(direction: str) -> None:
+    patches = spec(make(), "EnvoyFilter", "order")["configPatches"]
     (replies,) = [
         patch["patch"]["value"]["typed_config"]["local_reply_config"]
         for patch in patches
@@ -133,13 +133,13 @@ def test_only_the_callees_sidecar_marks_what_it_could_not_pass_on(direction: str
     ]
     assert (UNSENT in json.dumps(replies)) == (direction == "inbound")
     assert "application/problem+json" in json.dumps(replies)
-    routed = spec(made(), "EnvoyFilter", "time-limits")["configPatches"][1]["patch"]["value"]["route"]
+    routed = spec(make(), "EnvoyFilter", "time-limits")["configPatches"][1]["patch"]["value"]["route"]
     assert routed["retry_policy"]["retriable_headers"] == [{"name": UNSENT, "present_match": True}]
 
 
 def test_each_caller_reaches_the_port_of_its_protocol() -> None:
     ports = load_ports({})
-    mesh = routes(made(parse_topology(MIXED, "mixed.yaml")), "product")
+    mesh = routes(make(parse_topology(MIXED, "mixed.yaml")), "product")
     reached = {name: route["route"][0]["destination"]["port"]["number"] for name, route in mesh.items()}
     assert reached == {
         "order-repeatable": ports["product-grpc"],
@@ -150,7 +150,7 @@ def test_each_caller_reaches_the_port_of_its_protocol() -> None:
 
 
 def test_the_canary_s_share_and_faults_are_in_every_route() -> None:
-    mesh = made(canary="10", delay="product:2ms", abort="product:0.5%")
+    mesh = make(canary="10", delay="product:2ms", abort="product:0.5%")
     for route in routes(mesh, "product").values():
         assert {target["destination"]["subset"]: target["weight"] for target in route["route"]} == {
             "stable": 90,
@@ -161,13 +161,13 @@ def test_the_canary_s_share_and_faults_are_in_every_route() -> None:
             "abort": {"percentage": {"value": 0.5}, "grpcStatus": "UNAVAILABLE"},
         }
     assert all("fault" not in route for route in routes(mesh, "user").values())
-    over_rest = routes(made("rest-bff", abort="user:1%"), "user")["rest-gateway-once"]["fault"]
+    over_rest = routes(make("rest-bff", abort="user:1%"), "user")["rest-gateway-once"]["fault"]
     assert over_rest == {"abort": {"percentage": {"value": 1.0}, "httpStatus": 503}}
 
 
 def test_a_sidecar_s_listeners() -> None:
     ports, folder = load_ports({}), RunFolder.of(load_ports({}).base)
-    order = spec(made(), "Sidecar", "order")
+    order = spec(make(), "Sidecar", "order")
     assert [(item["bind"], item["port"]["number"], item["defaultEndpoint"]) for item in order["ingress"]] == [
         (ports.addresses["order"], ports["order-grpc"], f"unix://{folder.sockets}/order-grpc.sock")
     ]
@@ -175,11 +175,11 @@ def test_a_sidecar_s_listeners() -> None:
     assert [item["bind"] for item in order["egress"]] == [
         f"unix://{folder.sockets}/order-to-{callee}.sock" for callee in callees
     ]
-    assert "ingress" not in spec(made(), "Sidecar", "edge"), "clients are outside of the mesh"
+    assert "ingress" not in spec(make(), "Sidecar", "edge"), "clients are outside of the mesh"
 
 
-def test_each_direction_of_a_sidecar_has_a_name_of_its_own() -> None:
-    patches = spec(made(canary="10"), "EnvoyFilter", "product-canary")["configPatches"]
+def test_each_direction_of_a_sidecar_has_its_own_name() -> None:
+    patches = spec(make(canary="10"), "EnvoyFilter", "product-canary")["configPatches"]
     names_of_spans = [
         patch["patch"]["value"]["typed_config"]["tracing"]["provider"]["typed_config"]["service_name"]
         for patch in patches
@@ -188,8 +188,8 @@ def test_each_direction_of_a_sidecar_has_a_name_of_its_own() -> None:
     assert names_of_spans == ["product-canary-outbound", "product-canary-inbound"]
 
 
-def test_each_resource_says_what_it_was_made_for(tmp_path: Any) -> None:
-    mesh = made("rest", mtls="on")
+def test_each_resource_names_its_link_or_component(tmp_path: Any) -> None:
+    mesh = make("rest", mtls="on")
     assert {resource.made_for for resource in mesh if resource.kind == "AuthorizationPolicy"} == {
         "mtls=on",
         *(f"link client -> {service}" for service in ("product", "order", "user", "payment")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mesh.kubernetes.cluster.causes import causes, is_ready, last_warning, restarted, waiting
+from mesh.kubernetes.cluster.causes import causes, find_restarts, is_ready, last_warning, waiting
 
 
 def pod(*containers: dict[str, Any], ready: bool = False, **status: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def test_a_container_that_crashes_is_named_with_its_exit_code() -> None:
     assert "exit code 3" in cause.message
 
 
-def test_a_container_without_memory_is_said_to_be_so() -> None:
+def test_a_container_that_runs_out_of_memory_is_reported() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
     (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended))])
     assert "out of memory" in cause.message
@@ -69,7 +69,7 @@ def test_a_pod_that_admission_refuses_is_found_at_its_owner() -> None:
     assert cause.message == "ReplicaSet order-7f: violates PodSecurity restricted"
 
 
-def test_starting_is_no_cause() -> None:
+def test_a_starting_container_is_not_a_problem() -> None:
     creating = container({"waiting": {"reason": "ContainerCreating"}})
     running = container({"running": {}}, restartCount=0)
     assert list(causes([pod(creating), pod(running, ready=True)])) == []
@@ -79,7 +79,7 @@ def test_starting_is_no_cause() -> None:
 
 def test_a_restart_is_not_overlooked_though_the_container_is_back() -> None:
     back = container({"running": {}}, restartCount=1, lastState={"terminated": {"reason": "OOMKilled"}})
-    (cause,) = restarted([pod(back, ready=True)])
+    (cause,) = find_restarts([pod(back, ready=True)])
     assert "was restarted (OOMKilled)" in cause.message
 
 
@@ -106,7 +106,7 @@ def test_the_newest_warning_of_the_pod_counts() -> None:
     assert last_warning(repeated, "order-7") == "Unhealthy: newer"
 
 
-def test_a_container_that_could_not_be_started_is_told_with_the_whole_reason() -> None:
+def test_the_message_for_a_container_that_cannot_start_has_the_whole_reason() -> None:
     message = 'failed to create containerd task: exec: "pythn": executable file not found in $PATH'
     ended = {"terminated": {"exitCode": 128, "reason": "StartError", "message": message}}
     (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended, restartCount=1))])
@@ -116,7 +116,7 @@ def test_a_container_that_could_not_be_started_is_told_with_the_whole_reason() -
     assert (cause.message, cause.crashed) == (f"order-7: order cannot start: RunContainerError: {message}", True)
 
 
-def test_what_containers_wait_for_is_told_but_not_that_they_wait_for_each_other() -> None:
+def test_waiting_reasons_of_containers_are_reported_unless_they_wait_for_each_other() -> None:
     creating = container({"waiting": {"reason": "ContainerCreating"}})
     turn = container({"waiting": {"reason": "PodInitializing"}}) | {"name": "later"}
     assert waiting(pod(creating, turn, container({"running": {}}))) == ["order: ContainerCreating"]

@@ -25,7 +25,7 @@ FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "the da
 
 @pytest.fixture
 def make(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
-    def made(**settings: str) -> ClusterSystem:
+    def make_system(**settings: str) -> ClusterSystem:
         inherited = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
         return ClusterSystem(
             load_topology("hybrid"),
@@ -36,7 +36,7 @@ def make(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) 
             folder=run_folder(tmp_path),
         )
 
-    return made
+    return make_system
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def deleted(cluster: FakeCluster, namespace: str) -> bool:
     )
 
 
-def test_what_the_cluster_refuses_ends_the_run_and_its_namespace(cluster: FakeCluster, system: ClusterSystem) -> None:
+def test_a_refusal_of_the_cluster_ends_the_run_and_its_namespace(cluster: FakeCluster, system: ClusterSystem) -> None:
     cluster.refuses(in_namespace(system, "apply"), "Error from server (Forbidden): exceeded quota: pods=10")
     with pytest.raises(ClusterError, match="exceeded quota: pods=10"), system:
         pytest.fail("it must not begin")
@@ -110,7 +110,7 @@ def test_the_next_run_removes_what_a_killed_one_left(
     assert not note.exists()
 
 
-def test_a_namespace_that_stays_is_said_to_with_the_clusters_reason(
+def test_a_remaining_namespace_is_reported_with_the_clusters_reason(
     cluster: FakeCluster, system: ClusterSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster.refuses(in_namespace(system, "apply"), "Error from server (Forbidden): no")
@@ -125,7 +125,7 @@ def test_a_namespace_that_stays_is_said_to_with_the_clusters_reason(
     assert (tmp_path / ".run" / "1" / "namespace.json").exists()
 
 
-def test_a_user_who_may_not_read_what_pods_use_learns_it_before_anything_runs(
+def test_a_missing_right_to_read_usage_is_reported_before_anything_runs(
     cluster: FakeCluster, system: ClusterSystem
 ) -> None:
     for refused in ("get nodes", "get pods.metrics.k8s.io"):
@@ -148,7 +148,7 @@ def test_a_database_that_pods_cannot_reach_is_refused_before_anything_is_made(
     assert not any("apply" in line for line in cluster.asked)
 
 
-def test_nothing_is_made_by_a_user_who_may_not(cluster: FakeCluster, system: ClusterSystem) -> None:
+def test_without_the_right_nothing_is_created(cluster: FakeCluster, system: ClusterSystem) -> None:
     cluster.says("auth can-i create namespaces", "no\n", code=1)
     with pytest.raises(ClusterError, match="may not create namespaces"), system:
         pytest.fail("it must not begin")

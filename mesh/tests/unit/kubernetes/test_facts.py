@@ -30,7 +30,7 @@ def test_nodes_are_added_up_and_what_differs_is_listed(tmp_path: Path) -> None:
     }
 
 
-def test_whoever_may_not_list_nodes_still_has_a_record(tmp_path: Path) -> None:
+def test_a_user_who_may_not_list_nodes_still_gets_a_record(tmp_path: Path) -> None:
     cluster = FakeCluster(tmp_path)
     cluster.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
     cluster.refuses("get nodes", "Error from server (Forbidden): nodes is forbidden")

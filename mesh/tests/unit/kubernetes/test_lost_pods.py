@@ -47,10 +47,10 @@ JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {}, "status": {"
 
 @pytest.fixture
 def says(cluster: FakeCluster, system: ClusterSystem) -> Callable[..., None]:
-    def told(asked: str, *items: dict[str, Any]) -> None:
+    def say(asked: str, *items: dict[str, Any]) -> None:
         cluster.says(f"--namespace={system.namespace} get {asked}", {"items": list(items)})
 
-    return told
+    return say
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]
     return made
 
 
-def test_it_has_begun_once_callers_reach_whom_they_call(cluster: FakeCluster, system: ClusterSystem) -> None:
+def test_a_run_has_started_once_callers_reach_their_callees(cluster: FakeCluster, system: ClusterSystem) -> None:
     asked = [line.split(" ", 3) for line in cluster.asked if " exec deployment/" in line]
     reached = {pod.partition("/")[2]: {*re.findall(r"/dev/tcp/([a-z-]+)/", script)} for _, _, pod, script in asked}
     # The check runs in the callers: network policies allow only the topology's links.
@@ -116,7 +116,7 @@ def test_a_pod_that_is_lost_is_named_with_the_clusters_reason(
     assert caught.value.component == "product-1"
 
 
-def test_pods_of_a_node_that_does_not_answer_are_named_with_what_the_cluster_says_of_them(
+def test_pods_of_a_lost_node_are_reported_with_the_cluster_s_warning(
     system: ClusterSystem, says: Callable[..., None]
 ) -> None:
     says("pods --output", *(pod(component, ready=False) for component in COMPONENTS))
@@ -207,7 +207,7 @@ def test_a_call_that_fails_because_a_further_pod_is_lost_has_the_pods_reason(
         raise ClusterError("kubectl exec load-1: connection refused")
 
 
-def test_each_port_is_forwarded_by_a_process_of_its_own(system: ClusterSystem) -> None:
+def test_each_port_is_forwarded_by_a_separate_process(system: ClusterSystem) -> None:
     # kubectl continues even if some of its ports are taken, and calls to those ports would reach another process.
     pairs = [[word for word in one.argv() if ":" in word] for one in system.components()]
     assert [len(of_one) for of_one in pairs] == [1] * len(pairs)

@@ -172,7 +172,7 @@ def test_rendering_twice_gives_the_same_bytes(variant: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
-def test_what_a_resource_refers_to_is_there(variant: tuple[str, str]) -> None:
+def test_references_of_resources_exist(variant: tuple[str, str]) -> None:
     resources = everything(*variant)
     known = {(each["kind"], each["metadata"]["name"]) for each in resources}
     keys = {KEYS: {"jwt-private.pem", "jwt-public.pem"}, DATABASE: set(DATABASE_KEYS)}
@@ -211,7 +211,7 @@ def test_each_service_leads_to_a_port_of_the_pods_that_it_selects(variant: tuple
             assert {port["targetPort"] for port in service["spec"]["ports"]} <= served
 
 
-def test_nothing_is_there_for_people_who_try_the_shop_out() -> None:
+def test_there_are_no_pages_for_people_who_try_the_shop() -> None:
     everywhere = "".join(every_variant())
     assert [
         word for word in ("SHOP_GRAPHIQL", "SHOP_REFLECTION", "ServerReflection", "<html") if word in everywhere
@@ -236,7 +236,7 @@ def test_no_secret_is_in_the_open() -> None:
         ("postgresql://admin@[::1]:5432/shop", "postgresql://admin@[::1]:5432/shop"),
     ],
 )
-def test_a_job_that_waits_for_the_database_shows_nobody_its_password(tmp_path: Path, url: str, shown: str) -> None:
+def test_a_job_that_waits_for_the_database_does_not_reveal_its_password(tmp_path: Path, url: str, shown: str) -> None:
     resources = documents(manifests(load_topology("rest"), SWITCHES["plain"], ClusterOptions(tag="t")), PRODUCTION)
     (job,) = [each for each in resources if each["kind"] == "Job"]
     (waiting,) = (pod_of(job) or {})["initContainers"]
@@ -277,7 +277,7 @@ def test_processes_get_the_settings_of_a_native_run_with_names_of_the_cluster() 
     assert container["command"] == ["python", "-m", "measured", "order"]
 
 
-def test_in_production_programs_are_the_shop_s_own() -> None:
+def test_in_production_programs_have_no_additions_of_experiments() -> None:
     canary = Switches(edge="envoy", runtime="kubernetes", mesh="istio", canary=10, delay_ms={"order": 2.0})
     files = manifests(load_topology("hybrid-go"), canary, OPTIONS)
     patches = [json.loads(patch["patch"]) for patch in files[f"{PRODUCTION}/{KUSTOMIZATION}"][0]["patches"][1:]]
@@ -291,7 +291,7 @@ def test_in_production_programs_are_the_shop_s_own() -> None:
     assert measured < {variable["name"] for variable in container["env"]}
 
 
-def test_components_by_other_programs_have_images_of_their_own() -> None:
+def test_components_by_other_programs_have_separate_images() -> None:
     product = one(everything("hybrid-go", "istio-mtls"), "Deployment", "product")
     (container,) = product["spec"]["template"]["spec"]["containers"]
     assert (container["image"], container["command"]) == (OPTIONS.image("shop-go"), ["product"])
@@ -305,7 +305,7 @@ def test_components_by_other_programs_have_images_of_their_own() -> None:
     assert "command" not in container
 
 
-def test_a_topology_of_ones_own_gets_manifests_too() -> None:
+def test_a_user_s_topology_gets_manifests_too() -> None:
     text = (Path(__file__).parents[4] / "docs" / "tutorial" / "mine.yaml").read_text()
     made_of = manifests(parse_topology(text, "mine.yaml"), SWITCHES["plain"], OPTIONS)
     assert f"{BASE}/product.yaml" in made_of
@@ -337,7 +337,7 @@ def test_network_policies_and_permissions_follow_the_links(topology: str) -> Non
     assert permitted == allowed
 
 
-def test_everybody_else_is_refused() -> None:
+def test_all_other_callers_are_refused() -> None:
     resources = everything("hybrid", "istio-mtls")
     assert one(resources, "NetworkPolicy", "nobody")["spec"] == {
         "podSelector": {},
@@ -407,11 +407,11 @@ def test_every_autoscaler_measures_a_container_of_its_pods(topology: str, switch
         assert metric["containerResource"]["container"] in containers[scaler["scaleTargetRef"]["name"]]
 
 
-def test_without_certificates_nobody_is_refused_and_the_gateway_needs_no_permission() -> None:
+def test_without_certificates_no_caller_is_refused_and_the_gateway_needs_no_permission() -> None:
     assert not [each for each in everything("hybrid", "istio") if each["kind"] == "AuthorizationPolicy"]
 
 
-def test_istio_is_told_nothing_outside_of_the_namespace() -> None:
+def test_istio_s_resources_stay_in_the_namespace() -> None:
     assert {each["metadata"].get("namespace", "shop") for each in everything("hybrid", "istio-mtls")} == {"shop"}
 
 
@@ -430,7 +430,7 @@ def test_a_canary_shares_the_service_and_gets_its_part_of_the_calls() -> None:
     assert {part["destination"]["subset"]: part["weight"] for part in route} == {"stable": 90, "canary": 10}
 
 
-def test_kong_is_told_where_it_is_and_what_to_do() -> None:
+def test_kong_gets_its_address_and_configuration() -> None:
     resources = everything("hybrid", "kong-mtls")
     (container,) = one(resources, "Deployment", "edge")["spec"]["template"]["spec"]["containers"]
     env = {variable["name"]: variable["value"] for variable in container["env"]}
@@ -552,7 +552,7 @@ def test_names_are_looked_up_where_clusters_answer_for_them() -> None:
         (PRODUCTION, None, 5432),
     ],
 )
-def test_a_managed_database_takes_the_place_of_the_benchs_own(overlay: str, url: str | None, port: int) -> None:
+def test_a_managed_database_replaces_the_benchs_own(overlay: str, url: str | None, port: int) -> None:
     options = ClusterOptions(tag="t", database_url=url)
     resources = documents(manifests(load_topology("rest"), SWITCHES["istio"], options), overlay)
     assert not [each for each in resources if each["kind"] == "StatefulSet"]
@@ -593,12 +593,12 @@ def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("namespace", "storage"), [("Shop", None), ("shop", "10"), ("-shop", None), ("shop", "10GB")])
-def test_what_kubernetes_would_refuse_is_refused_with_a_valid_value(namespace: str, storage: str | None) -> None:
+def test_values_that_kubernetes_would_refuse_are_refused_with_a_valid_one(namespace: str, storage: str | None) -> None:
     with pytest.raises(SwitchError, match="is not valid"):
         cluster_options({}, namespace=namespace, storage=storage, istio_cni=False, replicas={}, seed=1)
 
 
-def test_the_edge_refuses_early_if_it_is_told_to() -> None:
+def test_the_edge_refuses_early_with_admission_on() -> None:
     told = json.dumps(manifests(load_topology("hybrid"), Switches(runtime="kubernetes", admission="on"), OPTIONS))
     assert "adaptive_concurrency" in told
     assert "adaptive_concurrency" not in json.dumps(made("hybrid", "plain"))
@@ -633,7 +633,7 @@ def test_in_production_the_edge_logs_to_its_standard_output_and_traces_a_share(s
         assert shares == [None, {"value": 5.0}]
 
 
-def test_each_version_has_a_migration_of_its_own_which_goes_after_a_day() -> None:
+def test_each_version_has_a_separate_migration_which_is_removed_after_a_day() -> None:
     def job(**options: Any) -> dict[str, Any]:
         (found,) = [each for each in in_production("hybrid", "plain", **options) if each["kind"] == "Job"]
         return found
@@ -683,7 +683,7 @@ def test_prometheus_finds_every_pod_and_may_ask_it(switches: str) -> None:
     assert not [each for each in documents(made("hybrid", switches)) if each["kind"] == "PodMonitor"]
 
 
-def test_a_collector_takes_the_place_of_jaeger() -> None:
+def test_a_collector_replaces_jaeger() -> None:
     host = "otel-collector.observability.svc.cluster.local"
     resources = in_production("hybrid", "istio-mtls", collector=host)
     policies = [each for each in resources if each["kind"] == "NetworkPolicy"]
@@ -718,6 +718,6 @@ def test_a_host_is_reached_by_tls_alone() -> None:
 
 
 @pytest.mark.parametrize("given", [{"host": "Shop.example"}, {"collector": "jaeger"}, {"host": "shop.example:443"}])
-def test_a_host_name_that_nobody_could_reach_is_refused(given: dict[str, str]) -> None:
+def test_an_unreachable_host_name_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(SwitchError, match="give a whole host name in lower case, as"):
         cluster_options({}, namespace="shop", istio_cni=False, replicas={}, seed=1, **given)  # type: ignore[arg-type]

@@ -62,7 +62,7 @@ OLD = {"serverVersion": {"major": "1", "minor": "27", "gitVersion": "v1.27.1"}}
         ],
     ],
 )
-def test_a_cluster_that_is_no_good_says_why(
+def test_an_unusable_cluster_is_refused_with_the_reason(
     cluster: FakeCluster, call: str, answer: Any, code: int, message: str
 ) -> None:
     cluster.says(call, answer, code=code)
@@ -78,14 +78,14 @@ def test_one_source_of_usage_is_enough(cluster: FakeCluster) -> None:
         require_usage(cluster.kubectl())
 
 
-def test_no_istio_is_said_only_where_it_is_needed(cluster: FakeCluster) -> None:
+def test_a_missing_istio_is_reported_only_if_it_is_needed(cluster: FakeCluster) -> None:
     cluster.says("api-resources", "")
     require_usable(cluster.kubectl(), IN_CLUSTER)
     with pytest.raises(ClusterError, match=r"mesh=istio.*no resources of networking\.istio\.io.*mesh=none"):
         require_usable(cluster.kubectl(), WITH_ISTIO)
 
 
-def test_whoever_may_not_list_webhooks_goes_on(cluster: FakeCluster) -> None:
+def test_a_user_who_may_not_list_webhooks_passes(cluster: FakeCluster) -> None:
     cluster.refuses("get mutatingwebhook", "Error from server (Forbidden): webhooks is forbidden")
     require_usable(cluster.kubectl(), WITH_ISTIO)
 
@@ -97,13 +97,13 @@ def test_a_text_that_yaml_could_take_for_a_number_is_applied_as_a_text(cluster: 
     assert json.loads(cluster.applied)["items"] == [labelled]
 
 
-def test_what_the_cluster_refuses_is_repeated(cluster: FakeCluster) -> None:
+def test_a_refusal_of_the_cluster_is_quoted(cluster: FakeCluster) -> None:
     cluster.refuses("apply", 'Error from server (Forbidden): jobs.batch is forbidden: User "ann" cannot create jobs')
     with pytest.raises(ClusterError, match=r'kubectl apply: .*User "ann" cannot create jobs'):
         cluster.kubectl().apply([{"kind": "Job"}])
 
 
-def test_of_many_refusals_the_first_are_told_and_the_others_counted(cluster: FakeCluster) -> None:
+def test_of_many_refusals_the_first_are_shown_and_the_others_counted(cluster: FakeCluster) -> None:
     names = ("default", "product", "user", "payment")
     cluster.refuses("apply", "\n".join(f"Error from server (Forbidden): {name} is forbidden" for name in names))
     with pytest.raises(ClusterError) as caught:

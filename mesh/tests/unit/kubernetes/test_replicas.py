@@ -14,4 +14,4 @@ def test_replicas_are_pods_of_one_service(tmp_path: Path) -> None:
     folder = RunFolder.of(30000, tmp_path)
     system = ClusterSystem(load_topology("hybrid"), switches, load_ports({}), "t1", environ={}, folder=folder)
     assert system.options.replicas == {"product": 2, "rest-gateway": 3}
-    assert [str(place) for place in system.places.reached("product-grpc")] == ["product:18020"]
+    assert [str(place) for place in system.places.endpoints("product-grpc")] == ["product:18020"]

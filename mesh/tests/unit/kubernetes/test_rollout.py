@@ -40,7 +40,7 @@ def rollout(tmp_path: Path, *items: dict[str, Any]) -> tuple[FakeCluster, Rollou
     return cluster, Rollout(cluster.kubectl(), lambda: None)
 
 
-def test_it_ends_when_as_many_pods_are_ready_as_were_asked_for(tmp_path: Path) -> None:
+def test_the_wait_ends_when_the_requested_number_of_pods_is_ready(tmp_path: Path) -> None:
     both = [pod("order-1", ready=True), pod("order-2", ready=True)]
     rollout(tmp_path, DEPLOYMENT, *both)[1].until_ready(["order"], limit_s=5)
     with pytest.raises(StartError, match=r"order not ready within 0 s\. order-2: Running"):
@@ -54,7 +54,7 @@ def test_a_pod_that_is_being_replaced_counts_no_more(tmp_path: Path) -> None:
         rollout(tmp_path, DEPLOYMENT, leaving, pod("order-2", ready=True))[1].until_ready(["order"], limit_s=0)
 
 
-def test_the_warning_of_the_pod_is_told_when_time_is_up(tmp_path: Path) -> None:
+def test_the_timeout_s_message_has_the_pod_s_warning(tmp_path: Path) -> None:
     cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False))
     message = "Readiness probe failed: connection refused"
     about = {"type": "Warning", "reason": "Unhealthy", "message": message, "involvedObject": {"name": "order-1"}}
@@ -63,7 +63,7 @@ def test_the_warning_of_the_pod_is_told_when_time_is_up(tmp_path: Path) -> None:
         waiting.until_ready(["order"], limit_s=0)
 
 
-def test_what_a_container_that_is_waited_for_says_of_it_is_told_when_time_is_up(tmp_path: Path) -> None:
+def test_the_timeout_s_message_has_the_running_container_s_log(tmp_path: Path) -> None:
     finished = {**pod("seed-1", ready=False), "status": {"phase": "Succeeded", "conditions": []}}
     starting = pod("database-1", ready=False, state={"waiting": {"reason": "PodInitializing"}})
     starting["status"]["phase"] = "Pending"
@@ -89,7 +89,7 @@ def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
         waiting.until_ready(["order"], limit_s=60)
 
 
-def test_a_container_that_its_probe_ended_is_named_with_what_the_probe_said(tmp_path: Path) -> None:
+def test_the_message_for_a_container_that_fails_its_probe_has_the_probe_s_output(tmp_path: Path) -> None:
     ended = {"terminated": {"exitCode": 0, "reason": "Completed"}}
     cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, lastState=ended, restartCount=1))
     message = "Startup probe failed: connection refused"
@@ -102,7 +102,7 @@ def test_a_container_that_its_probe_ended_is_named_with_what_the_probe_said(tmp_
         waiting.until_ready(["order"], limit_s=60)
 
 
-def test_what_is_wrong_once_may_mend_itself(tmp_path: Path) -> None:
+def test_a_problem_seen_once_may_resolve_itself(tmp_path: Path) -> None:
     pulling = pod("order-1", ready=False, state={"waiting": {"reason": "ErrImagePull", "message": "timeout"}})
     cluster, waiting = rollout(tmp_path, DEPLOYMENT, pulling)
     looks = iter(range(10))
@@ -131,7 +131,7 @@ def test_a_job_is_waited_for_until_it_has_succeeded(tmp_path: Path) -> None:
         rollout(tmp_path, {**JOB, "status": failed})[1].until_done("database", limit_s=60)
 
 
-def test_an_image_that_cannot_be_pulled_is_told_with_what_the_registry_said_before_the_node_backed_off(
+def test_the_message_for_a_failed_pull_has_the_registry_s_error_from_before_the_back_off(
     tmp_path: Path,
 ) -> None:
     backed_off = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "shop:1"'}}
@@ -147,7 +147,7 @@ def test_an_image_that_cannot_be_pulled_is_told_with_what_the_registry_said_befo
         waiting.until_ready(["order"], limit_s=60)
 
 
-def test_what_a_container_waits_for_is_told_when_time_is_up(tmp_path: Path) -> None:
+def test_the_timeout_s_message_has_the_container_s_waiting_reason(tmp_path: Path) -> None:
     creating = {"waiting": {"reason": "ContainerCreating"}}
     _, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=creating))
     with pytest.raises(StartError, match=r"order-1: Running; order: ContainerCreating"):

@@ -110,7 +110,7 @@ def test_a_quantity_of_an_unknown_unit_is_refused() -> None:
         list(usage_of(metrics))
 
 
-def test_the_kubelets_are_asked_first_and_the_metrics_api_where_they_are_forbidden(cluster: FakeCluster) -> None:
+def test_the_kubelets_are_preferred_to_the_metrics_api(cluster: FakeCluster) -> None:
     kubectl = cluster.kubectl().within(NAMESPACE)
     metrics = f"--namespace={NAMESPACE} get --raw /apis/metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}/pods"
     kubelet = f"--namespace={NAMESPACE} get --raw /api/v1/nodes/node1/proxy/metrics/resource"

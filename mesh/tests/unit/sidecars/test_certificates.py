@@ -20,11 +20,11 @@ def own(tmp_path: Path) -> Authority:
     return make_authority(tmp_path / "own")
 
 
-def named(folder: Path, tmp_path: Path) -> Authority:
+def load_authority(folder: Path, tmp_path: Path) -> Authority:
     return authority(RunFolder.of(30000, tmp_path), {"HOPWISE_MESH_CA": str(folder)})
 
 
-def test_a_certificate_says_who_its_holder_is(own: Authority, tmp_path: Path) -> None:
+def test_a_certificate_identifies_its_holder(own: Authority, tmp_path: Path) -> None:
     made = issue(own, [identity("order")], tmp_path / "order")
     leaf, *chain = x509.load_pem_x509_certificates(made.chain.read_bytes())
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -66,20 +66,20 @@ def test_a_certificate_ends_with_the_one_that_signed_it(
     assert ends[1][0].not_valid_after_utc == ends[1][1].not_valid_after_utc
 
 
-def test_a_run_has_an_authority_of_its_own(tmp_path: Path) -> None:
+def test_each_run_has_a_new_authority(tmp_path: Path) -> None:
     folder = RunFolder.of(30000, tmp_path)
     first = authority(folder, {}).root_cert.read_bytes()
     assert authority(folder, {"HOPWISE_MESH_CA": ""}).root_cert.read_bytes() != first
 
 
 def test_the_user_s_authority_is_used(own: Authority, tmp_path: Path) -> None:
-    assert named(own.folder, tmp_path) == own
+    assert load_authority(own.folder, tmp_path) == own
 
 
 def test_an_incomplete_authority(own: Authority, tmp_path: Path) -> None:
     own.ca_key.unlink()
     with pytest.raises(CertificateError, match=r"HOPWISE_MESH_CA=.*own: ca-key.pem is missing; an authority has root-"):
-        named(own.folder, tmp_path)
+        load_authority(own.folder, tmp_path)
 
 
 def test_an_expired_authority(own: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,20 +87,20 @@ def test_an_expired_authority(own: Authority, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(certificates, "_MARGIN", certificates.datetime.timedelta(days=2))
     make_authority(own.folder)
     with pytest.raises(CertificateError, match=r"ca-cert.pem expired on \d{4}-\d\d-\d\d; renew it"):
-        named(own.folder, tmp_path)
+        load_authority(own.folder, tmp_path)
 
 
 def test_a_foreign_authority(own: Authority, tmp_path: Path) -> None:
     other = make_authority(tmp_path / "other")
     own.root_cert.write_bytes(other.root_cert.read_bytes())
     with pytest.raises(CertificateError, match=r"ca-cert.pem is foreign: it does not lead to root-cert.pem"):
-        named(own.folder, tmp_path)
+        load_authority(own.folder, tmp_path)
 
 
 def test_another_s_key(own: Authority, tmp_path: Path) -> None:
     own.ca_key.write_bytes(make_authority(tmp_path / "other").ca_key.read_bytes())
     with pytest.raises(CertificateError, match=r"ca-key.pem is not the key of ca-cert.pem"):
-        named(own.folder, tmp_path)
+        load_authority(own.folder, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_another_s_key(own: Authority, tmp_path: Path) -> None:
 def test_an_unreadable_authority(own: Authority, tmp_path: Path, file: str, what: str) -> None:
     (own.folder / file).write_text("nonsense")
     with pytest.raises(CertificateError, match=rf"{file} is not {what} in PEM form"):
-        named(own.folder, tmp_path)
+        load_authority(own.folder, tmp_path)

@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 @pytest.mark.parametrize("updates", ["off", "on"])
-def test_a_sidecar_limits_every_answer_but_those_that_last(updates: str, folder: RunFolder) -> None:
+def test_a_sidecar_limits_every_answer_except_long_lived_ones(updates: str, folder: RunFolder) -> None:
     every = workloads(load_topology("hybrid", updates=updates), PORTS, folder)
     mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy"), {})
     unlimited = {
@@ -67,7 +67,7 @@ STREAMING = {
 
 
 @pytest.mark.parametrize("topology", STREAMING)
-def test_what_leads_to_streams_holds_as_many_as_there_may_be(topology: str, folder: RunFolder) -> None:
+def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str, folder: RunFolder) -> None:
     """At the edge too, which calls its own sidecar in a mesh."""
     told = load_topology(topology, updates="on")
     every = workloads(told, PORTS, folder)

@@ -84,7 +84,7 @@ def test_the_canary_is_a_product_service_of_its_own_name(tmp_path: Path) -> None
     assert canary.inbound[0].socket != stable.inbound[0].socket
 
 
-def test_replicas_are_instances_of_one_service_with_places_of_their_own(tmp_path: Path) -> None:
+def test_replicas_are_instances_of_one_service_with_separate_places(tmp_path: Path) -> None:
     ports = replace(PORTS, replicas={"product": 2})
     folder = RunFolder.of(30000, tmp_path)
     every = workloads(load_topology("hybrid"), ports, folder, canary=True)

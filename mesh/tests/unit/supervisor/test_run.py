@@ -18,7 +18,7 @@ from mesh.supervisor.run import Run
 PORTS = load_ports({})
 
 
-def test_a_run_that_finds_another_leaves_it_its_sockets(tmp_path: Path) -> None:
+def test_a_refused_run_keeps_the_other_run_s_sockets(tmp_path: Path) -> None:
     folder = RunFolder.of(PORTS.base, tmp_path)
     with Run(PORTS, folder):
         socket = folder.sockets / "edge.admin"

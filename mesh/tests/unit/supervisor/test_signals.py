@@ -67,7 +67,7 @@ def test_a_signal_that_arrived_is_raised_once(run: Run) -> None:
     assert raised.value.__context__ is None
 
 
-def test_stopping_a_part_does_not_raise_again_what_is_under_way(run: Run) -> None:
+def test_stopping_a_part_does_not_raise_the_same_signal_again(run: Run) -> None:
     with run:
         interrupt_unheard()
         run.stop_ranks({1})

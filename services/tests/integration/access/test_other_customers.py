@@ -154,7 +154,7 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, por
     if Protocol.GRAPHQL in exposed:
         yield from service_attempts(http)
     if Protocol.THRIFT in exposed:
-        yield from framed_attempts(lambda service: ports.reached(entrance_name(service))[0])
+        yield from framed_attempts(lambda service: ports.endpoints(entrance_name(service))[0])
     if Protocol.THRIFT_JSON in exposed:
         yield from http_attempts(http)
     if Protocol.CONNECT in exposed:

@@ -22,7 +22,7 @@ from anyio.from_thread import start_blocking_portal
 
 from conforming import Conforming, conforming
 from mesh.components.shop_processes import CONTRACT, arguments_of
-from mesh.supervisor.processes import PASSED_ON, guarded
+from mesh.supervisor.processes import PASSED_ON, guard
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 
@@ -226,7 +226,7 @@ def run_program(
     # Not pipes, which a process that is left behind would keep open.
     with log.open("wb") as file, log.with_suffix(PRINTED).open("wb") as printed:
         process = subprocess.Popen(
-            guarded(command, signal.SIGKILL),
+            guard(command, signal.SIGKILL),
             env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **settings},
             stdin=stdin,
             stdout=printed,
