@@ -1,4 +1,4 @@
-"""Fake trials: what a trial leaves, without starting anything."""
+"""Fake trials: the outcome of a trial, without starting anything."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def fake_trial(
     other_cores: float = 0.0,
     machine_speed: float = 20.0,
 ) -> Trial:
-    """A trial of so many journeys; one that failed makes it WRONG.
+    """Makes a trial with a given number of journeys; a failed journey makes it WRONG.
 
     Args:
-        failures: How many journeys failed.
-        rows: How many journeys there are.
+        failures: Number of failed journeys.
+        rows: Number of journeys.
         origin: Source of CPU seconds and memory.
         latency_ms: Latency of all journeys; None for journeys without latencies.
         other_cores: Cores that another program used.
@@ -58,7 +58,7 @@ def fake_trial(
         disk_stall_share=0.0,
         traced=False,
     )
-    # random text does not compress, so that many rows fill a small disk
+    # random text does not compress, so many rows fill a small disk
     journeys = pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]})
     if latency_ms is not None:
         latency_ns = pl.lit(latency_ms * NS_PER_MS)
@@ -84,13 +84,13 @@ def fake_trial(
 
 
 class FakeRuns:
-    """Runs trials as the runner wants them run, and notes which.
+    """Stands in for `run_trial`, and records the trials.
 
     Args:
-        outcomes: Results of `<block>-<topology>`'s attempts, one after the other: a number of failures, or an error.
-            Others succeed.
-        latency_ms: Latency of the journeys of `<block>-<topology>`'s given attempt; None for journeys without
-            latencies.
+        outcomes: Results of the attempts of `<block>-<topology>`, one after the other: a number of failures, or an
+            error. Others succeed.
+        latency_ms: Returns the latency of journeys, from `<block>-<topology>` and the attempt; None for journeys
+            without latencies.
         other_cores: Cores that another program uses during the Nth trial.
         machine_speed: Speed of the machine during the Nth trial.
     """
@@ -136,7 +136,7 @@ JOURNEYS_SENT = ("browse", "bulk_lines")
 
 
 def whole_trial(arm: Arm, plan: Plan) -> Trial:
-    """A trial with all rows of its load that analyses need; above 60 journeys a second, it takes ten times as long."""
+    """Makes a trial with all rows that analyses need; above 60 journeys a second, latencies are ten times as long."""
     sending = plan.sending(arm)
     rate = max([sending.rate, *(sending.rate * share for share in sending.steps)])
     count = 480
@@ -175,7 +175,7 @@ def whole_trial(arm: Arm, plan: Plan) -> Trial:
 
 
 def observed_by(probe: Probe) -> dict[str, pl.DataFrame]:
-    """What a probe observes: an update, or one component that is steady for an hour."""
+    """Makes the rows of a probe: an update, or a component that is steady for an hour."""
     if isinstance(probe, Watching):
         update = (1, 1, 0, 8_000_000, False, False, "", False, 0)
         return {"updates": pl.DataFrame([update], schema=WATCHED, orient="row"), "update_hops": HOPS.to_frame()}

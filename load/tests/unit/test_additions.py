@@ -1,4 +1,4 @@
-"""How many files an addition touches: a gate and a metric are added to a copy of the sources, and take effect."""
+"""How many files an addition touches: adds a gate and a metric to a copy of the sources, where they take effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COPIED = (
 )
 MAX_OF_A_GATE = MAX_OF_A_METRIC = 6
 Edits = Mapping[str, Mapping[str, str]]
-"""The text before which something is added, and what, by file."""
+"""Additions by file: the text before which to insert, and the inserted text."""
 
 GATE: Edits = {
     f"{HOPS}/gates/limits.py": {
@@ -72,9 +72,9 @@ REPORTED = "; ".join(
 
 
 def add(edits: Edits, copy: Path) -> None:
-    """Copies the sources that an addition concerns, and adds it."""
+    """Copies the sources for an addition, and makes the addition."""
     for name in COPIED:
-        # With the bytecode, but for files that another process is writing.
+        # With the bytecode, except for files that another process is writing.
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, copy / name)
@@ -116,7 +116,7 @@ def test_a_metric_from_rows_touches_few_files(tmp_path: Path) -> None:
     assert ",waves," in run(tmp_path, "-c", REPORTED, str(tmp_path / "run"))
 
 
-def test_kinds_are_listed_in_the_table_of_commands_alone() -> None:
+def test_only_the_table_of_commands_lists_kinds() -> None:
     """`test_kinds.py` adds a kind: a row of that table, and two files."""
     names = {*kinds(), *(name for name in TARGETS if (ROOT / "load/experiment/kinds" / f"{name}.py").is_file())}
     lists = []

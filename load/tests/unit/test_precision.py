@@ -1,4 +1,4 @@
-"""An experiment that runs until it is precise: how many blocks it runs, and that interruptions change nothing."""
+"""An experiment that runs until it is precise: its number of blocks, which interruptions do not change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plan(precision: float = 0.05, blocks: int = FIRST) -> Plan:
 
 
 def scattering(*first: float, then: float = 0.0) -> Callable[[str, int], float]:
-    """Latencies of rest that lie above those of grpc by these factors, block after block; `then` of the later ones."""
+    """Makes latencies of rest above grpc's by a factor for each block, and `then` for later blocks."""
 
     def latency_ms(name: str, _: int) -> float:
         block, topology = name.split("-")
@@ -52,7 +52,7 @@ def scattering(*first: float, then: float = 0.0) -> Callable[[str, int], float]:
 
 
 CALM = (0.05, -0.05, 0.05, -0.05, 0.0)
-"""Standard deviation 5 % over the first five blocks, so that t asks for 5.3 times the square of the width in blocks."""
+"""Standard deviation 5 % over the first five blocks: t calls for 5.3 times the square of the width in blocks."""
 
 
 def width_after_first_stage() -> float:
@@ -60,16 +60,16 @@ def width_after_first_stage() -> float:
 
 
 def run(results: Path, runs: FakeRuns, one: Plan | None = None, *, retry: int = 0) -> int:
-    """Begins an experiment, or goes on with the one that is there; says how many blocks the end was drawn from."""
+    """Begins or resumes an experiment; returns the number of blocks in its conclusion."""
     try:
         folder, planned = take_up(results, "latest", "compare")
     except UsageError:
         planned = one or plan()
         folder = begin(planned, results)
-    return run_trials(planned, folder, PORTS, conclude=lambda: concluded(folder), retry=retry, run=runs)
+    return run_trials(planned, folder, PORTS, conclude=lambda: conclude(folder), retry=retry, run=runs)
 
 
-def concluded(folder: ResultsFolder) -> int:
+def conclude(folder: ResultsFolder) -> int:
     blocks = {row["block"] for row in TrialFiles(folder.path / "trials").records()}
     folder.publish(latest=False)
     return len(blocks)
@@ -80,7 +80,7 @@ def _no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiment.blocks.Blocks.gather", lambda _: None)
 
 
-def test_a_first_stage_that_is_narrow_enough_is_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_precise_first_stage_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = math.expm1(width_after_first_stage()) + 0.001
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(asked)) == FIRST
     assert "trials of the first 5 blocks scatter by 3.5 %: precision=6.5% is reached" in capsys.readouterr().err
@@ -103,7 +103,7 @@ def test_more_run_if_later_blocks_scatter_more_than_the_first(tmp_path: Path) ->
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM, then=0.12))) > planned
 
 
-def test_what_takes_too_many_blocks_ends_with_those_that_ran(
+def test_a_precision_that_takes_too_many_blocks_ends_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(0.005)) == FIRST
@@ -114,16 +114,16 @@ def test_what_takes_too_many_blocks_ends_with_those_that_ran(
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
-    """How many blocks an experiment runs that nobody interrupts, and its trials in order."""
+    """Number of blocks of an uninterrupted experiment, and its trials in order."""
     runs = FakeRuns(latency_ms=scattering(*CALM, then=0.06))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiment.blocks.Blocks.gather", lambda _: None)
         return run(tmp_path_factory.mktemp("whole"), runs, plan(0.06)), runs.ran
 
 
-# The first trial of all, one amid the first stage, its last, the first of the second stage, the last of all.
+# The first trial, a trial within the first stage, its last, the first of the second stage, the last trial.
 @pytest.mark.parametrize("moment", [0, 4, 2 * FIRST - 1, 2 * FIRST, -1])
-def test_interrupted_anywhere_it_goes_on_to_the_same_blocks(
+def test_a_run_interrupted_anywhere_resumes_to_the_same_blocks(
     tmp_path: Path, whole: tuple[int, list[str]], moment: int
 ) -> None:
     blocks, trials = whole
@@ -136,7 +136,7 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_blocks(
     assert [*first.ran[:-1], *second.ran] == trials
 
 
-def test_ctrl_c_in_the_second_stage_says_how_many_blocks_it_will_be(
+def test_ctrl_c_in_the_second_stage_reports_the_number_of_blocks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = FakeRuns({f"{FIRST + 1}-rest": [KeyboardInterrupt()]}, scattering(*CALM, then=0.01))
@@ -159,7 +159,7 @@ def test_a_failing_trial_is_repeated_before_its_stage_has_decided(tmp_path: Path
     assert again.ran[0] == "1-rest"
 
 
-def test_a_failing_trial_is_not_repeated_once_its_stage_was_acted_on(tmp_path: Path) -> None:
+def test_a_failing_trial_is_not_repeated_after_its_stage_has_decided(tmp_path: Path) -> None:
     latency_ms = scattering(*CALM, then=0.01)
     failing_and_interrupted(tmp_path, f"{FIRST + 2}-rest", latency_ms)
     again = FakeRuns(latency_ms=latency_ms)
@@ -167,7 +167,7 @@ def test_a_failing_trial_is_not_repeated_once_its_stage_was_acted_on(tmp_path: P
     assert "1-rest" not in again.ran
 
 
-def test_the_manifest_says_what_was_asked_and_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_manifest_has_the_request_and_the_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     folder = begin(plan(0.005), tmp_path)
     runs = FakeRuns(latency_ms=scattering(*CALM))
@@ -182,7 +182,7 @@ def test_the_manifest_says_what_was_asked_and_decided(tmp_path: Path, monkeypatc
     }
 
 
-def test_the_plan_on_disk_holds_the_rule(tmp_path: Path) -> None:
+def test_the_plan_on_disk_has_the_precision(tmp_path: Path) -> None:
     folder = begin(plan(0.02), tmp_path)
     folder.set_aside()
     _, again = take_up(tmp_path, "latest", "compare")

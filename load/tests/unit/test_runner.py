@@ -1,4 +1,4 @@
-"""An experiment goes on after anything: what is finished is never run again and never lost."""
+"""An experiment survives any interruption: finished trials never run again and are never lost."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is n
 
 
 class AtTheEndError(Exception):
-    """Ends an experiment once its trials are over: these made-up ones have no figures."""
+    """Ends an experiment after its trials, because fake trials have no figures."""
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def plan(blocks: int = 2, **changes: Any) -> Plan:
 
 
 def run(results: Path, runs: FakeRuns, *, retry: int = 0, one: Plan | None = None) -> None:
-    """Begins an experiment, or goes on with the one that is there."""
+    """Begins or resumes an experiment."""
     try:
         folder, planned = take_up(results, "latest", "compare")
     except UsageError:
@@ -87,7 +87,7 @@ def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
     assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
 
 
-def test_nothing_begins_without_the_edge_of_one_of_its_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_begins_if_an_arm_s_edge_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KONG_BIN", "/no/kong")
     arms = edge_arms([load_topology("hybrid")], "envoy,kong", {})
     with pytest.raises(NotInstalledError, match="KONG_BIN=/no/kong is not a program"):
@@ -95,7 +95,7 @@ def test_nothing_begins_without_the_edge_of_one_of_its_arms(tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_parity_is_checked_in_full_in_the_first_block_only(tmp_path: Path) -> None:
+def test_parity_is_checked_in_full_only_in_the_first_block(tmp_path: Path) -> None:
     runs = FakeRuns()
     with pytest.raises(AtTheEndError):
         run(tmp_path, runs, one=plan(blocks=3))
@@ -104,7 +104,7 @@ def test_parity_is_checked_in_full_in_the_first_block_only(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("crash", [KeyboardInterrupt(), ComponentDiedError("order", "order has ended")])
 @pytest.mark.parametrize("moment", [0, 1, 2, 3])
-def test_an_interrupted_experiment_goes_on_where_it_stopped(
+def test_an_interrupted_experiment_resumes_where_it_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], crash: BaseException, moment: int
 ) -> None:
     stopped_at = names(plan())[moment]
@@ -119,7 +119,7 @@ def test_an_interrupted_experiment_goes_on_where_it_stopped(
     assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
 
 
-def test_a_topology_that_fails_parity_ends_it_and_keeps_what_was_finished(tmp_path: Path) -> None:
+def test_a_parity_failure_ends_the_run_and_keeps_finished_trials(tmp_path: Path) -> None:
     names_of_plan = names(plan())
     wrong = ParityError("grpc", 90, [])
     with pytest.raises(ParityError, match="grpc"):
@@ -128,7 +128,7 @@ def test_a_topology_that_fails_parity_ends_it_and_keeps_what_was_finished(tmp_pa
 
 
 @pytest.mark.parametrize(("noisy", "said"), [((1, 2), 1), ((1, 2, 3, 4), 1), ((1,), 0), ((2, 3), 0)])
-def test_a_run_whose_first_trials_are_noisy_says_so_then(
+def test_a_run_warns_early_if_its_first_trials_are_noisy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], noisy: tuple[int, ...], said: int
 ) -> None:
     with pytest.raises(AtTheEndError):
@@ -167,7 +167,7 @@ def test_a_repeated_trial_runs_again_at_once_within_its_block(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("retry", [0, 1])
-def test_a_trial_on_a_slower_machine_is_noisy_and_repeated_at_once(
+def test_a_trial_at_a_lower_machine_speed_is_noisy_and_repeated_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], retry: int
 ) -> None:
     runs, order = FakeRuns(machine_speed=lambda number: 17.0 if number == 3 else 20.0), names(plan())
@@ -186,14 +186,14 @@ def test_the_default_comparison_takes_25_minutes_at_most() -> None:
     assert expected_s(whole) <= 25 * 60
 
 
-def test_a_start_does_not_wait_for_what_reads_a_load_and_draws_conclusions() -> None:
+def test_a_start_does_not_import_modules_of_analysis() -> None:
     needless = {"aiohttp", "jinja2", "numpy", "polars", "scipy"}
     told = f"import sys, experiment.kinds.bench, experiment.runner; print(sorted({needless} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
 
 
-def test_what_draws_conclusions_is_made_ready_beside_a_trial(tmp_path: Path) -> None:
+def test_modules_of_analysis_load_during_a_trial(tmp_path: Path) -> None:
     runs = FakeRuns()
     with pytest.raises(AtTheEndError):
         run(tmp_path, runs)
@@ -202,7 +202,7 @@ def test_what_draws_conclusions_is_made_ready_beside_a_trial(tmp_path: Path) -> 
     assert {"hops.analysis.summary", "hops.report.chart"} <= set(sys.modules)
 
 
-def test_a_resumed_experiment_may_repeat_what_failed(tmp_path: Path) -> None:
+def test_a_resumed_experiment_may_repeat_failed_trials(tmp_path: Path) -> None:
     one = names(plan())[0]
     with pytest.raises(AtTheEndError):
         run(tmp_path, FakeRuns({one: [1]}))
@@ -212,7 +212,7 @@ def test_a_resumed_experiment_may_repeat_what_failed(tmp_path: Path) -> None:
     assert again.ran == [one]
 
 
-def test_a_workload_that_was_changed_meanwhile_changes_nothing(tmp_path: Path) -> None:
+def test_a_later_change_of_the_workload_changes_nothing(tmp_path: Path) -> None:
     workload = tmp_path / "mine.yaml"
     workload.write_text(WORKLOAD.read_text())
     results = tmp_path / "results"
@@ -234,7 +234,7 @@ def test_another_tape_is_refused(tmp_path: Path) -> None:
         run(tmp_path, FakeRuns())
 
 
-def test_a_run_that_could_not_start_does_not_hide_the_one_that_was_interrupted(tmp_path: Path) -> None:
+def test_a_run_that_could_not_start_does_not_hide_an_interrupted_run(tmp_path: Path) -> None:
     for name, ends_at in (("first", 2), ("second", 0)):
         one = plan(name=name)
         with pytest.raises(KeyboardInterrupt):
@@ -242,7 +242,7 @@ def test_a_run_that_could_not_start_does_not_hide_the_one_that_was_interrupted(t
     assert take_up(tmp_path, "latest", "compare")[0].final.name.endswith("first")
 
 
-def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
+def test_without_an_interrupted_run_resuming_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted ones: none"):
         take_up(tmp_path, "latest", "compare")
 
@@ -255,7 +255,7 @@ def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
         ("rtt", rtt_arms([load_topology("hybrid")], "0,20,50", {})),
     ],
 )
-def test_an_interrupted_experiment_with_a_command_of_its_own_is_resumed_by_it(
+def test_an_interrupted_experiment_is_resumed_by_its_own_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, arms: tuple[Arm, ...]
 ) -> None:
     one = plan(kind=kind, name=kind, arms=arms)

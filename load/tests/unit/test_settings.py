@@ -1,4 +1,4 @@
-"""A command is a row of the table, and a switch an entry: make, programs, docs and results take them from there."""
+"""Commands are rows of a table, and switches are entries: make, programs, docs and results read them from there."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout with one more switch and one more kind, in which programs print their arguments."""
+    """A checkout with an additional switch and kind, in which programs print their arguments."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("mesh", "load/experiment", "observability/hopwise"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
@@ -69,7 +69,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(copy: Path) -> Run:
-    """Runs a program in that copy; Python imports from there."""
+    """Runs a program in the copy, from which Python imports."""
     packages = ("mesh", "load", "observability")
     environ = {**os.environ, "PYTHONPATH": ":".join(str(copy / name) for name in packages), "COLUMNS": "200"}
     # As if no make ran these tests.
@@ -99,7 +99,7 @@ def test_one_entry_makes_options_make_s_settings_the_docs_and_the_record(run: Ru
         (["--sparkle=yes", "--edge=none", "--http=1"], "sparkle=yes needs an edge; give edge=envoy or edge=kong"),
     ],
 )
-def test_its_values_and_what_it_needs_are_the_entry_s(run: Run, given: list[str], message: str) -> None:
+def test_the_entry_defines_its_values_and_needs(run: Run, given: list[str], message: str) -> None:
     refused = run(sys.executable, "-m", "mesh", "up", *given)
     assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
 
@@ -155,7 +155,7 @@ def test_a_mistake_is_refused_before_anything_is_installed(
     assert [path for path in sorted(copy.rglob("*")) if path not in before and path.suffix != ".pyc"] == []
 
 
-def test_a_target_without_settings_may_stand_beside_one_with_some(run: Run) -> None:
+def test_targets_with_and_without_settings_can_be_combined(run: Run) -> None:
     lines = run("make", "seed=3", "shades", "status").stdout.splitlines()
     assert [json.loads(line)[2:] for line in lines] == [["shades", "--seed", "3"], ["status"]]
 
@@ -195,7 +195,7 @@ def _command(words: list[str]) -> Any:
         ("fuzz", "surfaces", "fuzz.run:SURFACES"),
     ],
 )
-def test_a_setting_s_help_names_the_values_that_there_are(command: str, setting: str, place: str) -> None:
+def test_a_setting_s_help_names_its_valid_values(command: str, setting: str, place: str) -> None:
     module, _, name = place.partition(":")
     (row,) = [row for row in settings_of(command) if row.name == setting]
     known = getattr(import_module(module), name)
@@ -204,11 +204,11 @@ def test_a_setting_s_help_names_the_values_that_there_are(command: str, setting:
     assert missing == [], f"the row {command} of commands.toml"
 
 
-def test_the_page_is_what_the_table_gives() -> None:
+def test_the_page_matches_the_table() -> None:
     assert (ROOT / PAGE).read_text(encoding="utf-8") == page(), "run make settings"
 
 
-def test_help_ends_quietly_when_its_reader_has_enough() -> None:
+def test_help_ends_quietly_when_its_reader_closes_the_pipe() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "experiment.make", "help", "Makefile"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Experiments share a finished trial only where nothing that could change its outcome differs."""
+"""Experiments share a finished trial only if nothing that could change its outcome differs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TAPES = Tapes(tape("parity"), tape("spot check"), {HYBRID.tape: Load(tape("warm-
 
 
 class Trials:
-    """Counts what really runs, each with another number of journeys."""
+    """Counts the trials that really run; each has a different number of journeys."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.count = root, 0
@@ -50,7 +50,7 @@ class Trials:
     def run(
         self, arm: Arm = HYBRID, tapes: Tapes = TAPES, plan: Plan = PLAN, block: int = 1, **options: Any
     ) -> tuple[int, str]:
-        """What a trial left: its number of journeys, and a file of its folder."""
+        """Runs a trial; returns its number of journeys, and a file of its folder."""
         folder = self.root / f"results-{len(list(self.root.iterdir()))}"
         system: Any = SimpleNamespace(trial=f"20260101T000000Z-compare/{block}-{arm.label}")
         shopload: Any = None
@@ -91,11 +91,11 @@ def test_the_same_trial_runs_once_and_each_experiment_gets_a_copy(trials: Trials
         pytest.param(lambda trials: trials.run(replace(HYBRID, keeps_traces=True)), id="traces"),
     ],
 )
-def test_what_differs_is_another_trial(trials: Trials, other: Callable[[Trials], tuple[int, str]]) -> None:
+def test_any_difference_makes_another_trial(trials: Trials, other: Callable[[Trials], tuple[int, str]]) -> None:
     assert [trials.run(), other(trials), trials.run()] == [(1, "trial 1"), (2, "trial 2"), (1, "trial 1")]
 
 
-def test_a_trial_that_fails_is_not_kept(trials: Trials) -> None:
+def test_a_failed_trial_is_not_shared(trials: Trials) -> None:
     def fail(*_: Any, **__: Any) -> Trial:
         raise ConnectionError("no answer")
 

@@ -1,4 +1,4 @@
-"""The last run's budget on the page at the edge's root: that of a real summary, or none."""
+"""The last run's budget on the page at the edge's root: from a real summary, or absent."""
 
 from __future__ import annotations
 

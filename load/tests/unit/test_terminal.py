@@ -1,4 +1,4 @@
-"""Names of topologies, journeys and components stand in the terminal as they are, whatever brackets they have."""
+"""The terminal shows names of topologies, journeys and components unchanged, even with brackets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from proofs.resume import Kill, Proof, kills_view
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
 
 
-def printed(view: RenderableType) -> str:
+def render(view: RenderableType) -> str:
     out = io.StringIO()
     terminal(out, width=300).print(view)
     return out.getvalue()
 
 
-def test_consoles_of_commands_take_text_as_it_is() -> None:
+def test_consoles_of_commands_print_text_unchanged() -> None:
     out = console()
     with out.capture() as captured:
         out.print(f"{SERVICE} {JOURNEY}")
@@ -33,7 +33,7 @@ def test_consoles_of_commands_take_text_as_it_is() -> None:
 
 
 def test_parity() -> None:
-    text = printed(rendered([parity_table([Parity(SERVICE, {JOURNEY: 3}, {})])]))
+    text = render(rendered([parity_table([Parity(SERVICE, {JOURNEY: 3}, {})])]))
     assert SERVICE in text
     assert JOURNEY in text
 
@@ -44,11 +44,11 @@ def test_proofs() -> None:
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest=f"work:{SERVICE}",
         second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
-    text = printed(rendered([delays_table([found])]))
+    text = render(rendered([delays_table([found])]))
     assert SERVICE in text
     assert JOURNEY in text
     wrong = Proof(3, [Kill(1, 2.0, f"starting {SERVICE}", 1, (f"{JOURNEY} is lost",)), Kill(2, 3.0, "", 3, ())])
-    text = printed(rendered(kills_view(wrong)))
+    text = render(rendered(kills_view(wrong)))
     assert f"starting {SERVICE}" in text
     assert f"{JOURNEY} is lost" in text
 

@@ -1,4 +1,4 @@
-"""The tutorial's files are the ones that it shows, and they work."""
+"""The tutorial shows its files, and they work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = (DOCS / "tutorial.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["wholesale.yaml", "mine.yaml"])
-def test_the_page_shows_the_file_as_it_is(name):
+def test_the_page_shows_the_file_unchanged(name):
     assert f"(tutorial/{name})" in TEXT
     assert f"```yaml\n{(FILES / name).read_text(encoding='utf-8')}```" in TEXT
 

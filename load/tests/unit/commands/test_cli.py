@@ -1,4 +1,4 @@
-"""The command line as a whole: every command is there, and help does not import what commands need."""
+"""The command line as a whole: it has every command, and help does not import what commands need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SLOW_IMPORTS = ("scipy", "polars", "psycopg", "httpx")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_s_own_help_is_that_of_the_list(name: str) -> None:
+def test_a_command_s_help_matches_the_list(name: str) -> None:
     done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
     assert done.exit_code == 0, done.output
     assert COMMANDS[name].does in " ".join(done.output.split())

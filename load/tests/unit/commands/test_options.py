@@ -1,4 +1,4 @@
-"""How a command ends, by the verdict on its run."""
+"""The exit code of a command, by the verdict on its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def exit_code(verdict: Verdict, given: str | None) -> int:
 
 @pytest.mark.parametrize("ci", ["true", "false", None])
 @pytest.mark.parametrize("given", ["on", "off", None])
-def test_wrong_runs_exit_with_3_and_noisy_ones_where_that_is_strict(
+def test_wrong_runs_exit_with_3_and_noisy_runs_if_strict(
     monkeypatch: pytest.MonkeyPatch, given: str | None, ci: str | None
 ) -> None:
     monkeypatch.delenv("CI", raising=False)

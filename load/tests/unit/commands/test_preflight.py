@@ -1,4 +1,4 @@
-"""What is said and asked before a run."""
+"""Messages and questions before a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUSY = Program(name="cc1", pid=12, cores=0.5)
 
 
 class FakePrograms:
-    """Programs that were looked at for long enough."""
+    """Programs that were observed for long enough."""
 
     lasted_s = 2.0
 
@@ -39,7 +39,7 @@ def answer_with(answer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("answer", "begins"), [(True, True), (False, False)])
-def test_a_person_decides(monkeypatch: pytest.MonkeyPatch, answer: bool, begins: bool) -> None:
+def test_the_user_decides(monkeypatch: pytest.MonkeyPatch, answer: bool, begins: bool) -> None:
     answer_with(answer, monkeypatch)
     if begins:
         Preflight().end()
@@ -49,7 +49,7 @@ def test_a_person_decides(monkeypatch: pytest.MonkeyPatch, answer: bool, begins:
         assert ended.value.code == 0
 
 
-def test_a_pipe_is_not_asked_and_has_the_names(
+def test_a_pipe_gets_the_names_and_no_question(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: pytest.fail("nobody can answer"))
@@ -59,7 +59,7 @@ def test_a_pipe_is_not_asked_and_has_the_names(
     assert "NOISY (CPU of other programs below 0.25 cores)" in said
 
 
-def test_nothing_is_asked_in_ci(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ci_gets_no_question(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CI", "true")
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: pytest.fail("nobody can answer"))
     Preflight().end(["One trial, about 30 s."])
@@ -81,7 +81,7 @@ def test_nothing_is_asked_in_ci(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         ("chaos --topologies rest --faults kill:order", "1 fault of rest, in random order"),
     ],
 )
-def test_a_person_hears_how_long_a_run_takes_before_they_decide(
+def test_the_user_learns_the_length_of_a_run_before_deciding(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, length: str
 ) -> None:
     answer_with(False, monkeypatch)

@@ -1,4 +1,4 @@
-"""What a fuzzer must not overlook, on answers and logs that have it; and that the same seed gives the same inputs."""
+"""The fuzzer finds faults in answers and logs, and makes the same inputs from the same seed."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ ANSWERS: list[tuple[Answer, str, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "kind", "wrong"), ANSWERS)
-def test_what_is_wrong_with_an_answer(answer: Answer, kind: str, wrong: str) -> None:
+def test_a_wrong_answer_is_classified(answer: Answer, kind: str, wrong: str) -> None:
     told = judge(b"", answer, must_answer=True)
     assert told[0] == kind
     assert told[1].startswith(wrong) if wrong else told[1] == ""
 
 
-def test_what_was_sent_may_come_back() -> None:
+def test_an_answer_may_repeat_its_input() -> None:
     answer = Answer([400], {}, b"there is no field shop_order")
     assert judge(b"{ shop_order }", answer, must_answer=True) == (REFUSED, "")
 
 
-def test_what_logs_should_not_have(tmp_path: Path) -> None:
+def test_forbidden_text_in_logs_is_found(tmp_path: Path) -> None:
     log = tmp_path / "user.log"
     fine = '{"level": "WARNING", "message": "DEADLINE_EXCEEDED", "error": "Traceback (most recent call last)"}\n'
     log.write_text(fine)
@@ -98,7 +98,7 @@ def test_every_method_of_the_contract_is_called() -> None:
     assert {method.containing_service.name for method in METHODS} >= {"OrderService", "NotificationService"}
 
 
-async def test_an_answer_is_read_whatever_it_is() -> None:
+async def test_any_answer_is_read() -> None:
     said = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 X\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -113,7 +113,7 @@ async def test_an_answer_is_read_whatever_it_is() -> None:
 
 
 class _SlowServer(QuicConnectionProtocol):
-    """Reads what comes 0.3 s later, so that a farewell lasts longer than whoever sends bytes waits; answers nothing."""
+    """Reads with a delay of 0.3 s, so that closing takes longer than the sender waits; answers nothing."""
 
     def datagram_received(self, data: bytes | str, addr: Any) -> None:
         asyncio.get_running_loop().call_later(0.3, super().datagram_received, data, addr)
@@ -122,7 +122,7 @@ class _SlowServer(QuicConnectionProtocol):
         pass
 
 
-async def test_a_connection_over_quic_leaves_no_socket_however_slow_its_farewell(
+async def test_a_quic_connection_leaves_no_socket_even_if_closing_is_slow(
     free_ports: Callable[[], Ports], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wire, "CONNECT_S", 2.0)
@@ -150,7 +150,7 @@ def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> N
     assert read_kept(Path(failure.files[0])) == (bad, "hybrid", "edge")
     assert outcome.as_dict()["ok"] is False
     keep(bad, tmp_path / "odd.json", place="hybrid")
-    with pytest.raises(InputError, match=r"again=.*odd\.json is no input"):
+    with pytest.raises(InputError, match=r"again=.*odd\.json is not an input"):
         read_kept(tmp_path / "odd.json")
 
 
@@ -171,7 +171,7 @@ def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> N
         (["--again", "/etc/hostname"], "again=/etc/hostname is not an input that `make fuzz` has kept\n"),
     ],
 )
-def test_what_cannot_be_is_refused(given: list[str], says: str) -> None:
+def test_invalid_options_are_refused(given: list[str], says: str) -> None:
     ended = CliRunner().invoke(app, given)
     assert ended.exit_code == 2
     assert says in ended.output

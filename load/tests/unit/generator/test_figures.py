@@ -1,4 +1,4 @@
-"""Whether the generator was the bottleneck is a question to each load node."""
+"""Whether the generator was the bottleneck is decided for each load node."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def test_one_generator_is_its_only_node() -> None:
     assert busiest_cores(ALONE) == pytest.approx(0.3)
 
 
-def test_of_several_nodes_the_busiest_counts() -> None:
+def test_the_busiest_of_several_nodes_counts() -> None:
     assert len(by_node(SHARED)) == 2
     assert busiest_cores(SHARED) == pytest.approx(0.75)
 
 
-def test_customers_are_late_on_a_warm_visit_only() -> None:
+def test_customers_are_late_only_on_a_warm_visit() -> None:
     network = {"visit": "warm", "customers": 40, "late": 3}
     assert late_customers({**ALONE, "network": network}) == 3
     assert late_customers({**ALONE, "network": {**network, "visit": "first"}}) is None

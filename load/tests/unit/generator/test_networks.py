@@ -1,4 +1,4 @@
-"""What generator, results and documentation mean by a network's name."""
+"""Generator, results and documentation mean the same by a network's name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from mesh.description.network import NAMED
 from mesh.paths import ROOT
 
 
-def test_everybody_means_the_same_network_by_a_name() -> None:
+def test_a_network_s_name_means_the_same_everywhere() -> None:
     text = (ROOT / "docs" / "experiments" / "customer-network.md").read_text(encoding="utf-8")
     assert list(IN_RESULTS) == list(NAMED)
     for name, line in NAMED.items():

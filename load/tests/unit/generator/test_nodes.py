@@ -1,4 +1,4 @@
-"""Load nodes are led from step to step together, and the first thing that goes wrong on one of them is what is said."""
+"""Load nodes go through the steps together, and the first failure of a node is reported."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NOON_NS = 1_800_000_000_000_000_000
 
 
 class FakeNode:
-    """A node in memory. What it is written, it answers at once.
+    """A node in memory, which answers at once.
 
     Args:
         index: Shard of the node.
         count: Number of shards.
-        ready: Changes of what it says when it is ready; None if it never is.
-        refuses: What it fails with once it is told the start.
-        gone: Why it cannot be reached any more.
+        ready: Changes to its message when it is ready; None if it never is.
+        refuses: Error with which it fails once it gets the start time.
+        gone: Why it can no longer be reached.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class FakeNode:
 def replay(
     nodes: Sequence[FakeNode], shopload: Shopload | None = None, *, seconds: float = 0.03, ready_s: float = 60
 ) -> ShardedReplay:
-    """Nobody is far away."""
+    """Makes a replay by nodes that answer at once."""
     load = Load(TAPE, seconds)
     return ShardedReplay(
         nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01, calm_s=0.005
     )
 
 
-def test_all_nodes_begin_at_one_instant_and_their_files_are_joined(tmp_path: Path) -> None:
+def test_all_nodes_begin_at_one_instant_and_their_files_are_merged(tmp_path: Path) -> None:
     nodes = [FakeNode(index, 3) for index in range(3)]
     binary = tmp_path / "shopload"
     binary.write_text('#!/bin/sh\necho "$@" > "$3/arguments"; cat "$5/of" "$7/of" "$9/of" > "$3/parts"\n')
@@ -99,12 +99,12 @@ def test_all_nodes_begin_at_one_instant_and_their_files_are_joined(tmp_path: Pat
         ({"tape_sha256": "other"}, "load node load-1 has the tape other instead of abc"),
     ],
 )
-def test_a_node_with_other_work_than_it_should_have_is_named(changes: dict[str, Any], message: str) -> None:
+def test_a_node_with_the_wrong_shard_or_tape_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(GeneratorError, match=message):
         replay([FakeNode(0, 2), FakeNode(1, 2, ready=changes)]).get_ready()
 
 
-def test_a_node_that_heard_of_the_start_too_late_ends_the_replay_before_its_load_is_over() -> None:
+def test_a_node_that_gets_the_start_time_too_late_ends_the_replay_early() -> None:
     nodes = [FakeNode(0, 2), FakeNode(1, 2, refuses="the start instant passed")]
     one = replay(nodes, seconds=600)
     one.get_ready()
@@ -112,7 +112,7 @@ def test_a_node_that_heard_of_the_start_too_late_ends_the_replay_before_its_load
         one.send(lambda: None)
 
 
-def test_nobody_asks_a_node_anything_while_it_sends() -> None:
+def test_a_sending_node_gets_no_requests() -> None:
     node = FakeNode(0, 1)
     one = replay([node])
     one.get_ready()
@@ -138,14 +138,14 @@ def test_nodes_that_are_never_ready_are_named() -> None:
         replay(nodes, ready_s=0.03).get_ready()
 
 
-def test_what_the_watch_raises_ends_the_load() -> None:
-    def died() -> None:
+def test_an_exception_of_the_watch_ends_the_load() -> None:
+    def die() -> None:
         raise ClusterError("order died")
 
     one = replay([FakeNode(0, 1)], seconds=600)
     one.get_ready()
     with pytest.raises(ClusterError, match="order died"):
-        one.send(died)
+        one.send(die)
 
 
 def arguments(load: Load) -> list[str]:
@@ -153,7 +153,7 @@ def arguments(load: Load) -> list[str]:
     return node_arguments(load, tape=tape, target=target, out=out, shard=1, shards=3, trace=0.2)
 
 
-def test_a_node_is_told_its_shard_and_the_connections_of_all() -> None:
+def test_a_node_gets_its_shard_and_the_connections_of_all() -> None:
     told = "node --tape /load/tape.gz --target /load/target.json --out /load/out --shard 1/3 --trace 0.2"
     assert arguments(Load(TAPE, 20)) == told.split()
     assert arguments(Load(TAPE, 20, connections=8)) == f"{told} --connections 8".split()

@@ -1,4 +1,4 @@
-"""The generator's process: what it says reaches the user, and it never outlives its trial."""
+"""The generator's process: its messages reach the user, and it never outlives its trial."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from experiment.plan.workload import mix_of
 
 
 def program(folder: Path, script: str) -> Shopload:
-    """A stand-in for the generator: what is tested here is how its end is treated."""
+    """Makes a stand-in for the generator, to test how its end is handled."""
     binary = folder / "shopload"
     binary.write_text(f"#!/bin/sh\n{script}\n")
     binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
@@ -28,7 +28,7 @@ def make_tape(shopload: Shopload, folder: Path) -> Tape:
     return shopload.tape(folder / "w.yaml", folder / "t.jsonl", seed=1, rate=1, duration_s=1, scale=1)
 
 
-def test_a_tape_is_known_by_what_the_generator_prints(tmp_path: Path) -> None:
+def test_a_tape_is_identified_by_the_generator_s_output(tmp_path: Path) -> None:
     made = make_tape(program(tmp_path, 'echo \'{"sha256": "abc", "journeys": 7}\''), tmp_path)
     assert (made.sha256, made.journeys, made.seed) == ("abc", 7, 1)
 
@@ -36,7 +36,7 @@ def test_a_tape_is_known_by_what_the_generator_prints(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("workload", "payload", "more"), [("default", "1KB", []), ("document", "10KB", ["document"] * 3)]
 )
-def test_a_parity_tape_has_what_the_workload_has_besides(
+def test_a_parity_tape_includes_the_workload_s_other_journeys(
     tmp_path: Path, workload: str, payload: str, more: list[str]
 ) -> None:
     shopload = program(tmp_path, f'echo "$@" > {tmp_path}/asked; echo \'{{"sha256": "abc", "journeys": 7}}\'')
@@ -47,22 +47,22 @@ def test_a_parity_tape_has_what_the_workload_has_besides(
     assert ("--payload 10KB" in (tmp_path / "asked").read_text()) == bool(more)
 
 
-def test_bad_input_is_the_user_s(tmp_path: Path) -> None:
+def test_bad_input_is_the_user_s_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mix: the weight is 0"):
         make_tape(program(tmp_path, "echo 'shopload: mix: the weight is 0' >&2; exit 2"), tmp_path)
 
 
-def test_any_other_end_is_a_failure_with_its_words(tmp_path: Path) -> None:
+def test_any_other_end_is_a_failure_with_its_message(tmp_path: Path) -> None:
     with pytest.raises(GeneratorError, match="shopload tape failed: out of luck"):
         make_tape(program(tmp_path, "echo out of luck >&2; exit 1"), tmp_path)
 
 
-def test_a_generator_that_is_not_built_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_missing_generator_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="run `make setup`"):
         make_tape(Shopload(tmp_path / "nothing"), tmp_path)
 
 
-def test_a_replay_under_way_is_stopped_at_once(tmp_path: Path) -> None:
+def test_a_running_replay_is_stopped_at_once(tmp_path: Path) -> None:
     shopload = program(tmp_path, "exec sleep 60")
     tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
     replay = shopload.start_replay(Load(tape, 60), tmp_path / "target.json", tmp_path, trace=0.2)
@@ -72,7 +72,7 @@ def test_a_replay_under_way_is_stopped_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
 
 
-def test_a_replay_that_failed_is_told(tmp_path: Path) -> None:
+def test_a_failed_replay_is_reported(tmp_path: Path) -> None:
     shopload = program(tmp_path, "exit 3")
     tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
     replay = shopload.start_replay(Load(tape, 1), tmp_path / "target.json", tmp_path, trace=0.2)

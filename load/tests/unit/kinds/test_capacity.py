@@ -1,4 +1,4 @@
-"""What a user may ask of a run over capacity, and which loads its steps have."""
+"""Settings of a run over capacity, and the loads of its steps."""
 
 from __future__ import annotations
 
@@ -143,11 +143,11 @@ class TestOverload:
             ("soap:9", "capacity=soap:9: soap is not measured; measured are rest, grpc"),
         ],
     )
-    def test_a_capacity_that_none_can_be(self, given: str, message: str) -> None:
+    def test_an_impossible_capacity_is_refused(self, given: str, message: str) -> None:
         with pytest.raises(UsageError, match=message):
             parse_capacity(given, ["rest", "grpc"])
 
-    def test_a_capacity_for_some(self) -> None:
+    def test_some_topologies_may_have_a_given_capacity(self) -> None:
         assert parse_capacity("grpc: 120", ["rest", "grpc"]) == {"grpc": 120.0}
 
 
@@ -163,7 +163,7 @@ def test_a_step_of_a_search_may_fail_and_a_confirmation_draws_other_journeys() -
     assert confirm.sending.duration_s > search.sending.duration_s
 
 
-def test_a_peak_stands_between_two_halves() -> None:
+def test_a_peak_is_between_two_halves() -> None:
     peak = load_of(ASKED, PROFILES["quick"], 2, "peak", 2.0, 50.0)
     assert (peak.sending.rate, peak.sending.steps) == (50.0, (0.5, 2.0, 2.0, 0.5, 0.5))
     assert peak.stairs == (0.5, 2.0, 2.0, 0.5, 0.5)

@@ -1,4 +1,4 @@
-"""`make chaos`: which faults a user can choose, what a load's rows say of one, and what customers ask for once more."""
+"""`make chaos`: the faults that a user can choose, their effect in a load's rows, and repeated purchases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MS = 1_000_000
         ({"errors": "x"}, "error"),
     ],
 )
-def test_an_attack_knows_an_error_of_graphql(body: object, outcome: str) -> None:
+def test_an_attack_recognises_a_graphql_error(body: object, outcome: str) -> None:
     assert outcome_of(200, body) == outcome
 
 
@@ -53,13 +53,13 @@ def test_every_part_of_a_topology_can_be_killed_and_every_link_cut() -> None:
     } <= faults
 
 
-def test_sidecars_and_their_control_plane_are_parts_and_stand_where_links_are_cut() -> None:
+def test_sidecars_and_their_control_plane_are_targets_and_replace_cut_links() -> None:
     faults = set(map(str, possible(HYBRID, parse_switches(mesh="istio"))))
     assert {"kill:order-sidecar", "freeze:edge-sidecar", "kill:istiod"} <= faults
     assert not any(one.startswith(("cut:", "reset:", "slow:")) for one in faults)
 
 
-def test_a_kind_stands_for_all_its_targets_and_a_topology_without_one_has_the_others() -> None:
+def test_a_kind_means_all_its_targets_and_each_topology_has_its_own() -> None:
     both = parse_faults("pool,kill:graphql-gateway", [HYBRID, REST], PLAIN)
     assert [str(one) for one in both["hybrid"]] == [
         "kill:graphql-gateway",
@@ -83,7 +83,7 @@ def test_the_targets_that_the_page_names_are_targets() -> None:
     assert {"restart:postgres", "kill:order-sidecar", "drain:shop"} <= named <= every
 
 
-def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_impossible_fault_is_refused_by_name_and_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: "root"))
     with pytest.raises(UsageError, match="faults=disk-full:postgres-wal needs root; or leave it out"):
         parse_faults("kill,disk-full:postgres-wal", [HYBRID], PLAIN)
@@ -117,7 +117,7 @@ def test_other_faults_are_refused(given: str, said: str) -> None:
         parse_faults(given, [HYBRID], PLAIN)
 
 
-def test_a_cluster_has_faults_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_has_its_own_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("evict", "drain"):
         monkeypatch.setitem(FAULTS, kind, replace(FAULTS[kind], lacks=lambda: ""))
     whole = [f"evict:{part}" for part in (*HYBRID.components, "edge")]
@@ -138,7 +138,7 @@ def test_a_load_lasts_until_the_end_of_a_fault_can_be_seen() -> None:
     assert lasts_s("kill") == 0
     assert lasts_s("rolling") == 8 * (len(HYBRID.components) + 2)
     assert lasts_s("rolling", replicas="order:2") == 8 * (len(HYBRID.components) + 3)
-    # Without a mesh, name servers may lead callers to a pod for 40 s after it was asked to leave.
+    # Without a mesh, name servers may send callers to a pod for 40 s after it was asked to leave.
     assert lasts_s("drain") > lasts_s("evict") > 40 > lasts_s("evict", mesh="envoy") > 0
 
 
@@ -158,7 +158,7 @@ def test_each_topology_and_fault_is_an_arm() -> None:
     assert TargetedFault.parse(arms[0].fault) == TargetedFault("kill", "order")
 
 
-def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were_told_counts(tmp_path: Path) -> None:
+def test_failed_purchases_repeat_with_the_same_key_and_only_acknowledged_ones_count(tmp_path: Path) -> None:
     path = tmp_path / "tape.jsonl"
     entries = [
         {"seq": seq, "at_ns": seq * MS, "journey": "checkout", "params": {"user_id": seq, "idempotency_key": f"k{seq}"}}

@@ -1,4 +1,4 @@
-"""Which arms a comparison of edges has, and what is none."""
+"""The arms of a comparison of edges, and refused values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_topology_runs_with_every_edge() -> None:
     assert {arm.switches.http for arm in arms} == {2}
 
 
-def test_without_an_edge_all_speak_http_1_and_one_arm_has_no_plugins() -> None:
+def test_with_an_arm_without_an_edge_all_speak_http_1_and_that_arm_has_no_plugins() -> None:
     arms = edge_arms([HYBRID], "envoy,kong,none", {"plugins": "typical", "trace": "0.5"})
     assert [(arm.label, arm.switches.http, arm.switches.plugins) for arm in arms] == [
         ("hybrid-envoy", 1, "typical"),
@@ -44,7 +44,7 @@ def test_without_an_edge_all_speak_http_1_and_one_arm_has_no_plugins() -> None:
         (TRANSCODED, "kong", {}, "arm hybrid-transcoded-kong: edge=kong: hybrid-transcoded needs"),
     ],
 )
-def test_what_contradicts_itself_is_refused(
+def test_contradicting_settings_are_refused(
     topology: Topology, edges: str, given: dict[str, str], problem: str
 ) -> None:
     with pytest.raises(UsageError, match=problem):

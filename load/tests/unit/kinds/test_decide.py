@@ -1,4 +1,4 @@
-"""How `decide` is asked and how it ends, on made-up runs."""
+"""The settings and the results of `decide`, on made-up runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from synthetic.run import write_generated_run
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A folder of results: a comparison, one that is NOISY, one at a distance of 1 ms, and a bench."""
+    """A folder of results: a comparison, a NOISY comparison, a comparison at a distance of 1 ms, and a bench."""
     root = tmp_path_factory.mktemp("results")
     made = {
         "20260101T000000Z-compare": {},
@@ -85,14 +85,14 @@ def test_it_prints_a_line_for_each_question():
         assert f"\n{about} " in done.stdout
 
 
-def test_a_noisy_run_is_marked_and_exits_with_3_if_that_is_strict():
+def test_a_noisy_run_is_marked_and_exits_with_3_if_strict():
     done = invoke("--strict", "off", run="20260102T000000Z-compare")
     assert done.exit_code == 0
     assert "whole mix     NOISY: " in done.stdout
     assert invoke("--strict", "on", run="20260102T000000Z-compare").exit_code == 3
 
 
-def test_a_run_of_an_earlier_version_is_judged_anew(results, tmp_path, monkeypatch):
+def test_a_run_of_an_older_version_is_judged_again(results, tmp_path, monkeypatch):
     name = "20260102T000000Z-compare"
     shutil.copytree(results / name, tmp_path / name)
     summary = json.loads((results / name / SUMMARY).read_text(encoding="utf-8"))
@@ -102,7 +102,7 @@ def test_a_run_of_an_earlier_version_is_judged_anew(results, tmp_path, monkeypat
     assert "whole mix     NOISY: " in invoke("--strict", "off", run=name).stdout
 
 
-def test_a_workload_s_networks_hold_unless_one_is_given():
+def test_a_workload_s_networks_apply_unless_a_network_is_given():
     far = document("--workload", "distant")
     assert {name: answer["network"] and answer["network"]["name"] for name, answer in far.items()} == {
         "mobile": "4g",
@@ -116,7 +116,7 @@ def test_a_workload_s_networks_hold_unless_one_is_given():
     assert {answer["network"]["name"] for answer in near.values()} == {"loopback"}
 
 
-def test_what_is_not_given_is_the_run_s():
+def test_the_run_has_what_the_user_leaves_out():
     run = "20260103T000000Z-compare"
     own, near = document(run=run), document("--network", "loopback", run=run)
     assert {answer["network"]["rtt_ms"] for answer in own.values()} == {1}
@@ -124,7 +124,7 @@ def test_what_is_not_given_is_the_run_s():
     assert taken_off[0] - taken_off[1] == pytest.approx(1)
 
 
-def test_the_mix_of_the_run_s_own_workload_is_not_weighed_anew(tmp_path):
+def test_the_mix_of_the_run_s_own_workload_keeps_its_weights(tmp_path):
     file = tmp_path / "orders.yaml"
     file.write_text("name: orders\nmix: [{journey: order_history, channel: web, weight: 1}]\n", encoding="utf-8")
     own, named = document(), document("--workload", "default")
@@ -132,12 +132,12 @@ def test_the_mix_of_the_run_s_own_workload_is_not_weighed_anew(tmp_path):
     assert own["web"]["quickest"] != document("--workload", file)["web"]["quickest"]
 
 
-def test_distance_turns_the_order_of_a_channel_round():
+def test_distance_reverses_the_order_of_a_channel():
     assert document()["partner"]["quickest"]["lowest"] == ["rest"]
     assert document("--network", "4g")["partner"]["quickest"]["lowest"] == ["hybrid"]
 
 
-def test_a_run_that_is_no_comparison_is_refused_with_those_that_are():
+def test_a_run_that_is_not_a_comparison_is_refused_with_a_list_of_comparisons():
     done = invoke(run="20260104T000000Z-hybrid")
     assert done.exit_code == 2
     assert "is of kind bench; a decision between topologies needs a run of kind compare" in done.stderr
@@ -200,7 +200,7 @@ def test_a_comparison_has_one_rate():
     assert "rate=40 is for a run over rates" in " ".join(refused.stderr.split())
 
 
-def test_a_summary_of_before_meetings_had_percentiles_is_read(results, tmp_path, monkeypatch):
+def test_a_summary_from_before_percentiles_of_meetings_is_read(results, tmp_path, monkeypatch):
     older = tmp_path / "20260101T000000Z-compare"
     shutil.copytree(results / older.name, older)
     summary = json.loads((older / SUMMARY).read_text(encoding="utf-8"))
@@ -230,7 +230,7 @@ def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, said):
     assert said in result.stderr
 
 
-def test_a_run_of_watchers_may_lie_elsewhere(tmp_path):
+def test_a_run_of_watchers_may_be_in_another_folder(tmp_path):
     (tmp_path / "updates.parquet").touch()
     (tmp_path / SUMMARY).write_text("{", encoding="utf-8")
     result = invoke("--watchers", "100", run=str(tmp_path))

@@ -1,4 +1,4 @@
-"""Which arms an isolation has, and what is none."""
+"""The arms of an isolation, and refused values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GRAPHQL = load_topology("graphql")
 DEFAULT = workload_file("default")
 
 
-def test_arms_differ_in_the_disturber_alone() -> None:
+def test_arms_differ_only_in_the_disturber() -> None:
     as_is, without, apart = isolate_arms(GRAPHQL, "bulk_lines", {"trace": "0.5"})
     assert [arm.label for arm in (as_is, without, apart)] == ["as-is", "without-bulk_lines", "apart-bulk_lines"]
     assert (as_is.without, without.without, apart.without) == ("", "bulk_lines", "")
@@ -25,12 +25,12 @@ def test_arms_differ_in_the_disturber_alone() -> None:
     assert as_is.tape == apart.tape != without.tape
 
 
-def test_without_an_edge_nothing_leads_a_journey_elsewhere() -> None:
+def test_without_an_edge_no_journey_can_be_separated() -> None:
     with pytest.raises(UsageError, match="arm apart-bulk_lines: apart=bulk_lines needs an edge"):
         isolate_arms(GRAPHQL, "bulk_lines", {"edge": "none", "http": "1"})
 
 
-def test_a_journey_that_the_workload_lacks_is_named_with_those_that_it_has(tmp_path: Path) -> None:
+def test_a_journey_that_the_workload_lacks_is_named_with_the_workload_s_journeys(tmp_path: Path) -> None:
     require_others("default", mix_of(DEFAULT), "bulk_lines")
     with pytest.raises(
         UsageError, match=r"journey=dance: the workload default has browse, bulk_lines, checkout, .*; give"

@@ -1,4 +1,4 @@
-"""A kind of experiment is a row of the table of commands and a folder: a made-up one runs from command to report."""
+"""A kind of experiment is a row of the table of commands and a folder: a made-up kind runs from command to report."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ KIND = Kind("Which shade do customers get?", lambda summary: Group(*summary["top
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer]:
-    """The command line with one more kind: a row and two files."""
+    """The command line with another kind: a row and two files."""
     for package, file, text in (
         (experiment.kinds, "experiment/shades.py", COMMAND),
         (hops.kinds, "hops/shades/kind.py", KIND),
@@ -69,8 +69,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer
     importlib.reload(cli)
 
 
-def measured(plan: Plan, folder: ResultsFolder, *_: Any, **__: Any) -> tuple[Summary, Path]:
-    """Stands in for the trials, and computes what any run's end computes."""
+def fake_run_plan(plan: Plan, folder: ResultsFolder, *_: Any, **__: Any) -> tuple[Summary, Path]:
+    """Replaces the trials, and computes the figures as every run does."""
     arms = [Arm(arm.label, arm.topology.name) for arm in plan.arms]
     write_generated_run(folder.path, blocks=plan.blocks, journeys_per_trial=60, kind=plan.kind, arms=arms)
     hops.kinds.make_report(folder.path)
@@ -78,13 +78,13 @@ def measured(plan: Plan, folder: ResultsFolder, *_: Any, **__: Any) -> tuple[Sum
     return read_document(path / SUMMARY), path  # type: ignore[return-value]
 
 
-def test_a_kind_of_ones_own_has_a_command_a_summary_and_a_report(
+def test_a_new_kind_has_a_command_a_summary_and_a_report(
     app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     results = tmp_path / "results"
     results.mkdir()
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", results)
-    monkeypatch.setattr("experiment.commands.in_blocks.run_plan", measured)
+    monkeypatch.setattr("experiment.commands.in_blocks.run_plan", fake_run_plan)
     assert "Compare shades of a shop." in CliRunner().invoke(app, ["--help"]).stdout
     done = CliRunner().invoke(app, ["shades", "--shades", "light,dim"])
     assert done.exit_code == 0, done.output
@@ -94,7 +94,7 @@ def test_a_kind_of_ones_own_has_a_command_a_summary_and_a_report(
     assert "Which shade do customers get?" in (run / "report.html").read_text(encoding="utf-8")
 
 
-def test_an_interrupted_one_is_named_by_its_command(
+def test_an_interrupted_run_is_named_by_its_command(
     app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)

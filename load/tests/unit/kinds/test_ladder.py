@@ -1,4 +1,4 @@
-"""Which arms a ladder has, and what is no ladder."""
+"""The arms of a ladder, and refused values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_arms_are_in_the_order_of_the_ladder_and_differ_in_one_thing() -> None:
 
 
 @pytest.mark.parametrize("thing", ladder.ON_TOP)
-def test_what_is_on_top_of_a_shop_is_a_step_of_its_own_with_any_switch_of_the_command(thing: str) -> None:
+def test_an_addition_to_the_shop_is_a_separate_step_with_any_switch_of_the_command(thing: str) -> None:
     given = {name: str(ALL[name].default) for name in ("trace", "payload", "http")}
     topology = load_topology("hybrid", updates="on")
     arms = ladder_arms(topology, f"{thing},edge", **given)
@@ -53,7 +53,7 @@ def test_by_default_a_ladder_has_every_arm_that_the_topology_can_run() -> None:
         assert {arm.switches.http for arm in without} == {2}
 
 
-def test_the_arms_in_a_cluster_differ_from_those_on_this_machine_in_nothing_else() -> None:
+def test_the_arms_in_a_cluster_differ_from_this_machine_s_arms_in_nothing_else() -> None:
     arms = {arm.label: arm.switches.as_dict() for arm in ladder_arms(HYBRID, "edge,istio,cluster,cluster-istio")}
     for here, there in (("edge", "cluster"), ("istio", "cluster-istio")):
         assert {key for key in arms[here] if arms[here][key] != arms[there].get(key)} == {"runtime"}
@@ -85,7 +85,7 @@ def test_the_share_of_traces_is_that_of_every_arm_that_traces() -> None:
         (BOTTOM, {"http": "3"}, "http=3: in the arm no-edge, clients reach gateways"),
     ],
 )
-def test_what_is_no_ladder_is_refused(steps: str, more: dict[str, str], message: str) -> None:
+def test_invalid_ladders_are_refused(steps: str, more: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         ladder_arms(HYBRID, steps, **more)
 

@@ -1,4 +1,4 @@
-"""Every kind on the pipeline: it is interrupted, continues where it stopped, and its figures follow from its rows."""
+"""Every kind on the pipeline: it can be interrupted and resumed, and its figures follow from its rows."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ COMMANDS = {
     "connections": "--topologies rest,grpc --connections 0,10 --blocks 2",
     "compare-versions": "--a HEAD --b HEAD --blocks 2 --trace 0",
 }
-"""Each kind that can be resumed, with a small experiment of it."""
+"""Each kind that can be resumed, with a small experiment."""
 INTERRUPTED = 130
 ELSEWHERE = {"bench", "two-runs", "decide", "load"}
-"""One trial has nothing to resume; the others have their own way."""
+"""Kinds without resuming: a single trial has nothing to resume, and the others work differently."""
 
 
 class Trials:
     """Runs fake trials.
 
     Args:
-        errors: Error that ends a trial, by its number.
+        errors: Errors that end trials, by the number of the trial.
     """
 
     def __init__(self, errors: Mapping[int, BaseException] | None = None) -> None:
@@ -76,14 +76,14 @@ def invoke(command: str, trials: Trials, results: Path, monkeypatch: pytest.Monk
     return CliRunner().invoke(app, command.split())
 
 
-def test_every_kind_is_here() -> None:
+def test_every_kind_is_covered() -> None:
     modules = [row.where.partition(":")[0] for row in ROWS if ".kinds." in row.where]
     kinds = {module.removeprefix("experiment.kinds.").replace("_", "-") for module in modules}
     assert {name.split()[0] for name in COMMANDS} | ELSEWHERE == kinds
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_it_is_resumed_and_computed_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_resumed_and_recomputed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = Trials({3: KeyboardInterrupt()}), Trials()
     assert invoke(f"{name} {COMMANDS[name]}", first, tmp_path, monkeypatch).exit_code == INTERRUPTED
     kind = name.split()[0]
@@ -102,7 +102,7 @@ def test_it_is_resumed_and_computed_again(name: str, tmp_path: Path, monkeypatch
     assert (folder / "summary.json").read_bytes() == summary
 
 
-def test_a_search_goes_the_same_way_when_it_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_search_takes_the_same_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_figures(_folder: Path) -> None:
         raise KeyboardInterrupt
 
@@ -120,9 +120,7 @@ def test_a_search_goes_the_same_way_when_it_is_resumed(tmp_path: Path, monkeypat
     assert whole.ran[:4] == ["1-rest-1-search-20", "1-rest-2-search-40", "1-rest-3-search-80", "1-rest-4-search-80"]
 
 
-def test_searches_in_blocks_have_intervals_of_what_is_held_and_of_ratios(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_searches_in_blocks_have_intervals_of_rates_and_ratios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trials = Trials()
     done = invoke("capacity --topologies rest,grpc --profile smoke --blocks 3", trials, tmp_path, monkeypatch)
     assert done.exit_code != 2, done.output
@@ -141,7 +139,7 @@ def test_searches_in_blocks_have_intervals_of_what_is_held_and_of_ratios(
     assert "blocks=3 is for load=sweep; the load is stress" in refused.stderr
 
 
-def test_a_topology_that_cannot_go_on_ends_early_and_the_next_one_begins(
+def test_a_topology_that_cannot_continue_ends_early_and_the_next_begins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials = Trials({2: ComponentDiedError("order", "order has ended")})

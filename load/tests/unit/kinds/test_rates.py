@@ -1,4 +1,4 @@
-"""Which arms an experiment over rates has, and what is none."""
+"""The arms of an experiment over rates, and refused values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """Two sweeps: the newer one has no rate of hybrid."""
+    """Two sweeps; the newer one has no rate for hybrid."""
     for name, rates in {"20260101T000000Z-sweep": (160.0, 110.0), "20260102T000000Z-sweep": (150.0, None)}.items():
         found = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
         (tmp_path / name).mkdir()
@@ -41,7 +41,7 @@ def test_each_topology_runs_at_each_rate_the_lowest_first(tmp_path: Path) -> Non
     assert {arm.switches.trace for arm in arms} == {0.5}
 
 
-def test_percent_are_of_what_each_held_in_the_newest_sweep_that_has_all(results: Path) -> None:
+def test_percent_refer_to_the_newest_sweep_with_all_topologies(results: Path) -> None:
     arms = rate_arms([REST, HYBRID], "20,20%,80%", {}, WORKLOAD, results)
     assert [(arm.label, arm.rate) for arm in arms] == [
         ("rest-20", 20), ("hybrid-20", 20), ("rest-20pct", 32), ("hybrid-20pct", 22), ("rest-80pct", 128),
@@ -62,7 +62,7 @@ def test_percent_are_of_what_each_held_in_the_newest_sweep_that_has_all(results:
         ("20,500", "500 journeys a second are more than any of these topologies held in 20260101T000000Z-sweep"),
     ],
 )
-def test_what_are_no_rates_is_refused(rates: str, message: str, results: Path) -> None:
+def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> None:
     with pytest.raises(UsageError, match=message):
         rate_arms([REST, HYBRID], rates, {}, WORKLOAD, results)
 

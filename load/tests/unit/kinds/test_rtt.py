@@ -1,4 +1,4 @@
-"""Which arms an experiment over distances has, and what is none."""
+"""The arms of an experiment over distances, and refused values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_each_topology_runs_at_each_round_trip_time_the_nearest_first() -> None:
     assert [arm.switches.rtt_ms for arm in arms[::2]] == [0.0, 0.5, 20.0]
 
 
-def test_arms_of_a_topology_differ_by_distance_alone_and_all_have_links_and_tls() -> None:
+def test_arms_of_a_topology_differ_only_by_distance_and_all_have_links_and_tls() -> None:
     arms = [arm.switches for arm in rtt_arms(FOUR, DEFAULT_RTTS, {"bandwidth": "10mbit/2mbit", "trace": "0.5"})]
     assert len(arms) == 16
     assert {key for arm in arms for key, value in arm.as_dict().items() if value != arms[0].as_dict()[key]} == {
@@ -36,7 +36,7 @@ def test_arms_of_a_topology_differ_by_distance_alone_and_all_have_links_and_tls(
     assert all(arm.emulates_network and arm.tls == "on" and arm.trace == 0.5 for arm in arms)
 
 
-def test_beside_http_3_grpc_stays_on_http_2_at_every_distance() -> None:
+def test_with_http_3_grpc_stays_on_http_2_at_every_distance() -> None:
     arms = rtt_arms(FOUR, "0,20", {"http": "3"})
     assert {(arm.topology.name, arm.switches.http, arm.switches.tls) for arm in arms} == {
         ("rest", 3, "on"),
@@ -64,7 +64,7 @@ def test_beside_http_3_grpc_stays_on_http_2_at_every_distance() -> None:
         ("0,1,2,3,4,5,6,7", "4 topologies at 8 round-trip times make 32 arms, and an experiment has at most 30"),
     ],
 )
-def test_what_are_no_round_trip_times_is_refused(rtts: str, message: str) -> None:
+def test_invalid_round_trip_times_are_refused(rtts: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         rtt_arms(FOUR, rtts, {})
 

@@ -1,4 +1,4 @@
-"""Which arms a study's replay has, what is no study, and how interrupted replays go on."""
+"""The arms of a study's replay, refused studies, and interrupted replays."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLAIMS)
-def test_both_sides_of_a_claim_have_as_many_hops(name: str) -> None:
-    """A gateway on one side alone is another hop and process, except where its absence is the claim (M8)."""
+def test_both_sides_of_a_claim_have_the_same_number_of_hops(name: str) -> None:
+    """A gateway on only one side is another hop and process, except where its absence is the claim (M8)."""
     (study,) = plan(name).about["studies"]
     for claim in study["claims"]:
         for topologies in [claim["topologies"], *claim["also"].values()]:
@@ -50,7 +50,7 @@ def test_both_sides_of_a_claim_have_as_many_hops(name: str) -> None:
             assert len(entered) == 1 or claim["id"] == "M8", claim["id"]
 
 
-def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
+def test_a_load_keeps_the_studys_pace_and_reports_its_scale() -> None:
     rozek, chandra = plan("rozek"), plan("chandra")
 
     def of(planned: Plan, label: str) -> Arm:
@@ -59,7 +59,7 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
     many, ramp = of(rozek, "rozek-grpc-s1-1000").load, of(chandra, "chandra-rest-load").load
     assert many is not None
     assert ramp is not None
-    # 1,000 users in 30 s, a fifth of both.
+    # A fifth of 1,000 users and of 30 s.
     assert (many.process, many.sending.rate, many.sending.duration_s) == ("constant", pytest.approx(1000 / 30), 6)
     assert rozek.about["studies"][0]["loads"]["s1-1000"]["users_replayed"] == 200
     assert "users and time divided by 5" in rozek.about["studies"][0]["scale"]
@@ -102,7 +102,7 @@ def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, 
 
 
 @pytest.mark.parametrize("where", ["latency_ms.{side}.p50.p50 ms", "latency_ms.soap ms", "{side", "{side.p50}", "{}"])
-def test_a_place_that_the_tables_lack_is_refused(where: str, tmp_path: Path) -> None:
+def test_a_path_that_the_tables_lack_is_refused(where: str, tmp_path: Path) -> None:
     document = yaml.safe_load((STUDIES / "niswar.yaml").read_text(encoding="utf-8"))
     document["replay"]["published"] = {"N1": where}
     file = tmp_path / "niswar.yaml"
@@ -138,7 +138,7 @@ def test_an_arm_that_cannot_run_is_refused_by_name(change: dict[str, Any], messa
         ("niswar,niswar", "niswar is given twice"),
     ],
 )
-def test_what_is_no_study_is_refused(given: str, message: str) -> None:
+def test_unknown_studies_are_refused(given: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         studies_named(given)
     assert [study.id for study in studies_named("all")] == all_studies() == list(CLAIMS)

@@ -1,4 +1,4 @@
-"""The page about studies shows the figures of the run that it names, and says where its rules are older."""
+"""The page about studies shows the figures of the named run, and says if its rules are older."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from hops.run.files import MANIFEST, SUMMARY, read_document
 from synthetic.of_studies import synthetic_claim, write_synthetic_replay
 
 
-def test_the_page_s_table_is_that_of_its_run() -> None:
+def test_the_page_s_table_is_made_from_its_run() -> None:
     kept = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.is_file() else None
     page = PAGE.read_text(encoding="utf-8")
-    again = "make the table again: .venv/bin/python -m experiment.kinds.studies.page results/RUN"
+    again = "rebuild the table: .venv/bin/python -m experiment.kinds.studies.page results/RUN"
     assert replace_marked(page, MARK, section(kept, digest_rules())) == page, again
 
 
@@ -65,7 +65,7 @@ def test_a_row_has_the_figures_of_the_summary(run: Path) -> None:
     assert third.endswith("| It needs another moon. |")
 
 
-def test_a_table_under_other_rules_says_that_it_is_older(run: Path) -> None:
+def test_a_table_with_other_rules_says_that_it_is_older(run: Path) -> None:
     assert OLDER in section(verdicts_of(run), "changed")
     assert OLDER not in section(verdicts_of(run), "now")
     assert section(None, "now") == NO_RUN
@@ -80,6 +80,6 @@ def test_a_changed_study_changes_the_digest(tmp_path: Path) -> None:
     assert digest_rules(tmp_path) != digest_rules()
 
 
-def test_what_is_no_run_of_studies_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_of_studies_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no summary\.json; give the folder of a finished run"):
         verdicts_of(tmp_path)

@@ -1,4 +1,4 @@
-"""How `compare-runs` ends: its exit codes and words, on made-up runs."""
+"""The exit codes and messages of `compare-runs`, on made-up runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from synthetic.run import write_generated_run
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same run twice, one with 4 ms more before the orders' database, one noisy, one wrong, one block."""
+    """The same run twice, a run with 4 ms more before the orders' database, and NOISY, WRONG and one-block runs."""
     root = tmp_path_factory.mktemp("runs")
     common = {"topologies": ["hybrid"], "journeys_per_trial": 800, "seed": 5}
     return {
@@ -54,7 +54,7 @@ def test_a_doubtful_run_exits_with_3_unless_allowed(runs, name, strict, code):
     assert allowed.exit_code == 0
 
 
-def test_a_threshold_that_nothing_could_be_held_to_does_not_pass(runs):
+def test_a_threshold_without_figures_to_check_does_not_pass(runs):
     done = invoke("--a", runs["plain"], "--b", runs["single"], "--threshold", "10%")
     assert done.exit_code == 1
     assert "cannot be checked" in done.stderr
@@ -102,13 +102,13 @@ def test_bad_input_exits_with_2(runs, arguments, words):
     assert words in done.stderr
 
 
-def test_a_run_is_not_held_against_itself(runs):
+def test_a_run_is_not_compared_with_itself(runs):
     done = invoke("--a", runs["plain"], "--b", runs["plain"])
     assert done.exit_code == 2
     assert "give two different runs" in done.stderr
 
 
 @pytest.mark.parametrize("given", ["nan%", "-1%", "1e9%", "%"])
-def test_a_threshold_is_a_sensible_share(given):
+def test_unreasonable_thresholds_are_refused(given):
     with pytest.raises(UsageError):
         checked_threshold(given, None)

@@ -1,4 +1,4 @@
-"""A target file as people write it, what is wrong with it, and the steps that become of it."""
+"""Target files as users write them, their mistakes, and the steps made from them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ journeys:
 """
 
 
-def written(tmp_path: Path, text: str, rows: str = "id,name\n1,a\n2,b\n") -> TargetFile:
+def write_target(tmp_path: Path, text: str, rows: str = "id,name\n1,a\n2,b\n") -> TargetFile:
     (tmp_path / "users.csv").write_text(rows, encoding="utf-8")
     file = tmp_path / "small.yaml"
     file.write_text(text, encoding="utf-8")
     return read_target(file)
 
 
-def test_the_example_of_the_docs() -> None:
+def test_the_docs_example_is_valid() -> None:
     file = read_target(EXAMPLE)
     require_mine(file, [])
     steps = steps_of(file)
@@ -69,12 +69,12 @@ def test_a_step_of_graphql_has_no_errors_unless_it_expects_them(
     tmp_path: Path, expect: str, absent: list[str], no_errors: bool | None
 ) -> None:
     text = SMALL.replace("http: GET /users/${id}", f'graphql: "{{ a }}"\n        expect: {expect}')
-    (step,) = steps_of(written(tmp_path, text))["journeys"][0]["steps"]
+    (step,) = steps_of(write_target(tmp_path, text))["journeys"][0]["steps"]
     assert (step["absent"], step.get("no_errors")) == (absent, no_errors)
 
 
 def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None:
-    steps = steps_of(written(tmp_path, SMALL))
+    steps = steps_of(write_target(tmp_path, SMALL))
     assert steps["file"] == "small.yaml"
     assert steps["tables"]["users"]["rows"] == [[1, "a"], [2, "b"]]
     (step,) = steps["journeys"][0]["steps"]
@@ -82,19 +82,19 @@ def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None
 
 
 def test_a_path_may_be_a_variable(tmp_path: Path) -> None:
-    (step,) = steps_of(written(tmp_path, SMALL.replace("/users/${id}", "${name}")))["journeys"][0]["steps"]
+    (step,) = steps_of(write_target(tmp_path, SMALL.replace("/users/${id}", "${name}")))["journeys"][0]["steps"]
     assert (step["method"], step["path"]) == ("GET", "${name}")
 
 
-def test_a_journey_s_pauses_lie_between_its_steps(tmp_path: Path) -> None:
+def test_a_journey_s_pauses_are_between_its_steps(tmp_path: Path) -> None:
     more = "".join(f"      - http: GET /{place}\n{own}" for place, own in enumerate(["", "        think: 50ms\n", ""]))
     text = SMALL.replace("table: users\n    steps", "table: users\n    think: {from: 0, to: 1.5s}\n    steps") + more
-    steps = steps_of(written(tmp_path, text))["journeys"][0]["steps"]
+    steps = steps_of(write_target(tmp_path, text))["journeys"][0]["steps"]
     assert [step["think"] for step in steps] == [[], [0, 1500], [50, 50], [0, 1500]]
 
 
 def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
-    steps = steps_of(written(tmp_path, SMALL + "        body: {when: 2024-01-01}\n"))
+    steps = steps_of(write_target(tmp_path, SMALL + "        body: {when: 2024-01-01}\n"))
     assert steps["journeys"][0]["steps"][0]["json"] == {"when": "2024-01-01"}
 
 
@@ -219,10 +219,10 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("users.csv", "none.csv", "small.yaml:5: tables.users: none.csv cannot be read: No such file"),
     ],
 )
-def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in SMALL
     with pytest.raises(UsageError) as refused:
-        steps_of(written(tmp_path, SMALL.replace(old, new)))
+        steps_of(write_target(tmp_path, SMALL.replace(old, new)))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value), "one mistake, one message"
 
@@ -242,25 +242,25 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str
         ("id\n0.12345678901234567890\n", "row 2: id '0.12345678901234567890' has more digits than a number can hold"),
     ],
 )
-def test_what_is_wrong_with_a_table(tmp_path: Path, rows: str, said: str) -> None:
+def test_a_mistake_in_a_table_is_named(tmp_path: Path, rows: str, said: str) -> None:
     with pytest.raises(UsageError, match=r"users\.csv") as refused:
-        steps_of(written(tmp_path, SMALL, rows))
+        steps_of(write_target(tmp_path, SMALL, rows))
     assert said in str(refused.value)
 
 
-def test_numbers_are_what_the_table_says(tmp_path: Path) -> None:
-    steps = steps_of(written(tmp_path, SMALL, "id\n12345678901234567890123\n-0.10\n1e2\n"))
+def test_only_the_named_columns_are_numbers(tmp_path: Path) -> None:
+    steps = steps_of(write_target(tmp_path, SMALL, "id\n12345678901234567890123\n-0.10\n1e2\n"))
     assert steps["tables"]["users"]["rows"] == [[12345678901234567890123], [-0.1], [100.0]]
 
 
-def test_what_the_generator_is_given_of_endpoints(tmp_path: Path) -> None:
+def test_the_generator_gets_the_endpoints(tmp_path: Path) -> None:
     endpoints = {"api": "https://localhost:8443/api/v2/", "app": "http+unix:/run/app.sock", "rpc": "grpc+unix:/run/rpc"}
     assert entries_of(endpoints) == {
         "api": {"protocol": "rest", "url": "https://localhost:8443/api/v2"},
         "app": {"protocol": "rest", "url": "http://unix-1.localhost:80", "socket": "/run/app.sock"},
         "rpc": {"protocol": "grpc", "url": "http://unix-2.localhost:80", "socket": "/run/rpc"},
     }
-    require_mine(written(tmp_path, SMALL.replace("http://127.0.0.1:8000", "http+unix:/run/app.sock")), [])
+    require_mine(write_target(tmp_path, SMALL.replace("http://127.0.0.1:8000", "http+unix:/run/app.sock")), [])
 
 
 @pytest.fixture
@@ -272,9 +272,9 @@ def pair(tmp_path: Path) -> Certificate:
 ENCRYPTED = SMALL.replace("http://", "https://")
 
 
-def test_a_client_s_certificate(tmp_path: Path, pair: Certificate) -> None:
+def test_the_generator_gets_the_client_s_certificate(tmp_path: Path, pair: Certificate) -> None:
     tls = f"tls: {{ca: ca/root-cert.pem, certificate: {pair.chain}, key: {pair.key}, max_version: 1.2}}\n"
-    assert tls_of(written(tmp_path, tls + ENCRYPTED)) == {
+    assert tls_of(write_target(tmp_path, tls + ENCRYPTED)) == {
         "ca_certificate": str(tmp_path / "ca" / "root-cert.pem"),
         "tls_min": "1.2",
         "tls_max": "1.2",
@@ -283,10 +283,10 @@ def test_a_client_s_certificate(tmp_path: Path, pair: Certificate) -> None:
     }
 
 
-def test_without_encryption_nothing_is_said_of_it(tmp_path: Path) -> None:
-    assert tls_of(written(tmp_path, SMALL)) == {}
+def test_without_encryption_tls_settings_are_refused(tmp_path: Path) -> None:
+    assert tls_of(write_target(tmp_path, SMALL)) == {}
     with pytest.raises(UsageError, match="is for endpoints of https and grpcs, and there are none"):
-        tls_of(written(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
+        tls_of(write_target(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_without_encryption_nothing_is_said_of_it(tmp_path: Path) -> None:
         ("certificate: CHAIN, key: locked.pem", "tls.key: locked.pem is encrypted; give a key without a password"),
     ],
 )
-def test_a_certificate_or_key_that_cannot_be_used(tmp_path: Path, pair: Certificate, tls: str, said: str) -> None:
+def test_an_unusable_certificate_or_key_is_refused(tmp_path: Path, pair: Certificate, tls: str, said: str) -> None:
     key = load_pem_private_key(pair.key.read_bytes(), None)
     form = Encoding.PEM, PrivateFormat.PKCS8
     (tmp_path / "locked.pem").write_bytes(key.private_bytes(*form, BestAvailableEncryption(b"x")))
@@ -307,14 +307,14 @@ def test_a_certificate_or_key_that_cannot_be_used(tmp_path: Path, pair: Certific
     for word, file in {"CHAIN": pair.chain, "KEY": pair.key}.items():
         tls, said = tls.replace(word, str(file)), said.replace(word, str(file))
     with pytest.raises(UsageError) as refused:
-        tls_of(written(tmp_path, f"tls: {{{tls}}}\n" + ENCRYPTED))
+        tls_of(write_target(tmp_path, f"tls: {{{tls}}}\n" + ENCRYPTED))
     assert said in str(refused.value)
     assert pair.key.read_text().splitlines()[1] not in str(refused.value)
 
 
-def test_only_this_machine_is_loaded_unless_its_owner_says_so(tmp_path: Path) -> None:
-    require_mine(written(tmp_path, SMALL.replace("127.0.0.1", "localhost")), [])
-    away = written(tmp_path, SMALL.replace("127.0.0.1", "192.0.2.7"))
+def test_other_machines_are_loaded_only_if_the_user_names_them(tmp_path: Path) -> None:
+    require_mine(write_target(tmp_path, SMALL.replace("127.0.0.1", "localhost")), [])
+    away = write_target(tmp_path, SMALL.replace("127.0.0.1", "192.0.2.7"))
     with pytest.raises(UsageError) as refused:
         require_mine(away, [])
     assert "small.yaml:3: targets.here.endpoints.web: 192.0.2.7 is at 192.0.2.7, which is not this machine" in str(

@@ -1,4 +1,4 @@
-"""Which targets are measured, what they are sent with, and which settings only the shop has."""
+"""The targets to measure, the generator's settings for them, and settings that only the shop has."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def books(file: Path) -> TargetFile:
-    """The same, read."""
+    """The parsed target file."""
     return read_targets(str(file))
 
 
@@ -52,7 +52,7 @@ def test_targets_are_chosen_by_name_and_in_order(file: Path) -> None:
         read_targets(str(file), "new,gone")
 
 
-def test_files_that_differ_in_their_targets_alone_are_measured_together(file: Path) -> None:
+def test_files_that_differ_only_in_their_targets_are_measured_together(file: Path) -> None:
     other = file.with_name("other.yaml")
     other.write_text(OTHER, encoding="utf-8")
     both = f"{file},{other}"
@@ -66,7 +66,7 @@ def test_files_that_differ_in_their_targets_alone_are_measured_together(file: Pa
         read_targets(both)
 
 
-def test_the_file_says_how_the_generator_sends_and_settings_say_otherwise(books: TargetFile, file: Path) -> None:
+def test_settings_override_the_file_s_generator_settings(books: TargetFile, file: Path) -> None:
     targets = as_topologies(books)
     given = switches_given(books, {"http": None})
     arms = arms_of(targets, read_switches(targets, given, channel_networks(file)))
@@ -78,7 +78,7 @@ def test_the_file_says_how_the_generator_sends_and_settings_say_otherwise(books:
     assert (switches.http, switches.connections, switches.trace, switches.rtt_ms) == (1, 9, 0.5, 20)
 
 
-def test_a_network_of_the_file_yields_to_one_that_is_given(file: Path) -> None:
+def test_a_given_network_overrides_the_file_s(file: Path) -> None:
     file.write_text(SHOP + "networks: {web: {rtt: 30ms}}\n", encoding="utf-8")
     books, networks = read_targets(str(file)), channel_networks(file)
     targets = as_topologies(books)
@@ -87,7 +87,7 @@ def test_a_network_of_the_file_yields_to_one_that_is_given(file: Path) -> None:
     assert not read_switches(targets, given, networks).networks
 
 
-def test_journeys_are_traced_where_the_file_says_where_traces_are(file: Path) -> None:
+def test_journeys_are_traced_if_the_file_names_a_store_of_traces(file: Path) -> None:
     file.write_text(SHOP.replace("traces: here", ""), encoding="utf-8")
     books = read_targets(str(file))
     assert switches_given(books, {})["trace"] == "0"
@@ -124,7 +124,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
         ("rates --targets gone", "targets=gone: there is no target gone; there are old, new"),
     ],
 )
-def test_what_does_not_fit_a_target_is_refused_with_the_reason(file: Path, arguments: str, said: str) -> None:
+def test_a_setting_that_does_not_fit_a_target_is_refused_with_the_reason(file: Path, arguments: str, said: str) -> None:
     done = CliRunner().invoke(app, [*arguments.split(), "--target", str(file)])
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())
@@ -137,7 +137,7 @@ def test_settings_of_targets_need_a_target(setting: str) -> None:
     assert f"{setting}=here needs target=FILE" in done.stderr
 
 
-def test_targets_of_the_file_that_load_gets_are_chosen(file: Path) -> None:
+def test_load_chooses_targets_of_its_file(file: Path) -> None:
     done = CliRunner().invoke(app, ["load", str(file), "--targets", "nowhere"])
     assert done.exit_code == 2
     assert "targets=nowhere: there is no target nowhere; there are" in done.stderr

@@ -1,4 +1,4 @@
-"""A target's traces are read by id from the store that has them."""
+"""A target's traces are read by id from its store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHOLE, SHORT = "a" * 32, "b" * 32
 
 
 class _Zipkin(BaseHTTPRequestHandler):
-    """Keeps the last 16 digits of one trace's id alone, as a store with short ids does."""
+    """Keeps only the last 16 digits of a trace's id, as a store with short ids does."""
 
     asked: ClassVar[list[str]] = []
 
@@ -49,7 +49,7 @@ def store() -> Iterator[str]:
         server.shutdown()
 
 
-def test_the_limit_ends_a_look_between_batches_and_says_what_was_not_read(
+def test_the_limit_ends_reading_between_batches_and_reports_the_rest(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traces, "BATCH", 1)

@@ -1,4 +1,4 @@
-"""Parity compares answers to the byte and says where they differ."""
+"""Parity compares answers byte by byte, and says where they differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RIGHT = {"id": 7, "price": {"amount_minor": 1999, "currency": "EUR"}, "reviews":
 
 
 class FixedReference:
-    """Knows one answer, whatever is asked."""
+    """Gives the same answer to every journey."""
 
     def answer(self, journey: str, params: Mapping[str, Any]) -> dict[str, Any]:
         return RIGHT
@@ -48,19 +48,19 @@ def test_equal_answers_leave_no_difference() -> None:
         (RIGHT | {"price": {"amount_minor": 1998, "currency": "EUR"}}, "price.amount_minor: 1998, expected 1999"),
         # a number that came as text
         (RIGHT | {"id": "7"}, "id: '7', expected 7"),
-        # true is not 1, though Python thinks so
+        # true is not 1, although they are equal in Python
         (RIGHT | {"reviews": [{"id": True}, {"id": 2}]}, "reviews[0].id: True, expected 1"),
         # the same reviews in another order
         (RIGHT | {"reviews": [{"id": 2}, {"id": 1}]}, "reviews[0].id: 2, expected 1"),
         # one review less
         (RIGHT | {"reviews": [{"id": 1}]}, "reviews: 1 entries, expected 2"),
-        # something that nobody asked for
+        # an unexpected field
         (RIGHT | {"stock": 1}, "stock: not expected"),
-        # something that was asked for and did not come
+        # a missing field
         ({key: value for key, value in RIGHT.items() if key != "id"}, "id: missing"),
     ],
 )
-def test_a_difference_is_found_where_it_is(answer: object, place: str) -> None:
+def test_a_difference_is_found_at_its_path(answer: object, place: str) -> None:
     assert place in places(answer)
 
 
@@ -68,7 +68,7 @@ def test_a_failed_journey_is_a_difference() -> None:
     assert places(None, outcome="server", error="HTTP 500") == ("failed as server: HTTP 500",)
 
 
-def test_only_what_is_aborted_on_purpose_may_be_missing() -> None:
+def test_only_aborted_journeys_may_lack_an_answer() -> None:
     rows = [row(RIGHT), row(None, "server", "503"), row(None, "wrong_answer", "no id"), row(None, "timeout", "5 s")]
     assert drop_aborted(rows, aborts=False) == rows
     assert [one["outcome"] for one in drop_aborted(rows, aborts=True)] == ["ok", "wrong_answer", "timeout"]

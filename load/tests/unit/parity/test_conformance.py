@@ -1,4 +1,4 @@
-"""What is said of a test that a component did not pass."""
+"""Messages about tests that a component fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from experiment.parity.conformance import laws_of
         ("", "grpc: failed"),
     ],
 )
-def test_a_law_that_fails_says_what_differs(message: str, said: str) -> None:
+def test_a_failed_law_shows_the_difference(message: str, said: str) -> None:
     results = ElementTree.Element("testsuite")
     case = ElementTree.SubElement(results, "testcase", {"file": "a/test_payments.py", "name": "test_life[grpc]"})
     ElementTree.SubElement(case, "failure", {"message": message})

@@ -8,14 +8,14 @@ from experiment.parity.under_load import digest
 from experiment.trial.replay import wrong_answers
 
 
-def test_a_digest_is_that_of_the_generator_s_canonical_json() -> None:
-    # As the generator writes it: keys in order, no spaces, no escapes that JSON does not need.
+def test_a_digest_equals_the_generator_s_for_canonical_json() -> None:
+    # As the generator writes it: sorted keys, no spaces, no unnecessary escapes.
     text = '{"name":"Zoë <b>&","total":{"amount_minor":5,"currency":"EUR"}}'
     answer = {"total": {"currency": "EUR", "amount_minor": 5}, "name": "Zoë <b>&"}
     assert digest(answer) == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_only_answers_that_came_and_differ_are_wrong() -> None:
+def test_only_existing_answers_that_differ_are_wrong() -> None:
     reference = {str(seq): digest({"title": f"product {seq}"}) for seq in range(4)}
     rows = pl.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""What an experiment is going to do is fixed by its plan and seed."""
+"""A plan and its seed determine the trials of an experiment."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_block_has_every_arm_once() -> None:
     assert [trial.position for trial in trials] == [1, 2, 3, 4] * 5
 
 
-def test_the_order_is_the_seeds_and_differs_between_blocks() -> None:
+def test_the_seed_determines_the_order_which_differs_between_blocks() -> None:
     names = [trial.name for trial in plan(blocks=20).trials()]
     assert names == [trial.name for trial in plan(blocks=20).trials()]
     assert names != [trial.name for trial in plan(blocks=20, seed=2).trials()]
@@ -40,11 +40,11 @@ def test_the_order_is_the_seeds_and_differs_between_blocks() -> None:
     assert len(orders) > 5
 
 
-def test_more_blocks_leave_the_first_ones_as_they_are() -> None:
+def test_more_blocks_do_not_change_the_first_blocks() -> None:
     assert plan(blocks=9).trials()[:20] == plan(blocks=5).trials()
 
 
-def test_a_plan_survives_the_disk() -> None:
+def test_a_plan_round_trips_through_a_file() -> None:
     for one in (plan(), replace(plan("rest"), kind="bench", blocks=1, closed=ClosedLoop(5, 0.1))):
         assert plan_of(one.as_document()) == one
 
@@ -62,7 +62,7 @@ def test_a_plan_whose_names_lead_elsewhere_is_refused() -> None:
             plan_of({**document, **changed})
 
 
-def test_beside_http_3_grpc_stays_on_http_2_with_tls() -> None:
+def test_with_http_3_grpc_stays_on_http_2_with_tls() -> None:
     arms = arms_of([load_topology(name) for name in NAMES], parse_switches(http="3"))
     assert {arm.label: (arm.switches.http, arm.switches.tls) for arm in arms} == {
         "rest": (3, "on"),
@@ -74,7 +74,7 @@ def test_beside_http_3_grpc_stays_on_http_2_with_tls() -> None:
     assert plan().staying_on_http2 == []
 
 
-def test_http_3_for_grpc_alone_is_refused() -> None:
+def test_http_3_for_only_grpc_is_refused() -> None:
     with pytest.raises(SwitchError, match="http=3: the clients of grpc speak gRPC only"):
         replace(plan(), arms=arms_of([load_topology("grpc")], parse_switches(http="3")))
 

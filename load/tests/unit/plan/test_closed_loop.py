@@ -1,4 +1,4 @@
-"""What a user may ask of a closed loop."""
+"""The settings of a closed loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a workload file may say of its customers' networks."""
+"""The networks of a workload file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def file_of(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_the_shipped_workloads() -> None:
+def test_the_shipped_workloads_have_valid_networks() -> None:
     assert channel_networks(DISTANT) == NETWORKS
     others = [file for file in WORKLOADS.glob("*.yaml") if file != DISTANT]
     assert others
@@ -71,7 +71,7 @@ def test_commands_without_a_network_refuse_the_workload() -> None:
     refuse_networks(WORKLOADS / "default.yaml", "sweep")
 
 
-def test_every_arm_has_the_workload_s_networks_and_a_resumed_plan_keeps_them() -> None:
+def test_every_arm_has_the_workload_s_networks_and_resuming_keeps_them() -> None:
     arms = (
         *arms_of([HYBRID], parse_switches(NETWORKS)),
         *edge_arms([HYBRID], "envoy,kong", {}, NETWORKS),

@@ -1,4 +1,4 @@
-"""What may be asked of `precision=`, and what is said beforehand of how long it takes."""
+"""Valid values of `precision=`, and the estimate of how long it takes."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def test_without_an_earlier_run_trials_are_expected_to_scatter_by_5_percent(tmp_
     assert 0.8 * expected < likely.blocks < 1.1 * expected
     assert likely.seconds == likely.blocks * BLOCK_S
     assert likely.cause == "if trials scatter by 5 %"
-    # Of more pairs one is likely to scatter more.
+    # With more pairs, one of them is likely to scatter more.
     assert foresee(plan(0.05, "rest", "graphql", "grpc", "hybrid"), tmp_path, BLOCK_S).blocks > likely.blocks
 
 
-def test_what_would_take_too_long_is_refused_with_what_is_within_reach(tmp_path: Path) -> None:
+def test_a_precision_that_takes_too_long_is_refused_with_an_attainable_one(tmp_path: Path) -> None:
     wanted = plan(0.005, "rest", "graphql", "grpc", "hybrid")
     likely = foresee(wanted, tmp_path, BLOCK_S)
     with pytest.raises(UsageError) as refused:
@@ -114,7 +114,7 @@ def test_what_would_take_too_long_is_refused_with_what_is_within_reach(tmp_path:
 def finished_run(
     results: Path, name: str, one: Plan, half_width: float, *, visible: float | None = None, **changes: Any
 ) -> None:
-    """A finished run of a plan whose only pair has an interval of this width."""
+    """Writes a finished run of a plan whose only pair has an interval of this width."""
     folder = results / name
     folder.mkdir()
     profile = one.profile
@@ -138,7 +138,7 @@ CALM = t_quantile(9) * 0.02 * math.sqrt(2 / 10)
 """Half width of the interval of two topologies over ten blocks whose trials scatter by 2 %."""
 
 
-def test_the_last_run_with_the_same_arms_says_how_far_trials_scatter(tmp_path: Path) -> None:
+def test_the_last_run_with_the_same_arms_gives_the_expected_scatter(tmp_path: Path) -> None:
     finished_run(tmp_path, "20261120T100000Z-compare", plan(), 9.9)
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
     likely = foresee(plan(0.02), tmp_path, BLOCK_S)
@@ -149,7 +149,7 @@ def test_the_last_run_with_the_same_arms_says_how_far_trials_scatter(tmp_path: P
         require_attainable(plan(0.001), foresee(plan(0.001), tmp_path, BLOCK_S))
 
 
-def test_the_last_run_with_the_same_arms_says_what_blocks_can_show(tmp_path: Path) -> None:
+def test_the_last_run_with_the_same_arms_gives_the_visible_difference(tmp_path: Path) -> None:
     assert "10 blocks can show is unknown until the first have run" in visible_sentence(plan(), tmp_path)
     finished_run(tmp_path, "20261120T100000Z-compare", plan(), CALM, visible=1.1)
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
@@ -171,12 +171,12 @@ def test_the_last_run_with_the_same_arms_says_what_blocks_can_show(tmp_path: Pat
         {"workload": "mine.yaml"},
     ],
 )
-def test_a_run_of_another_kind_says_nothing(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_a_run_of_another_kind_is_ignored(tmp_path: Path, changes: dict[str, Any]) -> None:
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM, **changes)
     assert foresee(plan(), tmp_path, BLOCK_S).known_from == ""
 
 
-def test_a_closed_loop_is_like_one_of_as_many_users(tmp_path: Path) -> None:
+def test_closed_loops_with_the_same_users_are_alike(tmp_path: Path) -> None:
     eight = replace(plan(), closed=ClosedLoop(vus=8, think_s=0.0))
     finished_run(tmp_path, "20261121T100000Z-compare", eight, CALM)
     assert foresee(eight, tmp_path, BLOCK_S).known_from == "20261121T100000Z-compare"
@@ -184,7 +184,7 @@ def test_a_closed_loop_is_like_one_of_as_many_users(tmp_path: Path) -> None:
     assert foresee(nine, tmp_path, BLOCK_S).known_from == ""
 
 
-def test_a_run_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
+def test_an_unreadable_run_is_ignored(tmp_path: Path) -> None:
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
     (tmp_path / "20261121T100000Z-compare" / SUMMARY).write_text("{")
     finished_run(tmp_path, "20261122T100000Z-compare", plan(), CALM)
@@ -192,14 +192,14 @@ def test_a_run_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
     assert foresee(plan(), tmp_path, BLOCK_S).known_from == ""
 
 
-def test_a_run_with_a_precision_of_its_own_says_its_scatter(tmp_path: Path) -> None:
+def test_a_run_with_a_precision_gives_its_scatter(tmp_path: Path) -> None:
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
     file = tmp_path / "20261121T100000Z-compare" / SUMMARY
     file.write_text(json.dumps({**json.loads(file.read_text()), "precision": {"scatter": 0.03}}))
     assert foresee(plan(), tmp_path, BLOCK_S).scatter == 0.03
 
 
-def test_beforehand_it_says_what_the_first_stage_is_and_what_all_is_likely_to_take(
+def test_the_announcement_has_the_first_stage_and_the_estimate_of_all_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
@@ -213,7 +213,7 @@ def test_beforehand_it_says_what_the_first_stage_is_and_what_all_is_likely_to_ta
     assert "It decides" not in "\n".join(in_blocks.announcement(replace(plan(), precision=None)))
 
 
-def test_only_a_precision_that_was_not_reached_is_too_wide() -> None:
+def test_only_a_missed_precision_is_too_wide() -> None:
     without: Any = {"blocks": 5}
     assert not in_blocks.too_wide(without)
     assert not in_blocks.too_wide({**without, "precision": {"met": True}})
@@ -230,5 +230,5 @@ def test_only_a_precision_that_was_not_reached_is_too_wide() -> None:
         (1e6, "about 12 days"),
     ],
 )
-def test_a_long_time_is_told_in_hours_or_days(seconds: float, told: str) -> None:
+def test_a_long_time_is_given_in_hours_or_days(seconds: float, told: str) -> None:
     assert minutes(seconds) == told

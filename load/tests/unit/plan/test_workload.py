@@ -1,4 +1,4 @@
-"""What of a workload file says how often each journey is sent."""
+"""The mix of a workload file, and its mistakes."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def share(text: str) -> str:
         ),
     ],
 )
-def test_a_wrong_workload_is_told_by_its_lines(tmp_path: Path, text: str, messages: list[str]) -> None:
+def test_mistakes_in_a_workload_are_named_with_their_lines(tmp_path: Path, text: str, messages: list[str]) -> None:
     file = tmp_path / "odd.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as refused:
@@ -150,7 +150,7 @@ def test_a_wrong_workload_is_told_by_its_lines(tmp_path: Path, text: str, messag
         (b"# " + bytes(2**14), ": has more than 16384 bytes, which no such file needs"),
     ],
 )
-def test_a_file_that_is_no_workload_at_all_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
+def test_a_file_that_is_not_a_workload_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
     file = tmp_path / "odd.yaml"
     file.write_bytes(raw)
     with pytest.raises(UsageError) as refused:
@@ -166,7 +166,7 @@ def test_a_payload_needs_a_workload_with_documents() -> None:
         require_fitting(WORKLOADS / "default.yaml", usual, large)
 
 
-def test_notifications_are_read_where_customers_are_told() -> None:
+def test_notifications_need_a_shop_that_notifies_customers() -> None:
     require_fitting(WORKLOADS / "updates.yaml", parse_switches(updates="on"))
     with pytest.raises(UsageError, match=r"workload=updates has the journey notifications, .* give updates=on"):
         require_fitting(WORKLOADS / "updates.yaml", parse_switches(updates="off"))

@@ -1,4 +1,4 @@
-"""Equal systems, on few experiments."""
+"""A/A experiments, a few of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from proofs.aa import prove_aa
 from proofs.experiments import NOISES
 
 
-def test_equal_topologies_are_hardly_ever_told_apart():
+def test_equal_topologies_hardly_ever_seem_to_differ():
     found = prove_aa(15, seed=4)
     assert found["holds"]
     assert set(found["noises"]) == set(NOISES)

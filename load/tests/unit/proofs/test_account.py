@@ -1,4 +1,4 @@
-"""What the account of event loops costs, from rows whose cost is known."""
+"""The cost of the event loops' account, from rows with a known cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SLOT_NS, PAIRS, EACH = 300_000_000, 400, 15
 
 
 @pytest.mark.parametrize("costs", [0.0, 0.03])
-def test_what_it_costs_is_found_on_a_machine_that_drifts_and_stumbles(costs):
+def test_the_cost_is_found_on_a_machine_with_drift_and_disturbances(costs):
     rng = np.random.default_rng(1)
     on = rng.permuted(np.tile([True, False], (PAIRS, 1)), axis=1).ravel()
     begins = 1 + SLOT_NS * np.arange(on.size + 1)
@@ -30,5 +30,5 @@ def test_what_it_costs_is_found_on_a_machine_that_drifts_and_stumbles(costs):
     for low, high in (found.p50_ci95, found.mean_ci95):
         assert low <= costs <= high < low + 0.02
     assert found.pairs == PAIRS
-    assert 0.8 * slot.size < found.journeys < slot.size  # others ended in a later slot than they began in
+    assert 0.8 * slot.size < found.journeys < slot.size  # others began and ended in different slots
     assert found.holds == (costs == 0.0)

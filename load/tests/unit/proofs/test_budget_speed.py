@@ -14,7 +14,7 @@ def _run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
-def test_the_benchmark_says_what_it_measured() -> None:
+def test_the_benchmark_prints_its_measurement() -> None:
     result = _run("benchmark", "--traces", 20, "--spans", 40, "--rounds", 1, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
@@ -22,7 +22,7 @@ def test_the_benchmark_says_what_it_measured() -> None:
     assert found["traces_per_s"] > 0
 
 
-def test_the_benchmark_of_a_format() -> None:
+def test_the_benchmark_of_a_format_prints_its_measurement() -> None:
     result = _run("benchmark-budgets", "--format", "zipkin", "--spans", 60_000, "--json")
     (figures,) = json.loads(result.stdout)["formats"].values()
     assert figures["spans"] == 60_000

@@ -1,4 +1,4 @@
-"""What the proofs print."""
+"""The output of the proofs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether intervals hold the truth, on few experiments."""
+"""Whether intervals contain the truth, in a few experiments."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from proofs.coverage import prove_coverage
 from proofs.experiments import NOISES
 
 
-def test_intervals_hold_the_truth():
+def test_intervals_contain_the_truth():
     found = prove_coverage(20, seed=4)
     assert {row["metric"] for row in found["figures"]} == {"mean", "p50", "p90", "p95", "p99"}
     assert {"part of a hop difference", "part that does not differ"} <= {row["figure"] for row in found["figures"]}
     assert set(found["noises"]) == set(NOISES)
     for row in found["figures"]:
-        # 20 experiments scatter by 3 %, and their intervals hang together.
+        # 20 experiments scatter by 3 %, and their intervals are correlated.
         assert 0.86 < row["coverage"] <= 1
         assert row["intervals"] > 50
 
 
-def test_break_evens_are_among_the_figures_that_are_proved():
+def test_the_proof_includes_break_even_distances():
     (row,) = [row for row in prove_coverage(3, seed=4)["figures"] if row["figure"] == "break-even"]
-    # Of all journeys together, and of the six that take the left one more round trip.
+    # For all journeys together, and for the six that take the left topology one more round trip.
     assert row["intervals"] + row["refused"] == 3 * 7
 
 

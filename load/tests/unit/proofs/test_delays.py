@@ -21,8 +21,8 @@ QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
 DELAYS = [InjectedDelay("payment", 2.0), InjectedDelay("product", 5.0)]
 
 
-def generated(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise = QUIET, blocks: int = 4) -> Path:
-    """A run as a proof leaves it; in made-up traces every crossing lies on the path."""
+def write_run(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise = QUIET, blocks: int = 4) -> Path:
+    """Writes a run of a proof; in its synthetic traces every crossing is on the path."""
     names = (BASELINE, *(delay.label for delay in DELAYS))
     write_generated_run(
         folder,
@@ -34,12 +34,12 @@ def generated(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise
         delays_ms=delays_ms,
     )
     hops = folder / "hops.parquet"
-    noted(pl.read_parquet(hops).with_columns(on_path=pl.col("crossings"))).write_parquet(hops)
+    add_pauses(pl.read_parquet(hops).with_columns(on_path=pl.col("crossings"))).write_parquet(hops)
     return folder
 
 
-def noted(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
-    """Rows with what the slowed components say of their pauses, each longer than asked by `over_ms`."""
+def add_pauses(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
+    """Adds the recorded pauses of slowed components to rows, each longer than requested by `over_ms`."""
     pauses_ns = pl.lit(0)
     for delay in DELAYS:
         of_delay = (pl.col("topology") == delay.label) & (pl.col("part") == delay.part)
@@ -48,9 +48,9 @@ def noted(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
     return hops.with_columns(injected_ns=pauses_ns)
 
 
-def test_delays_that_are_there_are_found(tmp_path: Path) -> None:
+def test_injected_delays_are_found(tmp_path: Path) -> None:
     there = {delay.label: {delay.part: delay.delay_ms} for delay in DELAYS}
-    found = judge(generated(tmp_path, there), DELAYS)
+    found = judge(write_run(tmp_path, there), DELAYS)
     assert [row.failed for row in found] == [(), ()]
     assert all(row.holds for row in found)
     assert [(row.journey, row.expected_ms) for row in found] == [("checkout", 2.0), ("product", 5.0)]
@@ -67,22 +67,22 @@ def test_delays_that_are_there_are_found(tmp_path: Path) -> None:
         pytest.param({}, "the interval includes 0", id="no delay"),
     ],
 )
-def test_a_delay_that_is_elsewhere_or_of_another_size_is_told(
+def test_a_delay_at_another_place_or_of_another_size_is_reported(
     tmp_path: Path, there: dict[str, dict[str, float]], said: str
 ) -> None:
-    (found,) = judge(generated(tmp_path, there), DELAYS[:1])
+    (found,) = judge(write_run(tmp_path, there), DELAYS[:1])
     assert not found.holds
     assert said in "; ".join(found.failed)
 
 
-def test_work_that_the_delay_brought_onto_the_path_is_expected_too(tmp_path: Path) -> None:
+def test_work_that_the_delay_moved_onto_the_path_is_expected_too(tmp_path: Path) -> None:
     there = {"payment-2ms": {"work:payment": 2.0}}
-    folder = generated(tmp_path, there)
+    folder = write_run(tmp_path, there)
     hops = pl.read_parquet(folder / "hops.parquet")
-    # Two crossings on the path where there was one: both with the delay, and one of them with work of its own.
+    # Two crossings on the path instead of one: both with the delay, and the second with its own work.
     twice = (pl.col("topology") == "payment-2ms") & (pl.col("part") == "work:payment")
     doubled = hops.with_columns(on_path=pl.when(twice).then(2).otherwise(pl.col("on_path")))
-    noted(doubled).write_parquet(folder / "hops.parquet")
+    add_pauses(doubled).write_parquet(folder / "hops.parquet")
     (found,) = judge(folder, DELAYS[:1])
     before = hops.filter((pl.col("topology") == BASELINE) & (pl.col("part") == "work:payment"))
     own = before.filter(pl.col("journey") == "checkout")["ns"].mean()
@@ -92,17 +92,17 @@ def test_work_that_the_delay_brought_onto_the_path_is_expected_too(tmp_path: Pat
     assert not found.holds
 
 
-def test_a_pause_that_ended_late_is_expected_as_long_as_it_was(tmp_path: Path) -> None:
-    folder = generated(tmp_path, {"payment-2ms": {"work:payment": 2.4}})
+def test_a_pause_that_ended_late_counts_with_its_actual_length(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, {"payment-2ms": {"work:payment": 2.4}})
     (found,) = judge(folder, DELAYS[:1])
     assert not found.holds
-    noted(pl.read_parquet(folder / "hops.parquet"), over_ms=0.4).write_parquet(folder / "hops.parquet")
+    add_pauses(pl.read_parquet(folder / "hops.parquet"), over_ms=0.4).write_parquet(folder / "hops.parquet")
     (found,) = judge(folder, DELAYS[:1])
     assert found.expected_ms == pytest.approx(2.4)
     assert found.holds
 
 
-def test_a_pause_may_slow_what_comes_after_it_a_little() -> None:
+def test_a_pause_may_slow_the_rest_of_the_request_a_little() -> None:
     found = FoundDelay(
         component="user", delay_ms=0.5, journey="update_profile", traces=(300, 900), crossings=1.0, paused_ms=0.532,
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest="work:user",
@@ -113,11 +113,11 @@ def test_a_pause_may_slow_what_comes_after_it_a_little() -> None:
     assert not found.agrees((0.50, 0.52))
 
 
-def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
-    folder = generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}})
+def test_a_delay_is_compared_with_all_trials_without_one(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}})
     for name in ("hops", "journeys", "resources"):
         rows = pl.read_parquet(folder / f"{name}.parquet")
-        # One of the arms was a second one without a delay.
+        # There was a second arm without a delay.
         renamed = rows.with_columns(pl.col("topology").replace("product-5ms", "baseline-2"))
         renamed.write_parquet(folder / f"{name}.parquet")
     (found,) = judge(folder, DELAYS[:1])
@@ -126,7 +126,7 @@ def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
 
 
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
-    found = judge(generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
+    found = judge(write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
     terminal(out, width=200).print(rendered([delays_table(found)]))
     shown = out.getvalue()
@@ -167,5 +167,5 @@ def test_wrong_sizes_and_too_few_blocks_are_refused() -> None:
 
 
 def test_traces_are_read_by_the_name_that_the_delayed_component_writes() -> None:
-    # Neither package may import the other: the name is between them like one on the wire.
+    # Neither package may import the other: the name is a contract between them.
     assert DELAY_TOOK == TOOK_ATTRIBUTE

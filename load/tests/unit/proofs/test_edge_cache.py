@@ -1,4 +1,4 @@
-"""What the requests through a shared cache prove."""
+"""Verdicts on requests through a shared cache."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ SOUND = Outcome(requests=100_000, changes=2_000, hits=60_000, missed=60, longest
         "no change",
     ],
 )
-def test_nobody_gets_another_s_answer_nor_an_old_price(outcome: Outcome, verdict: str) -> None:
+def test_the_verdict_depends_on_foreign_answers_and_old_prices(outcome: Outcome, verdict: str) -> None:
     assert outcome.verdict == verdict
     assert "100,000 requests" in in_words(outcome)

@@ -1,4 +1,4 @@
-"""Customers of the kill test whose calls nobody answers."""
+"""Customers of the kill test whose calls get no answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from proofs import customers
 from proofs.crowd import Crowd
 
 
-def test_a_call_without_an_answer_is_counted_and_is_no_wrong_answer(
+def test_a_call_without_an_answer_is_counted_and_is_not_a_wrong_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
 ) -> None:
     monkeypatch.setattr(customers, "ANSWER_LIMIT_S", 0.2)

@@ -1,4 +1,4 @@
-"""The proof that intervals of the observer effect hold 0 where there is none."""
+"""The proof that intervals of the observer effect include 0 without an effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from proofs.observer import ObserverProof, OfPlace, is_within_limit, observer_vi
 from synthetic.run import write_generated_run
 
 
-def test_untraced_journeys_are_drawn_from_in_each_topology(tmp_path):
+def test_draws_use_the_untraced_journeys_of_each_topology(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["rest", "grpc"], blocks=2, journeys_per_trial=150)
     command = ["observer", "--run", str(folder), "--draws", "4"]
     found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
@@ -39,7 +39,7 @@ def test_a_run_without_untraced_journeys_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("count", "of", "within"), [(30, 500, True), (34, 500, True), (39, 500, True), (45, 500, False), (260, 4000, False)]
 )
-def test_more_than_six_percent_fails_where_it_is_not_chance(count, of, within):
+def test_more_than_six_percent_fails_beyond_chance(count, of, within):
     left_out = rate(count, of)
     assert is_within_limit(left_out, 16) == within
     places = [OfPlace(topology="rest", place="all", left_out=left_out)]

@@ -1,4 +1,4 @@
-"""What is shown more often, on few experiments."""
+"""Which differences are shown more often, in a few experiments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from proofs.power import CELLS, measure_power
 
 SHIFTED_BLOCKS = "blocks shift by 20 %, trials by 5 %"
 CHOSEN = {("step", 0.05), ("step", 0.1), ("step", 0.3), ("blocks", 3), ("blocks", 15), ("noise", SHIFTED_BLOCKS)}
-"""What tells these cells apart; each takes a moment."""
+"""The cells to measure; each takes a moment."""
 
 
 def test_larger_differences_are_shown_more_often_and_shifts_of_whole_blocks_hide_none():

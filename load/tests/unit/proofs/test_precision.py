@@ -1,4 +1,4 @@
-"""The proof of experiments that run until they are precise, on few of them."""
+"""The proof of experiments that run until they are precise, with a few of them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def test_each_kind_of_experiment_is_counted_and_no_verdict_is_false():
 
 
 def sum_of_extra_pairs(proof):
-    """Four topologies have five pairs more than two."""
+    """Counts the additional pairs: four topologies have five more pairs than two."""
     return sum(5 * row["experiments"] for row in proof["rows"] if row["kind"] == "4 topologies")
 
 
-def test_it_is_a_command_that_programs_can_read():
+def test_the_command_has_output_for_programs():
     done = CliRunner().invoke(app, ["precision", "--experiments", "2", "--json"])
     proof = json.loads(done.stdout)
     assert (proof["experiments"], proof["seed"]) == (2, 1)

@@ -14,8 +14,8 @@ MS = 1_000_000
 PLAN = proof_plan(load_topology("hybrid"), blocks=2, seed=1)
 
 
-def written(folder: Path, *, found: float = 1.0, part: str | None = None) -> Path:
-    """A run in which a call came 1 ms after the beginning of each hold; `found` is what its span says of the wait."""
+def write_run(folder: Path, *, found: float = 1.0, part: str | None = None) -> Path:
+    """Writes a run with a call 1 ms after the start of each hold; its span has the share `found` of the wait."""
     calls, hops = [], []
     for block in (1, 2):
         for arm in PLAN.arms:
@@ -37,25 +37,25 @@ def written(folder: Path, *, found: float = 1.0, part: str | None = None) -> Pat
     return folder
 
 
-def test_waits_that_are_there_are_found_where_they_are(tmp_path: Path) -> None:
-    rows = judge(written(tmp_path), PLAN)
+def test_waits_are_found_at_the_right_component(tmp_path: Path) -> None:
+    rows = judge(write_run(tmp_path), PLAN)
     assert len(rows) == len(COMPONENTS) * len(SIZES_MS)
     assert [row.failed for row in rows] == [()] * len(rows)
     assert {row.waited for row in rows} == {16}
     assert [row.true_ms for row in rows] == pytest.approx([row.hold_ms - 1 for row in rows])
 
 
-def failures(rows: list[FoundQueue], least_ms: float) -> set[str]:
-    return {reason.partition(" is larger")[0] for row in rows for reason in row.failed if row.hold_ms >= least_ms}
+def failures(rows: list[FoundQueue], min_ms: float) -> set[str]:
+    return {reason.partition(" is larger")[0] for row in rows for reason in row.failed if row.hold_ms >= min_ms}
 
 
 def test_a_wait_of_another_size_or_at_another_component_is_not_found(tmp_path: Path) -> None:
-    assert failures(judge(written(tmp_path, found=0.5), PLAN), 20) == {
+    assert failures(judge(write_run(tmp_path, found=0.5), PLAN), 20) == {
         "the interval of the difference does not reach the truth"
     }
-    assert failures(judge(written(tmp_path, part="queue:user"), PLAN), 5) == {"queue:user"}
+    assert failures(judge(write_run(tmp_path, part="queue:user"), PLAN), 5) == {"queue:user"}
 
 
-def test_a_plan_that_was_taken_up_again_is_judged_alike(tmp_path: Path) -> None:
+def test_a_resumed_plan_gets_the_same_verdict(tmp_path: Path) -> None:
     again = plan_of(PLAN.as_document())
-    assert judge(written(tmp_path), again) == judge(tmp_path, PLAN)
+    assert judge(write_run(tmp_path), again) == judge(tmp_path, PLAN)

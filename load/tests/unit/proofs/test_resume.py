@@ -18,7 +18,7 @@ def plan() -> Plan:
 
 @pytest.fixture
 def folder(tmp_path: Path, plan: Plan) -> ResultsFolder:
-    """A folder at work in which every trial is finished."""
+    """A folder in use in which every trial is finished."""
     folder = ResultsFolder(tmp_path / "20260101T000000Z-prove-resume")
     for trial in plan.trials():
         path = folder.path / "trials" / trial.name
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, plan: Plan) -> ResultsFolder:
 
 
 def complete(folder: ResultsFolder, plan: Plan, **changed: Any) -> None:
-    """Ends an experiment as the runner does; `changed` is what the last trial's record says otherwise."""
+    """Ends an experiment as the runner does; `changed` has changes to the last trial's record."""
     row = {"attempt": 1, "used": True, "answers_sha256": "a", "generator": {"tape_sha256": "t"}}
     rows = [row | {"block": one.block, "topology": one.arm.label} for one in plan.trials()]
     rows[-1] |= changed
@@ -40,7 +40,7 @@ def complete(folder: ResultsFolder, plan: Plan, **changed: Any) -> None:
     folder.path.rename(folder.final)
 
 
-def test_what_the_end_moves_is_not_changed(folder: ResultsFolder, plan: Plan) -> None:
+def test_files_that_the_end_moves_do_not_count_as_changed(folder: ResultsFolder, plan: Plan) -> None:
     before = finished_trials(folder)
     assert set(before) == {trial.name for trial in plan.trials()}
     complete(folder, plan)
@@ -56,7 +56,7 @@ def test_a_trial_with_its_record_is_finished_before_it_has_its_name(folder: Resu
     assert finished_trials(folder) == before
 
 
-def test_every_change_of_a_finished_trial_is_seen(folder: ResultsFolder) -> None:
+def test_every_change_of_a_finished_trial_is_found(folder: ResultsFolder) -> None:
     before = finished_trials(folder)
     trials = folder.path / "trials"
     (trials / "1-grpc" / "logs" / "order.log").write_text("other")
@@ -78,13 +78,13 @@ def test_every_change_of_a_finished_trial_is_seen(folder: ResultsFolder) -> None
         ({"answers_sha256": "b"}, "2 different sets of answers"),
     ],
 )
-def test_a_wrong_end_is_told(folder: ResultsFolder, plan: Plan, changed: dict[str, Any], said: str) -> None:
+def test_a_wrong_end_is_reported(folder: ResultsFolder, plan: Plan, changed: dict[str, Any], said: str) -> None:
     complete(folder, plan, **changed)
     (wrong,) = at_the_end(plan, folder)
     assert said in wrong
 
 
-def test_a_trial_too_many_or_none_published_is_told(folder: ResultsFolder, plan: Plan) -> None:
+def test_an_extra_trial_and_an_unpublished_run_are_reported(folder: ResultsFolder, plan: Plan) -> None:
     assert at_the_end(plan, folder) == [f"{folder.final.name} was not published"]
     complete(folder, plan)
     extra = folder.final / "trials" / "1-grpc.attempt1"

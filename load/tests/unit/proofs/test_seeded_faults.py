@@ -1,4 +1,4 @@
-"""The faults that conformance must notice: each can still be seeded, and breaks a law that is there."""
+"""The faults that conformance must notice: each can still be seeded, and breaks an existing law."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_each_fault_can_be_seeded_and_has_its_law() -> None:
         assert (ROOT / fault.test.partition("::")[0]).exists()
 
 
-def test_there_are_enough_of_them_of_every_component() -> None:
+def test_every_component_has_enough_faults() -> None:
     counts = Counter(fault.component for fault in seeded_faults())
     assert counts.total() >= 58
     assert set(counts) == {"product", "user", "order", "payment", "rest-gateway", "graphql-gateway"}
@@ -38,7 +38,7 @@ def test_a_fault_without_its_law_is_named() -> None:
 
 
 @pytest.mark.parametrize(("found", "ok"), [("error", False), ("failure", True)])
-def test_a_program_that_does_not_start_is_no_proof(found: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_does_not_start_proves_nothing(found: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     case = f'<testcase file="test_suite.py" name="test_law"><{found} message="it ended"/></testcase>'
     results = ElementTree.fromstring(f"<testsuite>{case}</testsuite>")
     monkeypatch.setattr(module, "run_suites", lambda *_arguments: results)
@@ -51,7 +51,7 @@ def original(size: int) -> int:
     return size
 
 
-def test_what_cannot_be_seeded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_that_cannot_be_seeded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     seed = seeds.change_result(original, lambda size: size + 1)
     with pytest.raises(TypeError, match="most"):
         seeds.change_arguments(original, most=str)

@@ -1,4 +1,4 @@
-"""The rule for overlapping siblings, held against others on traces whose waits are known."""
+"""The rule for overlapping siblings, compared with others on traces with known waits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_known_budget_adds_up_to_the_trace(cause):
         assert known == known_trace(cause, 1, number)
 
 
-def test_the_rule_in_use_is_not_worse_than_half_of_a_call_ahead_nor_than_any_other():
+def test_the_rule_in_use_is_no_worse_than_any_other():
     found = prove_siblings(400, seed=1)
     rules = {rule["ahead_percent"]: rule for rule in found["rules"]}
     assert list(rules) == list(RULES)
@@ -34,7 +34,7 @@ def test_the_rule_in_use_is_not_worse_than_half_of_a_call_ahead_nor_than_any_oth
     assert found["holds"]
 
 
-def test_the_command_shows_every_rule_and_marks_the_one_in_use():
+def test_the_command_shows_every_rule_and_marks_the_rule_in_use():
     result = CliRunner().invoke(app, ["siblings", "--traces", "20"])
     rows = [row for line in result.output.splitlines() if (row := line.split())[1:2] == ["%"]]
     assert [row[0] for row in rows] == [str(rule) for rule in RULES]

@@ -1,4 +1,4 @@
-"""The proof that a bad day does not mislead a comparison of versions, and does mislead one of two runs."""
+"""The proof that a slow day misleads a comparison of two runs but not a comparison of versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ABOUT = {
 
 
 def make_run(folder: Path, **about: Any) -> Path:
-    """Makes up a run of two versions."""
+    """Makes a synthetic run of two versions."""
     arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
     large = {arm.label: {"work:user": 20.0} for arm in arms}
     run = write_generated_run(
@@ -41,7 +41,7 @@ def test_experiments_are_drawn_from_a_run_of_equal_versions(tmp_path: Path) -> N
     assert [(row["part"], row["found"]["of"], row["ms"] > 2) for row in proof["parts"]] == [("work:user", 2, True)]
 
 
-def test_days_that_differ_raise_alarms_and_days_that_do_not_raise_none() -> None:
+def test_different_days_raise_alarms_and_equal_days_do_not() -> None:
     alarms = {day: [compare_days(day, 6, seed) for seed in np.random.SeedSequence(1).spawn(6)] for day in (0.0, 0.5)}
     assert not any(alarms[0.0])
     assert any(alarms[0.5])

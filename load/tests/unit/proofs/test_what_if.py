@@ -24,7 +24,7 @@ ROW = PredictedFigure("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 1
 
 
 def traces(count: int, seed: int, pause_ms: float = 0.0) -> list[list[Span]]:
-    """Journeys of about 10 ms, with one request to the product service that pauses for so long."""
+    """Makes journeys of about 10 ms, with a request to the product service that pauses."""
     rng = random.Random(seed)
     made = []
     for number in range(count):
@@ -44,7 +44,7 @@ def traces(count: int, seed: int, pause_ms: float = 0.0) -> list[list[Span]]:
 
 
 def run_folder(folder: Path, pause_ms: float, baseline: int = 900) -> Path:
-    """A run as far as the proof reads it."""
+    """Writes the files of a run that the proof reads."""
     kept, slowed = traces(baseline, 1), traces(300, 2, pause_ms)
     file = folder / "trials" / "1-baseline" / "traces.jsonl"
     file.parent.mkdir(parents=True)
@@ -55,7 +55,7 @@ def run_folder(folder: Path, pause_ms: float, baseline: int = 900) -> Path:
     return folder
 
 
-def test_what_a_delay_does_is_foreseen(tmp_path: Path) -> None:
+def test_the_effect_of_a_delay_is_predicted(tmp_path: Path) -> None:
     rows = judge(run_folder(tmp_path, pause_ms=5.2), [DELAY])
     assert [(row.metric, row.holds, row.tells) for row in rows] == [("p50", True, True), ("p99", True, True)]
     assert rows[0].paused_ms == pytest.approx(5.2)
@@ -63,7 +63,7 @@ def test_what_a_delay_does_is_foreseen(tmp_path: Path) -> None:
     assert outcome(rows)["holds"]
 
 
-def test_what_nobody_could_foresee_is_told(tmp_path: Path) -> None:
+def test_an_unpredictable_effect_is_reported(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, pause_ms=5.2)
     hops = pl.read_parquet(folder / "hops.parquet")
     hops.with_columns(pl.col("ns") * 2).write_parquet(folder / "hops.parquet")
@@ -72,7 +72,7 @@ def test_what_nobody_could_foresee_is_told(tmp_path: Path) -> None:
     assert not outcome(rows)["holds"]
 
 
-def test_journeys_that_no_pause_touches_tell_of_the_machine(tmp_path: Path) -> None:
+def test_journeys_without_a_pause_reveal_the_machine_s_speed(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, pause_ms=5.2)
     assert {row.untouched for row in judge(folder, [DELAY])} == {None}
     hops = pl.read_parquet(folder / "hops.parquet")
@@ -85,7 +85,7 @@ def test_journeys_that_no_pause_touches_tell_of_the_machine(tmp_path: Path) -> N
     pl.concat([journeys, done.select(journeys.columns)]).write_parquet(folder / "journeys.parquet")
     rows = judge(folder, [DELAY])
     assert [row.untouched for row in rows] == [pytest.approx(1.25, rel=1e-6)] * 2
-    # 5.2 ms are the pause's, whatever the machine does.
+    # The pause takes 5.2 ms at any speed of the machine.
     assert [row.corrected_ms for row in rows] == [
         pytest.approx(5.2 + (row.measured_ms - 5.2) / 1.25, abs=1e-3) for row in rows
     ]
@@ -95,13 +95,13 @@ def test_journeys_that_no_pause_touches_tell_of_the_machine(tmp_path: Path) -> N
     assert replace(ROW, measured_ms=16.5, untouched=1.1).holds
 
 
-def test_figures_of_too_few_traces_are_left_out_and_no_traces_are_told(tmp_path: Path) -> None:
+def test_figures_of_too_few_traces_are_left_out_and_missing_traces_are_reported(tmp_path: Path) -> None:
     assert [row.metric for row in judge(run_folder(tmp_path, 5.2, baseline=400), [DELAY])] == ["p50"]
     with pytest.raises(UsageError, match="too few traces of checkout"):
         judge(tmp_path, [InjectedDelay("payment", 5.0)])
 
 
-def test_intervals_that_cannot_tell_a_delay_from_none_prove_nothing(tmp_path: Path) -> None:
+def test_intervals_that_include_the_figure_without_a_delay_prove_nothing(tmp_path: Path) -> None:
     wide = replace(ROW, ci95=(1.0, 99.0))
     assert outcome([ROW] * 9 + [replace(ROW, measured_ms=20.0)])["holds"]
     assert not outcome([ROW] * 8 + [replace(ROW, measured_ms=20.0)] * 2)["holds"]
@@ -110,7 +110,7 @@ def test_intervals_that_cannot_tell_a_delay_from_none_prove_nothing(tmp_path: Pa
     assert "proves nothing" not in str(predictions_view([ROW, wide], tmp_path))
 
 
-def test_only_trials_without_a_delay_keep_their_traces_and_a_plan_says_so_when_it_is_read_again() -> None:
+def test_only_trials_without_a_delay_keep_their_traces_also_after_resuming() -> None:
     plan = proof_plan([DELAY], load_topology("hybrid"), blocks=1, seed=1)
     again = plan_of(plan.as_document())
     assert [arm.keeps_traces for arm in again.arms] == [True, False]

@@ -1,4 +1,4 @@
-"""A run's folder appears whole or not at all."""
+"""A run's folder appears whole, or not at all."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from experiment.plan.workload import workload_file
 from experiment.results.folder import ResultsFolder, check_room, find_run, find_unfinished, finished_runs
 
 
-def finished(root: Path, name: str) -> Path:
+def make_finished(root: Path, name: str) -> Path:
     folder = ResultsFolder.new(root, name)
     folder.write_json("summary.json", {"name": name})
     return folder.publish()
 
 
 def test_publishing_gives_the_name_and_moves_latest(tmp_path: Path) -> None:
-    first, second = finished(tmp_path, "hybrid"), finished(tmp_path, "hybrid")
+    first, second = make_finished(tmp_path, "hybrid"), make_finished(tmp_path, "hybrid")
     assert first != second
     assert (tmp_path / "latest").resolve() == second.resolve()
     assert json.loads((first / "summary.json").read_text()) == {"name": "hybrid"}
@@ -41,7 +41,7 @@ def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
 
 
 def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
-    done = finished(tmp_path, "hybrid")
+    done = make_finished(tmp_path, "hybrid")
     broken = ResultsFolder.new(tmp_path, "hybrid")
     broken.write_json("manifest.json", {})
     kept = broken.set_aside()
@@ -51,12 +51,12 @@ def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
     assert find_run(tmp_path, "latest") == done.resolve()
 
 
-def test_a_run_that_left_nothing_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_run_without_files_leaves_no_folder(tmp_path: Path) -> None:
     assert ResultsFolder.new(tmp_path, "hybrid").set_aside() is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_that_a_full_disk_refuses_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_refused_for_a_full_disk_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("experiment.results.folder.check_room", partial(check_room, needed=1 << 62))
     with pytest.raises(UsageError, match="MiB free"):
         ResultsFolder.new(tmp_path, "soak")
@@ -64,7 +64,7 @@ def test_a_run_that_a_full_disk_refuses_leaves_no_folder(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("crashed", [True, False])
-def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed: bool) -> None:
+def test_an_interrupted_run_can_be_reopened(tmp_path: Path, crashed: bool) -> None:
     first, second = ResultsFolder.new(tmp_path, "a"), ResultsFolder.new(tmp_path, "b")
     for folder in (first, second):
         folder.write_json("plan.json", {})
@@ -79,21 +79,21 @@ def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed:
     assert [folder.final.name[-1] for folder in find_unfinished(tmp_path, "plan.json")] == ["a"]
 
 
-def test_a_run_that_goes_on_is_not_taken_up(tmp_path: Path) -> None:
+def test_a_running_run_is_not_reopened(tmp_path: Path) -> None:
     going_on = ResultsFolder.new(tmp_path, "a")
     going_on.write_json("plan.json", {})
     with pytest.raises(UsageError, match="still being written by another process"):
         find_unfinished(tmp_path, "plan.json")[0].reopen()
 
 
-def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
-    done = finished(tmp_path, "hybrid")
+def test_an_unknown_run_is_refused_with_a_list_of_runs(tmp_path: Path) -> None:
+    done = make_finished(tmp_path, "hybrid")
     with pytest.raises(UsageError, match=f"run=nope .* available: {done.name}"):
         find_run(tmp_path, "nope")
 
 
-def test_only_finished_runs_that_hold_what_is_looked_for_are_offered(tmp_path: Path) -> None:
-    finished(tmp_path, "hybrid")
+def test_only_finished_runs_with_the_wanted_file_are_offered(tmp_path: Path) -> None:
+    make_finished(tmp_path, "hybrid")
     for name in ("20260101T000000Z-watch", "20260102T000000Z-watch", "20260103T000000Z-watch.incomplete"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "watch.json").write_text("{}")
@@ -108,7 +108,7 @@ def test_without_any_run_the_message_says_how_to_make_one(tmp_path: Path) -> Non
         find_run(tmp_path, "latest")
 
 
-def test_runs_that_do_not_count_are_named_with_those_that_do(tmp_path: Path) -> None:
+def test_unfit_runs_are_named_with_the_kinds_that_fit(tmp_path: Path) -> None:
     name = "20260101T000000Z-chaos"
     (tmp_path / name).mkdir()
     (tmp_path / name / "report.html").touch()

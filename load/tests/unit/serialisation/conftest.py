@@ -17,7 +17,7 @@ AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 @pytest.fixture(scope="session")
 def answers() -> Mapping[str, Any]:
-    """Answers with several products, lines and orders, letters beyond ASCII, and a product without reviews."""
+    """Answers with several products, lines and orders, non-ASCII letters, and a product without reviews."""
     reviews = (values.Review(301, 5, "Prächtig & <gut>"), values.Review(302, 1, "Łódź"))
     lines = (values.HistoryLine(7, "Lamp “Ü”", 2, PRICE), values.HistoryLine(8, "Chair", 1, PRICE))
     return {

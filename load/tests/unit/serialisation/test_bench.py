@@ -1,4 +1,4 @@
-"""A bench of small answers, with the real program in Go."""
+"""A bench of small answers, with the real Go program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from serialisation.values import KINDS
 ROOT = Path(__file__).resolve().parents[4]
 LOAD = ROOT / "load"
 MADE_IN_PYTHON = {"orjson", "upb", "thrift"}
-"""Libraries that need the answer in a form of their own."""
+"""Libraries that need the answer as their own objects."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("go") / "serialisation"
     fetched = sorted(ROOT.glob(".tools/go/lib/python*/site-packages/go/bin/go"))
     go = str(fetched[0]) if fetched else "go"
-    # The flags of all builds: Go has most packages in its cache.
+    # The same flags as all builds, so that Go has most packages in its cache.
     env = {**os.environ, **ENVIRONMENT}
     subprocess.run([go, "build", "-o", made, "./bench/serialisation"], cwd=LOAD, env=env, check=True, timeout=600)
     return made
@@ -61,7 +61,7 @@ def test_a_row_for_each_journey_encoding_language_and_operation(result: Result) 
     assert all(row["us_low"] <= row["us"] <= row["us_high"] for row in rows)
 
 
-def test_bytes_are_those_of_the_bodies(result: Result, answers: Mapping[str, Any]) -> None:
+def test_sizes_match_the_bodies(result: Result, answers: Mapping[str, Any]) -> None:
     for row in result.as_dicts():
         parts = encode_for_go(row["journey"], answers[row["journey"]])[row["encoding"]]
         if row["language"] == "Python":

@@ -1,4 +1,4 @@
-"""Every answer comes back from every encoding as it was, and its bytes are those of the format."""
+"""Every answer round-trips through every encoding, and its bytes follow the format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_journey_of_the_generator_has_an_answer(answers: Mapping[str, Any]
 
 @pytest.mark.parametrize("journey", KINDS)
 @pytest.mark.parametrize("encoding", ENCODINGS, ids=NAMES)
-def test_an_answer_comes_back_as_it_was(encoding: Encoding, journey: str, answers: Mapping[str, Any]) -> None:
+def test_an_answer_round_trips(encoding: Encoding, journey: str, answers: Mapping[str, Any]) -> None:
     codec = encoding.codec(journey)
 
     parts = codec.write(answers[journey])
@@ -44,12 +44,12 @@ def test_an_answer_comes_back_as_it_was(encoding: Encoding, journey: str, answer
         ("graphql", b'{"data":{"me":{"id":"VXNlcjox","email":"a@b.c","name":"Ada"}}}'),
         # Field 1 is a varint, 2 and 3 are texts with their lengths.
         ("protobuf", b"\x08\x01\x12\x05a@b.c\x1a\x03Ada"),
-        # Each field has its distance from the one before and its type; integers are zigzag; a zero ends the struct.
+        # Each field has its distance from the previous field and its type; integers are zigzag; a zero ends the struct.
         ("thrift-compact", b"\x16\x02\x18\x05a@b.c\x18\x03Ada\x00"),
         ("thrift-json", b'{"1":{"i64":1},"2":{"str":"a@b.c"},"3":{"str":"Ada"}}'),
     ],
 )
-def test_the_bytes_are_those_of_the_format(encoding: str, written: bytes, answers: Mapping[str, Any]) -> None:
+def test_the_bytes_follow_the_format(encoding: str, written: bytes, answers: Mapping[str, Any]) -> None:
     assert encode_for_go("login", answers["login"])[encoding] == [written]
 
 
@@ -70,7 +70,7 @@ def test_a_body_for_each_method_and_all_encodings_for_go(journey: str, answers: 
 
 
 @pytest.mark.parametrize("journey", KINDS)
-def test_a_response_has_what_the_generator_asks_for_in_its_order(journey: str, answers: Mapping[str, Any]) -> None:
+def test_a_response_has_the_requested_fields_in_order(journey: str, answers: Mapping[str, Any]) -> None:
     text = (DOCUMENTS / f"{'profile' if journey == 'login' else journey}.graphql").read_text()
     (operation,) = parse(text).definitions
     assert isinstance(operation, OperationDefinitionNode)
@@ -78,25 +78,25 @@ def test_a_response_has_what_the_generator_asks_for_in_its_order(journey: str, a
     response = graphql.build(journey)(answers[journey])
 
     assert response.keys() == {"data"}
-    asked = list(_asked(operation.selection_set))
-    assert list(dict.fromkeys(_shown(response["data"]))) == asked
+    asked = list(_requested_fields(operation.selection_set))
+    assert list(dict.fromkeys(_response_fields(response["data"]))) == asked
     assert json.loads(json.dumps(response)) == response
 
 
-def _asked(selection: SelectionSetNode, path: str = "") -> Iterator[str]:
+def _requested_fields(selection: SelectionSetNode, path: str = "") -> Iterator[str]:
     for field in selection.selections:
         assert isinstance(field, FieldNode)
         yield (here := f"{path}.{field.name.value}")
         if field.selection_set:
-            yield from _asked(field.selection_set, here)
+            yield from _requested_fields(field.selection_set, here)
 
 
-def _shown(value: Any, path: str = "") -> Iterator[str]:
-    """The fields of a response in order, those of a list's first entry before what others have."""
+def _response_fields(value: Any, path: str = "") -> Iterator[str]:
+    """Yields the fields of a response in order; of a list, the first entry's fields come first."""
     if isinstance(value, list):
         for entry in value:
-            yield from _shown(entry, path)
+            yield from _response_fields(entry, path)
     elif isinstance(value, dict):
         for name, inner in value.items():
             yield (here := f"{path}.{name}")
-            yield from _shown(inner, here)
+            yield from _response_fields(inner, here)

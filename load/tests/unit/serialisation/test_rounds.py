@@ -19,7 +19,7 @@ def cells(take: Callable[[str, float], float]) -> list[Cell]:
     ]
 
 
-def test_each_round_has_every_cell_once_in_an_order_of_its_own() -> None:
+def test_each_round_has_every_cell_once_in_its_own_order() -> None:
     seen: list[str] = []
 
     def take(name: str, _lap_s: float) -> float:
@@ -39,12 +39,12 @@ def test_the_interval_is_students_over_the_counted_rounds() -> None:
 
     (row,) = measure_rounds(cells(lambda *_: next(figures))[:1], rounds=3, seconds=60, seed=1, say=print)
 
-    # t of 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 0.577.
+    # t with 2 degrees of freedom is 4.303; the standard error of 1, 2, 3 is 0.577.
     assert row.us == pytest.approx(2)
     assert (row.low, row.high) == pytest.approx((-0.484, 4.484), abs=1e-3)
 
 
-def test_where_time_runs_out_later_rounds_are_left_out() -> None:
+def test_later_rounds_are_left_out_when_time_runs_out() -> None:
     said: list[str] = []
     clock = count(step=30)
 

@@ -1,4 +1,4 @@
-"""The audit runs beside the reading of traces, and never longer than that."""
+"""The audit runs while traces are read, and never longer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mesh.errors import MeshError
 ROWS = Path("journeys.jsonl")
 
 
-def test_an_audit_that_cannot_be_done_says_why() -> None:
+def test_a_failed_audit_says_why() -> None:
     with (
         pytest.raises(MeshError, match=r"(?s)the audit failed: audit: .*refused"),
         auditing("postgresql://me:secret@127.0.0.1:9/postgres", "shop_trial", ROWS) as findings,
@@ -22,16 +22,16 @@ def test_an_audit_that_cannot_be_done_says_why() -> None:
         findings()
 
 
-def test_no_audit_outlives_what_it_runs_beside() -> None:
+def test_no_audit_outlives_its_block() -> None:
     running: list[psutil.Process] = []
 
-    def interrupted(url: str) -> None:
+    def interrupt(url: str) -> None:
         with auditing(url, "shop_trial", ROWS):
             running.extend(one for one in psutil.Process().children() if "dataset" in one.cmdline())
             raise KeyboardInterrupt
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with pytest.raises(KeyboardInterrupt):
-            interrupted(f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/postgres")
+            interrupt(f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/postgres")
         (audit,) = running
         assert not audit.is_running()

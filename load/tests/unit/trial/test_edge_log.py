@@ -28,7 +28,7 @@ def test_requests_of_the_wanted_traces_are_read(tmp_path: Path) -> None:
     of_wanted = line(f"00-{WANTED}-{SPAN}-01")
     given_up = line(f"00-{WANTED}-{SPAN}-01", None, None, None)
     log.write_text(
-        # `-` is what Envoy writes for a header that is not there, null in JSON; a client may send anything.
+        # Envoy writes `-` for a missing header, null in JSON; a client may send anything.
         line(None) + line("-") + line("zzz") + of_wanted + line(f"00-{OTHER}-{SPAN}-00") + given_up + of_wanted[:40]
     )
     assert read_edge_log(log, [WANTED]) == [
@@ -37,7 +37,7 @@ def test_requests_of_the_wanted_traces_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_whatever_bytes_a_client_sent_others_are_read(tmp_path: Path) -> None:
+def test_any_bytes_from_a_client_leave_other_requests_readable(tmp_path: Path) -> None:
     log = tmp_path / "edge.jsonl"
     log.write_bytes(
         b'{"path": "/\xff", "duration_ns": 1, "traceparent": null}\n' + line(f"00-{WANTED}-{SPAN}-01").encode()

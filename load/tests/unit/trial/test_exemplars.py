@@ -1,4 +1,4 @@
-"""Exemplars are copied out of one Jaeger, and into another."""
+"""Exemplars are copied from one Jaeger to another."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class FakeJaeger(HTTPServer):
-    """Has some traces, and takes any."""
+    """Has some traces, and accepts any."""
 
     def __init__(self, *traces: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

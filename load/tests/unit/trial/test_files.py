@@ -1,4 +1,4 @@
-"""A trial's folder is there whole or not at all, whatever moment a crash chose."""
+"""A trial's folder exists whole or not at all, at any moment of a crash."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:
     assert frames["journeys"].columns[:2] == ["block", "topology"]
 
 
-def test_rows_without_the_columns_of_an_edge_stand_beside_those_with_them(tmp_path: Path) -> None:
+def test_rows_with_and_without_the_columns_of_an_edge_are_combined(tmp_path: Path) -> None:
     files, without, behind = TrialFiles(tmp_path), Planned(1, 1, REST), Planned(2, 1, REST)
     finish(files, without)
     finish(files, behind)
@@ -61,7 +61,7 @@ def test_rows_without_the_columns_of_an_edge_stand_beside_those_with_them(tmp_pa
     assert journeys[added].null_count() == kept.height > 0
 
 
-def test_a_record_says_who_counted_the_resources_where_the_kernel_did_not(tmp_path: Path) -> None:
+def test_a_record_names_the_source_of_resources_unless_it_is_the_kernel(tmp_path: Path) -> None:
     files = TrialFiles(tmp_path)
     finish(files, Planned(1, 1, REST))
     finish(files, Planned(2, 1, REST), origin=Origin("kubelet", 10.234))
@@ -81,7 +81,7 @@ def test_a_later_attempt_replaces_the_first_which_is_kept(tmp_path: Path) -> Non
     assert (tmp_path / "1-rest.attempt1" / RECORD).is_file()
 
 
-def test_an_unfinished_trial_goes_and_is_named(tmp_path: Path) -> None:
+def test_an_unfinished_trial_is_removed_and_named(tmp_path: Path) -> None:
     files, planned = TrialFiles(tmp_path), Planned(1, 1, REST)
     scratch = files.scratch(planned)
     scratch.mkdir(parents=True)
@@ -110,7 +110,7 @@ def test_an_attempt_that_only_lacks_its_name_replaces_the_first(tmp_path: Path) 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with 256 KiB."""
+    """A separate file system with 256 KiB."""
     mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False, timeout=10).returncode:
         pytest.skip("needs the right to mount a small file system")
@@ -118,7 +118,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(tmp_path)], check=True, timeout=10)
 
 
-def test_a_full_disk_loses_that_trial_alone(small_disk: Path) -> None:
+def test_a_full_disk_loses_only_that_trial(small_disk: Path) -> None:
     files, first, second = TrialFiles(small_disk), Planned(1, 1, REST), Planned(2, 1, REST)
     finish(files, first)
     with pytest.raises(OSError, match="No space left") as caught:

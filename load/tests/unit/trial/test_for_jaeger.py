@@ -1,4 +1,4 @@
-"""What is shown in Jaeger is the saved trace in the budget's words; its times are the file's."""
+"""Jaeger shows the saved trace in the budget's terms, with the file's times."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ENVOY = {
     "response_flags": "-",
     "request_size": "287",
 }
-"""What Envoy says of a request, in part."""
+"""Some of Envoy's attributes of a request."""
 
 
 def trace(pool_ns: int = MIN_POOL_NS - 1) -> bytes:
-    """A call of a customer through the edge to order, which waits for a connection and asks its database."""
+    """Makes a customer's call through the edge to order, which waits for a connection and calls its database."""
     rpc = {"rpc.method": "Checkout", "rpc.service": "shop.order.v1.OrderService"}
     spans = [
         ("client", "1", "", "checkout", 1, 0, 10_000_000, {"shop.journey": "checkout"}),
@@ -60,8 +60,8 @@ def _attribute(key: str, text: str) -> dict[str, Any]:
     return {"key": key, "value": {"stringValue": text}}
 
 
-def shown(line: bytes) -> dict[str, dict[str, Any]]:
-    """The copy's spans by name, each with its attributes and those of its resource."""
+def spans_in_jaeger(line: bytes) -> dict[str, dict[str, Any]]:
+    """Returns the copy's spans by name, each with its own and its resource's attributes."""
     spans = {}
     for resource in json.loads(for_jaeger(line, EVERYWHERE, lambda _: OF_ROOT))["resourceSpans"]:
         for span in resource["scopeSpans"][0]["spans"]:
@@ -74,14 +74,14 @@ def test_spans_on_the_path_carry_the_parts_of_the_budget() -> None:
     budget = budget_of_tree(grow(read_spans(trace(MIN_POOL_NS))))
     assert budget is not None
     ms: dict[str, float] = {}
-    for attributes in shown(trace(MIN_POOL_NS)).values():
+    for attributes in spans_in_jaeger(trace(MIN_POOL_NS)).values():
         part = attributes["hop.part"]
         ms[part] = ms.get(part, 0.0) + attributes["hop.on_path_ms"]
     assert ms == pytest.approx({part: ns / 1e6 for part, ns in budget.parts.items()})
 
 
-def test_names_begin_with_what_tells_them_apart() -> None:
-    assert list(shown(trace())) == [
+def test_names_begin_with_their_distinctive_part() -> None:
+    assert list(spans_in_jaeger(trace())) == [
         "checkout",
         "POST /graphql",
         "POST /graphql ingress",
@@ -91,8 +91,8 @@ def test_names_begin_with_what_tells_them_apart() -> None:
     ]
 
 
-def test_the_edge_speaks_as_the_services_do() -> None:
-    edge = shown(trace())["order egress"]
+def test_the_edge_s_attributes_have_the_services_names() -> None:
+    edge = spans_in_jaeger(trace())["order egress"]
     assert (
         edge.items()
         >= {
@@ -109,14 +109,14 @@ def test_the_edge_speaks_as_the_services_do() -> None:
     assert edge.keys().isdisjoint({*ENVOY, "upstream_address"})
 
 
-def test_a_short_wait_for_a_connection_is_an_attribute_and_a_long_one_a_row() -> None:
-    short = shown(trace())
+def test_a_short_wait_for_a_connection_is_an_attribute_and_a_long_wait_a_row() -> None:
+    short = spans_in_jaeger(trace())
     assert "pool.acquire" not in short
     assert short["Checkout shop.order.v1.OrderService"]["hop.pool_acquire_ms"] == (MIN_POOL_NS - 1) / 1e6
-    assert "pool.acquire" in shown(trace(MIN_POOL_NS))
+    assert "pool.acquire" in spans_in_jaeger(trace(MIN_POOL_NS))
 
 
-def test_every_component_says_the_topology_and_the_root_what_it_stands_for() -> None:
-    spans = shown(trace())
+def test_every_component_has_the_topology_and_the_root_its_exemplar() -> None:
+    spans = spans_in_jaeger(trace())
     assert {attributes["shop.topology"] for attributes in spans.values()} == {"hybrid"}
     assert [name for name, attributes in spans.items() if "hop.exemplar" in attributes] == ["checkout"]

@@ -1,4 +1,4 @@
-"""The probe of the machine's speed."""
+"""The measurement of the machine's speed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from experiment.trial.machine_speed import REPETITIONS, ROUNDS, machine_speed, u
 
 
 def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
-    """A clock by which the repetitions take these times."""
+    """Makes a clock by which the repetitions take these times."""
     edges = (edge for duration in durations_ns for edge in (0, duration))
     return lambda: next(edges)
 
 
-def test_it_is_the_work_done_in_a_microsecond() -> None:
+def test_speed_is_the_work_per_microsecond() -> None:
     assert machine_speed(taking(itertools.repeat(2_000_000))) == pytest.approx(ROUNDS / 2_000)
     assert machine_speed(taking(itertools.repeat(4_000_000))) == pytest.approx(ROUNDS / 4_000)
 
 
-def test_a_moment_in_which_the_machine_did_something_else_does_not_count() -> None:
+def test_a_disturbed_moment_does_not_count() -> None:
     usual = [2_000_000] * (REPETITIONS - 2)
     assert machine_speed(taking([90_000_000, *usual, 70_000_000])) == pytest.approx(ROUNDS / 2_000)
 
@@ -35,14 +35,14 @@ def test_it_measures_the_machine_itself() -> None:
 
 
 def keep(results: Path, name: str, here: dict[str, object], *speeds: float) -> None:
-    """Keeps a finished run whose trials had these speeds."""
+    """Writes a finished run whose trials had these speeds."""
     (results / name).mkdir()
     trials = [{"used": True, "machine_speed": speed} for speed in speeds] + [{"used": False, "machine_speed": 1.0}]
     (results / name / "trials.json").write_text(json.dumps({"trials": trials}))
     (results / name / "manifest.json").write_text(json.dumps({"machine": here}))
 
 
-def test_kept_runs_on_this_machine_say_which_speed_is_usual(tmp_path: Path) -> None:
+def test_kept_runs_on_this_machine_give_the_usual_speed(tmp_path: Path) -> None:
     assert usual_speed(tmp_path) is None
     assert "usual speed is unknown" in next(speed_sentences(tmp_path))
     keep(tmp_path, "20260101T000000Z-compare", machine(), 1.0, 2.0)

@@ -1,4 +1,4 @@
-"""What a trial notes of its time, and what it does beside its phases."""
+"""The phases of a trial, and work that runs meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_parts_of_a_phase_add_up() -> None:
     assert clock.phases_s["stop"] >= 0.02
 
 
-def test_work_beside_a_phase_is_over_when_the_phase_is() -> None:
+def test_work_during_a_phase_ends_with_the_phase() -> None:
     may_end, ended = threading.Event(), threading.Event()
 
     def work() -> None:

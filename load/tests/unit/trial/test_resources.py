@@ -1,4 +1,4 @@
-"""The sampler sees what processes really use, children included."""
+"""The sampler measures what processes use, including their children."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUSY_CHILD = (
     "'import time; end = time.process_time() + 0.4\\nwhile time.process_time() < end: pass\\ntime.sleep(30)'])"
 )
 
-# a process of its own: what other tests left to this one's allocator would count too
+# a separate process, because memory that other tests left in this process's allocator would count too
 SHARES = """
 import mmap, sys
 with mmap.mmap(-1, 32 << 20) as shared:  # anonymous and shared, as PostgreSQL's buffers are
@@ -31,7 +31,7 @@ with mmap.mmap(-1, 32 << 20) as shared:  # anonymous and shared, as PostgreSQL's
 """
 
 
-def test_cpu_of_a_child_is_counted_to_its_component() -> None:
+def test_cpu_of_a_child_counts_for_its_component() -> None:
     process = subprocess.Popen([sys.executable, "-c", BUSY_CHILD], start_new_session=True)
     try:
         with ResourceSampler(lambda: {"busy": [process.pid], "idle": []}, interval_s=0.1) as sampler:
@@ -69,7 +69,7 @@ def test_a_process_that_ended_keeps_its_last_figure() -> None:
     assert sampler.cpu_seconds()["short"] > 0.0
 
 
-def test_programs_beside_the_run_are_seen_and_components_are_not_among_them() -> None:
+def test_programs_outside_the_run_are_seen_without_the_components() -> None:
     began = time.monotonic()
     with ResourceSampler(dict, interval_s=0.1) as sampler:
         subprocess.run([sys.executable, "-c", BUSY], check=True, timeout=30)
@@ -85,14 +85,14 @@ def test_programs_beside_the_run_are_seen_and_components_are_not_among_them() ->
         ([0.004] * 19 + [0.15], 0.0),
         ([0.004] * 19 + [0.9], 0.05),
         ([0.004] * 18 + [0.9, 0.6], 0.1),
-        ([0.4, 0.5, 0.45, 0.55], 0.0),  # it is slow all the time
+        ([0.4, 0.5, 0.45, 0.55], 0.0),  # it is always slow
     ],
 )
-def test_a_disk_stalls_where_it_is_waited_for_much_longer_than_usual(waits_s: list[float], share: float | None) -> None:
+def test_a_disk_stalls_if_waits_are_much_longer_than_usual(waits_s: list[float], share: float | None) -> None:
     assert stall_share(waits_s) == (None if share is None else pytest.approx(share))
 
 
-def test_waits_for_disks_are_those_that_the_kernel_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_counts_waits_for_disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     account = tmp_path / "io"
     monkeypatch.setattr(resources, "PRESSURE", account)
     with ResourceSampler(dict, interval_s=60) as sampler:
@@ -100,7 +100,7 @@ def test_waits_for_disks_are_those_that_the_kernel_counts(tmp_path: Path, monkey
     assert sampler.disk_stall_share() is None
     waited_us = iter(range(0, 10**9, 700_000))
 
-    def heads() -> dict[str, list[int]]:  # asked for at each look, after the account was read
+    def heads() -> dict[str, list[int]]:  # called at each look, after the account was read
         some, full = "some avg10=0.00 avg60=0.00 avg300=0.00", "full avg10=0.00 avg60=0.00 avg300=0.00 total=1"
         account.write_text(f"{some} total={next(waited_us)}\n{full}\n", encoding="ascii")
         return {}
@@ -108,10 +108,10 @@ def test_waits_for_disks_are_those_that_the_kernel_counts(tmp_path: Path, monkey
     heads()
     with ResourceSampler(heads, interval_s=0.05) as sampler:
         time.sleep(0.3)
-    assert sampler.disk_stall_share() == 0.0  # it is slow all the time
+    assert sampler.disk_stall_share() == 0.0  # it is always slow
 
 
-def test_memory_that_is_there_to_be_shared_counts_only_where_it_is_asked_for() -> None:
+def test_shared_memory_counts_only_on_request() -> None:
     with subprocess.Popen([sys.executable, "-c", SHARES], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

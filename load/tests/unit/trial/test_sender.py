@@ -1,4 +1,4 @@
-"""A load is looked at from before it begins."""
+"""The resources of a load are sampled from before its start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mesh.description.switches import Switches
 
 @dataclass
 class Target:
-    """Notes each look at it."""
+    """Counts looks."""
 
     target: Path
     noted: list[str] = field(default_factory=list)
@@ -26,14 +26,14 @@ class Target:
         return {}
 
     def check(self) -> None:
-        """It never ends."""
+        """Does nothing: the target never ends."""
 
 
 def test_the_first_look_is_over_before_the_load_begins(tmp_path: Path) -> None:
     target = Target(tmp_path)
 
     class Noting(Shopload):
-        """Notes the begin of a load."""
+        """Records the start of a load."""
 
         def start_replay(self, *_: Any, **__: Any) -> subprocess.Popen[bytes]:
             target.noted.append("load")

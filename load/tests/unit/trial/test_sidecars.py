@@ -1,4 +1,4 @@
-"""What the sidecars of a system say becomes what the gates look at."""
+"""The sidecars' counts become evidence for the gates."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mesh.sidecars.stats import SidecarFacts
 
 
 def system(facts: SidecarFacts | None, *, encrypted: bool = True) -> System:
-    """A system whose sidecars say this."""
+    """Makes a system whose sidecars have these counts."""
     fake: Any = SimpleNamespace(sidecar_facts=lambda: facts, switches=SimpleNamespace(encrypted=encrypted))
     return cast("System", fake)
 
 
-def test_without_a_mesh_there_is_nothing_to_ask() -> None:
+def test_without_a_mesh_there_is_no_evidence() -> None:
     assert sidecars_of(system(None)) is None
 
 
@@ -26,7 +26,7 @@ def test_facts_become_evidence() -> None:
     assert sidecars_of(system(facts)) == Sidecars(silent=2, refused=3, unencrypted=1, encrypted=True)
 
 
-def test_without_mtls_nothing_need_be_encrypted() -> None:
+def test_without_mtls_no_call_need_be_encrypted() -> None:
     facts = SidecarFacts(refused=0, unencrypted=None, silent=0)
     plain = Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False)
     assert sidecars_of(system(facts, encrypted=False)) == plain

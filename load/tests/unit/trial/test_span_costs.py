@@ -1,4 +1,4 @@
-"""What a trial notes of its spans and of what they cost."""
+"""A trial's record of its spans and their costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recording becomes a target file that can be read and loaded, and keeps no secret of a header."""
+"""A recording becomes a valid target file, without secrets from headers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def entry(method: str, url: str, status: int = 200, post: dict[str, Any] | None 
     return {"request": request, "response": {"status": status}}
 
 
-def posted(text: str, media: str = "application/json", **more: Any) -> dict[str, Any]:
+def post_entry(text: str, media: str = "application/json", **more: Any) -> dict[str, Any]:
     return entry("POST", "http://127.0.0.1:9000/p", post={"mimeType": media, "text": text, **more})
 
 
-def begun(*entries: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """The steps of a recording, without where they are sent, and the notes."""
+def convert(*entries: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Returns the steps of a recording, without their endpoints, and the notes."""
     document, notes = from_har({"log": {"entries": list(entries)}})
     steps = document["journeys"].get("visit", {"steps": []})["steps"]
     return [{key: value for key, value in step.items() if key != "at"} for step in steps], notes
@@ -42,7 +42,7 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
     entries = [
         entry("GET", "http://127.0.0.1:9000/a?x=${y}"),
         entry("POST", "http://127.0.0.1:9001/b", 303, {"mimeType": "application/json", "text": '{"a": "${b}"}'}),
-        posted('{"query": "{ a }", "variables": {"n": 1}}'),
+        post_entry('{"query": "{ a }", "variables": {"n": 1}}'),
     ]
     source, out = tmp_path / "x.har", tmp_path / "out.yaml"
     source.write_text(json.dumps({"log": {"entries": entries}}), encoding="utf-8")
@@ -70,31 +70,31 @@ def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
         {"query": "{ a }", "variables": [1]},
     ],
 )
-def test_json_that_a_step_of_graphql_would_not_send_whole_stays_json(body: dict[str, Any]) -> None:
-    assert begun(posted(json.dumps(body)))[0] == [{"http": "POST /p", "body": body}]
+def test_json_that_a_graphql_step_could_not_send_stays_json(body: dict[str, Any]) -> None:
+    assert convert(post_entry(json.dumps(body)))[0] == [{"http": "POST /p", "body": body}]
 
 
 @pytest.mark.parametrize(
     ("sent", "step"),
     [
-        (posted('{"query": "# of a page\\n query A { a }"}'), {"graphql": "# of a page\n query A { a }"}),
-        (posted("{}", "application/vnd.api+json"), {"headers": {"content-type": "application/vnd.api+json"}}),
-        (posted("5", "application/json; charset=utf-8"), {"headers": {"content-type": "application/json"}}),
-        (posted("a=1", FORM), {"headers": {"content-type": FORM}, "body": "a=1"}),
-        (posted("", FORM, params=[{"name": "a", "value": "x &"}, {"name": "b"}]), {"body": "a=x+%26&b="}),
-        (posted("a", ""), {"http": "POST /p", "body": "a"}),
+        (post_entry('{"query": "# of a page\\n query A { a }"}'), {"graphql": "# of a page\n query A { a }"}),
+        (post_entry("{}", "application/vnd.api+json"), {"headers": {"content-type": "application/vnd.api+json"}}),
+        (post_entry("5", "application/json; charset=utf-8"), {"headers": {"content-type": "application/json"}}),
+        (post_entry("a=1", FORM), {"headers": {"content-type": FORM}, "body": "a=1"}),
+        (post_entry("", FORM, params=[{"name": "a", "value": "x &"}, {"name": "b"}]), {"body": "a=x+%26&b="}),
+        (post_entry("a", ""), {"http": "POST /p", "body": "a"}),
         (entry("GET", "http://127.0.0.1:9000/it ems/é?q=a b#top"), {"http": "GET /it%20ems/%C3%A9?q=a%20b"}),
         (entry("GET", "http://127.0.0.1:9000/a%20b", 304), {"http": "GET /a%20b"}),
     ],
 )
 def test_a_request_becomes_a_step(sent: dict[str, Any], step: dict[str, Any]) -> None:
-    (made,), _ = begun(sent)
+    (made,), _ = convert(sent)
     assert made | step == made
     assert "expect" not in made
 
 
-def test_what_is_no_step_is_left_out_and_counted() -> None:
-    steps, (_, note) = begun(
+def test_other_entries_are_left_out_and_counted() -> None:
+    steps, (_, note) = convert(
         entry("GET", "https://cdn.example/x.js"),
         entry("GET", "http://127.0.0.1:9000/a"),
         entry("GET", "http://127.0.0.1:9000/b"),
@@ -103,8 +103,8 @@ def test_what_is_no_step_is_left_out_and_counted() -> None:
         entry("GET", "data:image/png;base64,xx"),
         entry("GET", "http://127.0.0.1:9000/socket", 101),
         entry("CONNECT", "http://127.0.0.1:9000/"),
-        posted("--x", "multipart/form-data; boundary=x"),
-        posted("AAEC", "application/octet-stream", encoding="base64"),
+        post_entry("--x", "multipart/form-data; boundary=x"),
+        post_entry("AAEC", "application/octet-stream", encoding="base64"),
     )
     assert [step["http"] for step in steps] == ["GET /a", "GET /b", "GET /c"]
     assert note == (
@@ -114,7 +114,7 @@ def test_what_is_no_step_is_left_out_and_counted() -> None:
 
 
 def with_response(status: Any, *, url: str = "http://127.0.0.1:9000/b", **more: Any) -> dict[str, Any]:
-    """An entry whose response has other members too; those of the entry itself are in `entry`."""
+    """Makes an entry with further members of the response; `entry` has further members of the entry."""
     own = more.pop("entry", {})
     made = entry("GET", url)
     return {**made, "response": {"status": status, **more}, **own}
@@ -153,8 +153,8 @@ ABORTED = {"request": entry("GET", "http://127.0.0.1:9000/b")["request"]}
         (with_response(200, url="about:blank"), "about: URLs"),
     ],
 )
-def test_what_no_server_answered_is_left_out(no_step: dict[str, Any], what: str) -> None:
-    steps, (_, note) = begun(entry("GET", "http://127.0.0.1:9000/a"), no_step, no_step)
+def test_entries_without_a_server_s_answer_are_left_out(no_step: dict[str, Any], what: str) -> None:
+    steps, (_, note) = convert(entry("GET", "http://127.0.0.1:9000/a"), no_step, no_step)
     assert steps == [{"http": "GET /a"}]
     assert note == f"left out: {what} (2)"
 
@@ -162,14 +162,14 @@ def test_what_no_server_answered_is_left_out(no_step: dict[str, Any], what: str)
 @pytest.mark.parametrize(
     ("status", "expect"), [(302, {"status": 302}), (404, {"status": 404}), (304, None), (204, None)]
 )
-def test_a_status_that_a_server_gave_is_expected_again(status: int, expect: dict[str, Any] | None) -> None:
-    (step,), _ = begun(
+def test_a_server_s_status_becomes_the_expected_status(status: int, expect: dict[str, Any] | None) -> None:
+    (step,), _ = convert(
         with_response(status, statusText="Found", entry={"cache": {}, "_fromCache": None, "_fetchType": "Network Load"})
     )
     assert step.get("expect") == expect
 
 
-def test_an_address_of_ipv6_keeps_its_brackets() -> None:
+def test_an_ipv6_address_keeps_its_brackets() -> None:
     document, _ = from_har({"log": {"entries": [entry("GET", "http://[::1]:9000/a")]}})
     assert document["targets"]["mine"]["endpoints"] == {"web1": "http://[::1]:9000"}
 
@@ -191,7 +191,7 @@ def test_an_address_of_ipv6_keeps_its_brackets() -> None:
         (None, "cannot be read: No such file or directory"),
     ],
 )
-def test_what_is_no_recording_is_refused_with_the_reason(tmp_path: Path, text: str | None, said: str) -> None:
+def test_an_invalid_recording_is_refused_with_the_reason(tmp_path: Path, text: str | None, said: str) -> None:
     source = tmp_path / "x.har"
     if text is not None:
         source.write_text(text, encoding="utf-8")
