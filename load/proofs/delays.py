@@ -1,12 +1,12 @@
 """Does the measurement find a delay of known size at the right component?
 
-In every block, a trial with the delay is compared with a trial without it, and the project's own hop differences say
-where the journeys became slower and by how much. Two things must hold: the part with the largest significant change is
-the work of the slowed component, and its interval includes the injected size. A change counts by the end of its 95 %
+In every block, a trial with the delay is compared with a trial without it. The project's own hop differences say where
+the journeys became slower and by how much. Two things must hold: the part with the largest significant change is the
+work of the slowed component, and its interval includes the injected size. A change counts by the end of its 95 %
 interval that is nearer to 0. A large part that varies, such as a commit to the disk, may differ between any two trials
 by more milliseconds than the delay.
 
-The journeys call the component in sequence, so that a customer waits for all of the delay: `product` and
+The journeys call the component in sequence, so that a customer waits for all of the delay. `product` and
 `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The exception is a
 checkout's second call of the payment service, which runs in parallel with the confirmation of the stock. It is on the
 critical path only if it ends last, which a delay makes more frequent. So the expected growth is
@@ -20,9 +20,9 @@ and does the rest of the request more slowly. This is real and belongs to the co
 for each pause is accepted.
 
 Every delay is compared with the same trials without a delay, so a disturbance of these would affect all rows. For k
-delays a block therefore has about sqrt(k) such trials, which gives the most certain differences for the time (Dunnett,
-"A Multiple Comparison Procedure for Comparing Several Treatments with a Control", Journal of the American Statistical
-Association 50, 1955).
+delays a block therefore has about sqrt(k) such trials, which gives the most certain differences for the time. Source:
+Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control", Journal of the American
+Statistical Association 50, 1955.
 """
 
 from __future__ import annotations

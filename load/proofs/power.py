@@ -176,10 +176,10 @@ def power_view(proof: PowerProof) -> list[Element]:
         *tables,
         Text(
             f"Share of the differences of p50 that are shown, with standard errors, in {proof['experiments']:,} "
-            f"experiments per row: {blocks} blocks, {journeys} journeys in a trial, and a standard deviation of 5 % "
-            "between trials and between blocks, unless the row says otherwise. Each of four topologies is slower than "
-            "the previous one by the step, and neighbours are compared: in every journey (“the mix”), or in one "
-            "journey alone. “Of one only”: one of the four is slower than the others, which are equal."
+            f"experiments per row. Unless the row says otherwise, they have {blocks} blocks, {journeys} journeys in a "
+            "trial, and a standard deviation of 5 % between trials and between blocks. Each of four topologies is "
+            "slower than the previous one by the step, and neighbours are compared: in every journey (“the mix”), or "
+            "in one journey alone. “Of one only”: one of the four is slower than the others, which are equal."
         ),
     ]
 

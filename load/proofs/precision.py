@@ -246,7 +246,7 @@ def precision_view(proof: PrecisionProof) -> list[Element]:
             "false differences in significantly more than 5 % of the experiments."
             if proof["holds"]
             else f"Intervals contain the true value in less than {low_end} % of cases or, with a first stage of "
-            f"{FIRST_STAGE} blocks, in more than {high_end} %; or a metric shows false differences in significantly "
+            f"{FIRST_STAGE} blocks, in more than {high_end} %. Or a metric shows false differences in significantly "
             "more than 5 % of the experiments.",
             tone="verdict",
         ),

@@ -6,12 +6,12 @@ traces would show. The proof holds if at least `MIN_SHARE` of the predictions ho
 interval are left out. If every interval includes the figure without the delay, the intervals are too wide to prove
 anything: the machine was not quiet, and the proof does not hold.
 
-The predicted delay is the mean of the actual pauses by the component's own clock: a pause is never shorter than
+The predicted delay is the mean of the actual pauses by the component's own clock. A pause is never shorter than
 requested, and longer if the component must wait for a processor when it wakes up.
 
-A machine's speed differs between trials, and no prediction can know it. Journeys without a pause reveal it: the factor
-by which they took longer in the trials with a delay applies to everything but the delay itself, and the measured figure
-is corrected by it.
+A machine's speed differs between trials, and no prediction can know it. Journeys without a pause reveal it, by how much
+longer they took in the trials with a delay. This factor applies to everything but the delay itself, and corrects the
+measured figure.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class PredictedFigure:
         predicted_ms: Predicted figure.
         ci95: Interval of the prediction.
         measured_ms: Measured figure with the delay.
-        untouched: Ratio of journeys without a pause in the same trials to the trials without a delay: the geometric
-            mean of the ratios of their p50; None if all journeys have pauses.
+        untouched: Slowness of journeys without a pause, compared with the trials without a delay: the geometric mean
+            of the ratios of their p50. None if all journeys have pauses.
     """
 
     component: str

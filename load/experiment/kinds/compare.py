@@ -100,8 +100,8 @@ def edge_arms(
     Args:
         topologies: The topologies.
         edges: Names of the edges, comma-separated.
-        given: The other switches, as a user gives them. Without an edge there are no plugins, and clients reach
-            gateways that speak only HTTP/1.1; if there is such an arm, clients of all arms speak HTTP/1.1.
+        given: The other switches, as a user gives them. An arm without an edge has no plugins, and its gateways speak
+            only HTTP/1.1. With such an arm, clients of all arms speak HTTP/1.1.
         networks: Each channel's network, where the workload says so.
 
     Raises:
@@ -115,8 +115,8 @@ def edge_arms(
     if NO_EDGE in names:
         if given.get("http") == "2":
             raise UsageError(
-                "http=2: without an edge, clients reach gateways that speak HTTP/1.1 only, and all arms must speak the "
-                f"same version; leave out http=2, or give edges= without {NO_EDGE}"
+                "http=2: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same version; "
+                f"leave out http=2, or give edges= without {NO_EDGE}"
             )
         given = {**given, "http": "1"}
     return tuple(

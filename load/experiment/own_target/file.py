@@ -274,7 +274,7 @@ class Journey(_Part):
     @model_validator(mode="after")
     def _pauses(self) -> Journey:
         if self.steps[0].think is not None:
-            raise ValueError("think is a pause between steps, and the first step has none before it")
+            raise ValueError("think is a pause between steps, so the first step cannot have it")
         longest = sum(pause.to_s for pause in self.pauses() if pause)
         if longest > MAX_PAUSES_S:
             raise ValueError(f"think is up to {longest:g} s, all steps together; give at most {MAX_PAUSES_S} s")

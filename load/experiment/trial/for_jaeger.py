@@ -19,8 +19,8 @@ from hops.traces.span import Span
 from hops.units import NS_PER_MS
 
 PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
-"""Attributes: the part of the hop budget that a span on the critical path belongs to, its time there, and the time in
-connection pools that is too short for a separate row."""
+"""Attributes of a span on the critical path: its part of the hop budget, its time there, and its time in connection
+pools if too short for a row."""
 MIN_POOL_NS = 50_000
 """A shorter wait for a connection becomes an attribute of the span around it instead of a row."""
 

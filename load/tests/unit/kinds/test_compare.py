@@ -38,7 +38,7 @@ def test_with_an_arm_without_an_edge_all_speak_http_1_and_that_arm_has_no_plugin
         (HYBRID, "envoy,nginx", {}, "arm hybrid-nginx: edge=nginx is unknown; valid: envoy, kong, none"),
         (HYBRID, "kong,kong", {}, "edges=kong,kong: give each edge once"),
         (HYBRID, "kong", {"edge": "envoy"}, "edges=kong and edge=envoy contradict each other"),
-        (HYBRID, "envoy,none", {"http": "2"}, "http=2: without an edge, clients reach gateways .* leave out http=2"),
+        (HYBRID, "envoy,none", {"http": "2"}, "http=2: without an edge, gateways speak .* leave out http=2"),
         (HYBRID, "envoy,none", {"mesh": "envoy"}, "arm hybrid-no-edge: edge=none with mesh=envoy"),
         (REST, "kong,none", {}, "arm rest-no-edge: edge=none: rest has clients .* valid with it: envoy, kong"),
         (TRANSCODED, "kong", {}, "arm hybrid-transcoded-kong: edge=kong: hybrid-transcoded needs"),

@@ -82,7 +82,7 @@ def test_the_share_of_traces_is_that_of_every_arm_that_traces() -> None:
         (BOTTOM, {"http": "2"}, "leave out http=2, or give steps= without no-edge"),
         (BOTTOM, {"trace": "1"}, "trace=1: a ladder needs journeys that are traced and journeys that are not"),
         (BOTTOM, {"trace": "0"}, "trace=0: a ladder needs"),
-        (BOTTOM, {"http": "3"}, "http=3: in the arm no-edge, clients reach gateways"),
+        (BOTTOM, {"http": "3"}, "http=3: without an edge, gateways speak HTTP/1.1 only"),
     ],
 )
 def test_invalid_ladders_are_refused(steps: str, more: dict[str, str], message: str) -> None:

@@ -206,7 +206,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         (
             "http: GET",
             "think: 1s\n        http: GET",
-            "small.yaml:7: journeys.look: think is a pause between steps, and",
+            "small.yaml:7: journeys.look: think is a pause between steps, so",
         ),
         (
             "- http: GET /users/${id}",
