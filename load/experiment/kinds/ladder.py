@@ -51,8 +51,8 @@ def ladder_arms(
     if ladder.NO_EDGE in names:
         if http in ONLY_WITH_EDGE:
             raise UsageError(
-                f"http={http}: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same version; "
-                f"leave out http={http}, or give steps= without {ladder.NO_EDGE}"
+                f"http={http}: without an edge, gateways speak HTTP/1.1 only, and all arms must speak the same "
+                f"version; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
             )
         http = http or "1"
     without_updates = topology.without_updates() if topology.has_updates else topology
