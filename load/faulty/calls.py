@@ -55,7 +55,7 @@ def _blame_the_server(self: RecordedSpan, key: str, value: Any) -> None:
 
 FAULTS = (
     Fault(
-        "bytes that are no message are the server's fault",
+        "bytes that are not a message count as the server's fault",
         "bytes_that_are_no_message_are_refused_by_every_method",
         replace(DecodeError, _NeverRaisedError),
     ),
@@ -75,12 +75,12 @@ FAULTS = (
         change_arguments(health.aio.HealthServicer.set, service=lambda _name: ""),
     ),
     Fault(
-        "callers of another trust domain are believed",
+        "callers of another trust domain are trusted",
         "with_certificates_the_identity_tells_inside_from_outside",
         replace(trust_domain, lambda identity: "spiffe://"),
     ),
     Fault(
-        "spans do not say how long a request was to be delayed",
+        "spans do not have the requested delay",
         "a_sampled_request_leaves_its_spans_and_an_account",
         set_constant(injected_delay, "ASKED_ATTRIBUTE", "shop.delay_ms"),
     ),
@@ -90,18 +90,18 @@ FAULTS = (
         replace(SpanAccount.write, _count_nothing),
     ),
     Fault(
-        "what the caller did wrong is an error of the server",
+        "the caller's mistakes count as errors of the server",
         "a_sampled_request_leaves_its_spans_and_an_account",
         replace(RecordedSpan.set_attribute, _blame_the_server),
     ),
 )
 IGNORED_EDGE = Fault(
-    "the edge's time is not looked at",
+    "the edge's timeout is ignored",
     "work_ends_with_the_time_that_the_edge_waits",
     replace(caller_timeout_s, lambda header: DEFAULT_S),
 )
 NO_RETRY = Fault(
-    "errors do not say when to come again",
+    "errors do not say when to retry",
     "too_many_requests_get_a_time_to_retry",
     change_arguments(rpc_status.to_status, status=_drop_retry),
 )

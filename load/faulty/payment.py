@@ -51,7 +51,7 @@ FAULTS = (
         ),
     ),
     Fault(
-        "what may be a card number stands in the message",
+        "the message quotes what may be a card number",
         "arguments_out_of_range_are_named",
         change_error(PaymentService.authorize_payment, _quote_token),
     ),

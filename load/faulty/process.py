@@ -58,7 +58,7 @@ def _refuse_any_file(path: str) -> socket:
 
 FAULTS = (
     Fault(
-        "calls under way are broken off at the end",
+        "calls in progress are aborted at the end",
         "a_call_under_way_is_answered_although_the_process_stops",
         change_result(grpc.aio.server, lambda server: cast(grpc.aio.Server, _ImpatientServer(server))),
     ),
@@ -68,7 +68,7 @@ FAULTS = (
         replace(health.aio.HealthServicer.enter_graceful_shutdown, _stay_healthy),
     ),
     Fault(
-        "clients keep their connections for ever",
+        "clients keep their connections forever",
         "clients_are_asked_to_reconnect",
         change_arguments(
             grpc.aio.server,
@@ -88,12 +88,12 @@ FAULTS = (
     ),
     Fault("it ends with exit code 143", START_AND_STOP, change_arguments(leave, code=lambda code: code or 143)),
     Fault(
-        "a stale socket is in its way",
+        "a stale socket keeps it from starting",
         "listens_on_a_socket_and_takes_the_place_of_a_stale_one",
         replace(bind_unix, _refuse_any_file),
     ),
     Fault(
-        "any version of the contract is good enough",
+        "it accepts any version of the contract",
         "speaks_this_version_of_the_contract_and_no_other",
         change_arguments(launch, env=lambda env: {**env, "SHOP_CONTRACT": "1"}),
     ),
@@ -103,7 +103,7 @@ FAULTS = (
         change_arguments(launch, env=lambda env: {**env, "SHOP_CONTRACT": "2"}),
     ),
     Fault(
-        "the password stands in the message",
+        "the message contains the password",
         "a_missing_database_ends_it_without_showing_the_password",
         change_error(connect_database, _show_url),
     ),

@@ -43,7 +43,7 @@ FAULTS = (
     calls.IGNORED_EDGE,
     *process.FAULTS,
     Fault(
-        "a page begins with the last product of the one before",
+        "a page begins with the last product of the previous page",
         "pages_of_a_category_hold_every_product_once",
         change_arguments(PostgresProductStore.page, after=lambda last: last - 1),
     ),
@@ -53,22 +53,22 @@ FAULTS = (
         change_answer(ProductService.batch_get_products, lambda products: sorted(products, key=lambda one: one.id)),
     ),
     Fault(
-        "masks of reads change nothing",
+        "read masks change nothing",
         "a_read_mask_chooses_fields",
         replace(keep_fields, lambda message, mask: None),
     ),
     Fault(
-        "an update empties what it does not name",
+        "an update clears fields that it does not name",
         "update_changes_the_named_fields_only",
         change_arguments(PostgresProductStore.change, change=_empty_description),
     ),
     Fault(
-        "an update overwrites what the caller has not read",
+        "an update overwrites changes that the caller has not read",
         "of_four_changes_of_one_version_one_succeeds",
         change_arguments(PostgresProductStore.change, expected=lambda _read: None),
     ),
     Fault(
-        "more is reserved than there is",
+        "more stock is reserved than exists",
         "last_pieces_go_to_exactly_as_many_of_100_rivals",
         change_arguments(reserve, products=_add_a_piece),
     ),
@@ -83,7 +83,7 @@ FAULTS = (
         ),
     ),
     Fault(
-        "everybody may add products",
+        "everyone may add products",
         "every_method_admits_the_right_callers",
         admit("CreateProduct", Access.EVERYBODY),
     ),

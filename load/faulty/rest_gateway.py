@@ -37,7 +37,7 @@ FAULTS = (
         forget_owner(NOTE_PATH, "/v1/orders/"),
     ),
     Fault(
-        "related things are read one by one",
+        "related resources are read one by one",
         "includes_user_and_products_in_one_call_each",
         set_constant(order_related, "MAX_BATCH", 1),
     ),
@@ -53,7 +53,7 @@ FAULTS = (
     ),
     IGNORED_EDGE,
     Fault(
-        "a change is made although somebody else made one",
+        "a change overwrites somebody else's change",
         "if_match_admits_changes_of_the_last_version",
         replace(check_if_match, lambda if_match, content: None),
     ),

@@ -28,7 +28,7 @@ FAULTS = (
         change_answer(PostgresUserStore.credentials, _tell_unknown),
     ),
     Fault(
-        "passwords may be guessed for ever",
+        "passwords may be guessed without limit",
         "after_ten_failures_the_next_login_is_refused_unchecked",
         replace(PostgresUserStore.note_failure, _count_no_failure),
     ),

@@ -54,7 +54,7 @@ class Kill:
         after_s: Seconds from the process's start to its end.
         doing: The last output of the process.
         finished: Number of trials that are finished after the kill.
-        wrong: What is wrong; empty if all is well.
+        wrong: Mistakes; empty if all is well.
     """
 
     number: int

@@ -45,7 +45,7 @@ def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strik
     """Puts the database's data on a separate volume, and prepares to fill it.
 
     Args:
-        system: The system, which has not started. Its data are made anew, and are gone when it ends.
+        system: The system, which has not started. Its data are new, and are gone when it ends.
         target: One of `VOLUMES`.
     """
     lock = RunLock(system.folder)

@@ -248,7 +248,7 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
     Args:
         given: `all`, or faults, comma-separated: kinds (`kill`) or kinds at a target (`kill:order`).
         topologies: The topologies.
-        switches: What they run with.
+        switches: The topologies' switches.
 
     Returns:
         The faults by name of the topology, in the order of `FAULTS`. `all` leaves out faults that are impossible here.

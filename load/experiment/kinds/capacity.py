@@ -59,7 +59,7 @@ OF_LOAD: Mapping[Load, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long steps are, and how far a search goes.
+    """The lengths of steps, and the limits of a search.
 
     Attributes:
         warmup_s: Seconds of load before each step; not counted.
@@ -305,7 +305,7 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
 
     Args:
         asked: The user's request.
-        lengths: How long steps are.
+        lengths: The lengths of steps.
         http: HTTP version from client to edge.
         phase: Purpose of the step.
         amount: Journeys a second, users, or the height of the peak.

@@ -46,7 +46,7 @@ class Arm:
         load: Its own load; None for the plan's.
         fault: Fault that strikes it during the load; empty for no fault.
         keeps_traces: Whether its trials keep the traces of all sampled journeys.
-        probe: What its trials observe besides the journeys; None for nothing.
+        probe: Probe of its trials, in addition to the journeys; None for no probe.
     """
 
     label: str

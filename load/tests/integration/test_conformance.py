@@ -103,7 +103,7 @@ def fault_of(says: str) -> Fault:
     "reasons",
     [
         {
-            "spans do not say how long a request was to be delayed": "the span shop.product.v1.ProductService/"
+            "spans do not have the requested delay": "the span shop.product.v1.ProductService/"
             "GetProduct has no attribute shop.injected_delay_ms; it has: ",
             "each call leaves a thread behind": "threads: ",
         },

@@ -25,7 +25,7 @@ MIN_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StudyProfile:
-    """How long a replay takes.
+    """The length of a replay.
 
     Attributes:
         name: Name that the user gives.

@@ -112,7 +112,7 @@ class ClaimArms(_Strict):
 
 
 class Replay(_Strict):
-    """How a study is replayed.
+    """The replay of a study.
 
     Attributes:
         scale: The factor that divides its figures.
