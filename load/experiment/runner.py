@@ -125,8 +125,8 @@ def load_line(manifest: Mapping[str, Any]) -> str:
         load = f"open loop, {rates_text(manifest)} for {length}"
     else:
         load = f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {length}"
-    told, *others = {_network(arm) for arm in manifest.get("arms", {"": switches}).values()}
-    return f"{load}; network: not the same for all arms" if others else load + told
+    network, *others = {_network(arm) for arm in manifest.get("arms", {"": switches}).values()}
+    return f"{load}; network: not the same for all arms" if others else load + network
 
 
 def _network(switches: Mapping[str, Any]) -> str:

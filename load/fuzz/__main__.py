@@ -44,9 +44,9 @@ def command(
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if again:
-            told = send_again(Path(again), ports, folder)
-            typer.echo(json.dumps(told, indent=2))
-            raise SystemExit(1 if told["wrong"] else 0)
+            result = send_again(Path(again), ports, folder)
+            typer.echo(json.dumps(result, indent=2))
+            raise SystemExit(1 if result["wrong"] else 0)
         outcome = Outcome(checked_seed(seed), folder.path / "fuzz")
         try:
             fuzz(outcome, Budget(seconds=length * 60), ports, folder, _say, chosen)

@@ -146,15 +146,15 @@ def _browser_request(
         ("content-encoding", rarely("gzip", "br")),
         ("connect-protocol-version", rarely("1", "2")),
     ]
-    told = [(name, value) for name, value in headers if value]
+    present = [(name, value) for name, value in headers if value]
     reads = method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
     if kind in ("application/proto", "application/json") and chance.random() < (0.5 if reads else 0.03):
         encoding = kind.removeprefix("application/")
         query = f"connect=v1&encoding={encoding}&base64=1&message={base64.urlsafe_b64encode(body).decode()}"
         wrong = (query[:-3], f"encoding={encoding}&message=%ff\xff", "message=&encoding=zzz", "")
         query = query if chance.random() < 0.7 else chance.choice(wrong)
-        return h1_request("GET", f"{path}?{query}", told)
-    return h1_request("POST" if chance.random() < 0.97 else "PUT", path, told, body)
+        return h1_request("GET", f"{path}?{query}", present)
+    return h1_request("POST" if chance.random() < 0.97 else "PUT", path, present, body)
 
 
 def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Random) -> list[Header]:
@@ -165,7 +165,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
     def mostly(values: Sequence[str]) -> str:
         return values[0] if chance.random() < 0.85 else chance.choice(values)
 
-    told = {
+    named = {
         ":method": mostly(("POST", "GET", "PUT")),
         ":scheme": "http",
         ":path": path,
@@ -177,7 +177,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
         "grpc-encoding": mostly(ENCODINGS),
         "authorization": chance.choice(tokens),
     }
-    return [(name.encode(), value.encode("latin-1")) for name, value in told.items() if value]
+    return [(name.encode(), value.encode("latin-1")) for name, value in named.items() if value]
 
 
 def _frame(message: bytes, chance: random.Random) -> bytes:

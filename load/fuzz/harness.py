@@ -108,8 +108,8 @@ class Harness:
         with contextlib.suppress(EOFError, OSError):  # the reader died
             self._pipe.send(one)
             if self._pipe.poll(PATIENCE_S):
-                told: tuple[str, str, str] = self._pipe.recv()
-                return told
+                result: tuple[str, str, str] = self._pipe.recv()
+                return result
         self._reader.kill()
         self._reader.join()
         self._start_reader()
@@ -156,12 +156,12 @@ def _read_one(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, 
     if one.way == WORKLOAD:
         ends.append(_shopload("tape", "--workload", str(file), "--duration", "1s", "--out", out))
     elif one.way == TAPE:
-        code, said = _shopload("replay", "--tape", str(file), "--target", str(folder / "target.json"), "--out", out)
-        ends.append((0 if "target.json" in said else code, said))
+        code, output = _shopload("replay", "--tape", str(file), "--target", str(folder / "target.json"), "--out", out)
+        ends.append((0 if "target.json" in output else code, output))
     refused = any(code in (1, 2) for code, _ in ends)
-    wrong = [what for code, said in ends if (what := _wrong(code, said, (file.name, odd_run.name)))]
-    said = "\n".join(said for _, said in ends)
-    return REFUSED if refused else ANSWERED, wrong[0] if wrong else "", said
+    wrong = [what for code, output in ends if (what := _wrong(code, output, (file.name, odd_run.name)))]
+    output = "\n".join(output for _, output in ends)
+    return REFUSED if refused else ANSWERED, wrong[0] if wrong else "", output
 
 
 @contextlib.contextmanager
@@ -181,13 +181,13 @@ def _contents(folder: Path) -> list[bytes]:
     return [file.read_bytes() for file in sorted(folder.glob("*.yaml"))]
 
 
-def _wrong(code: int, said: str, names: Sequence[str]) -> str:
-    if code not in (0, 1, 2, DOUBTFUL) or GO_CRASHED in said:
-        return said.strip().splitlines()[-1][:200] if said.strip() else f"exit code {code}"
-    if set("\x1b\x07\x9b") & set(said):
+def _wrong(code: int, output: str, names: Sequence[str]) -> str:
+    if code not in (0, 1, 2, DOUBTFUL) or GO_CRASHED in output:
+        return output.strip().splitlines()[-1][:200] if output.strip() else f"exit code {code}"
+    if set("\x1b\x07\x9b") & set(output):
         return "the message has terminal control characters"
-    if code in (1, 2) and not any(name in said for name in names):
-        return f"the message names no file: {said[:160]!r}"
+    if code in (1, 2) and not any(name in output for name in names):
+        return f"the message names no file: {output[:160]!r}"
     return ""
 
 
@@ -256,8 +256,8 @@ def _as_declared(tape: bytes) -> bytes:
     """Corrects the header of a tape: hash and number of journeys, if it is still a header."""
     header, _, body = tape.partition(b"\n")
     try:
-        told = json.loads(header)
-        told |= {"body_sha256": hashlib.sha256(body).hexdigest(), "journeys": body.count(b"\n")}
+        fields = json.loads(header)
+        fields |= {"body_sha256": hashlib.sha256(body).hexdigest(), "journeys": body.count(b"\n")}
     except (ValueError, TypeError):
         return tape
-    return json.dumps(told, separators=(",", ":")).encode() + b"\n" + body
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n" + body

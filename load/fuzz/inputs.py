@@ -54,8 +54,8 @@ class Input:
 def keep(one: Input, file: Path, **about: str) -> None:
     """Writes an input for `read_kept`; bytes are written as Latin-1."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    told = {**about, "way": one.way, "data": one.data.decode("latin-1")}
-    file.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    document = {**about, "way": one.way, "data": one.data.decode("latin-1")}
+    file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def read_kept(file: Path) -> tuple[Input, str, str]:
@@ -172,6 +172,6 @@ def _spoilt(chance: random.Random, request: bytes) -> bytes:
         spoilt = json.dumps(odd(chance, json.loads(body))).encode()
     except (ValueError, RecursionError):
         spoilt = mutate(chance, [body])
-    told, _, length = head.rpartition(b"content-length: ")
+    before, _, length = head.rpartition(b"content-length: ")
     assert int(length) == len(body)
-    return told + b"content-length: %d\r\n\r\n" % len(spoilt) + spoilt
+    return before + b"content-length: %d\r\n\r\n" % len(spoilt) + spoilt

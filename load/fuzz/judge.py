@@ -69,8 +69,8 @@ def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
         wrong.append(f"gRPC {SERVER_FAULTS[code]}: {message.decode(errors='replace')[:120]}")
     if (bad := codes & {b"INTERNAL", b"UNKNOWN"}) and not wrong and BY_CONNECT not in answer.body:
         wrong.append(f"code {min(bad).decode()}")
-    told = [match[0] for match in INTERNAL_TEXT.finditer(text) if match[0] not in sent]
-    wrong += [f"internal text: {one.decode(errors='replace')[:120]}" for one in told]
+    leaked = [match[0] for match in INTERNAL_TEXT.finditer(text) if match[0] not in sent]
+    wrong += [f"internal text: {one.decode(errors='replace')[:120]}" for one in leaked]
     if must_answer and answer.waiting:
         wrong.append("no whole answer")
     return _class(answer, codes), wrong[0] if wrong else ""
@@ -101,9 +101,9 @@ def log_faults(logs: Iterable[Path], personal: Iterable[str]) -> dict[str, str]:
     for log in sorted(logs):
         with log.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
-                told = [f"personal data: {marker}" for marker in markers if marker in line]
-                told += [f"personal data: {match[0]}" for match in _SEEDED.finditer(line)]
-                told += [match[0] for match in LOG_FAULTS.finditer(line)]
-                for what in told:
+                matches = [f"personal data: {marker}" for marker in markers if marker in line]
+                matches += [f"personal data: {match[0]}" for match in _SEEDED.finditer(line)]
+                matches += [match[0] for match in LOG_FAULTS.finditer(line)]
+                for what in matches:
                     faults.setdefault(f"{log.name} has {what}", line)
     return faults

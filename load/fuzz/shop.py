@@ -112,9 +112,9 @@ class Shop:
     def _documents(self) -> Sequence[Mapping[str, Any]]:
         """Reads the OpenAPI documents that the components publish."""
         behind = self.system.topology.behind_edge.items()
-        told = [port_name(component, protocol) for component, protocol in behind if protocol is Protocol.REST]
+        ports = [port_name(component, protocol) for component, protocol in behind if protocol is Protocol.REST]
         documents = []
-        for name in told:
+        for name in ports:
             with urllib.request.urlopen(f"{self.system.ports.url(name)}/openapi.json", timeout=PATIENCE_S) as answer:  # noqa: S310 - http, and ours
                 documents.append(json.load(answer))
         return documents

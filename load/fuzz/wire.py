@@ -243,8 +243,8 @@ class _Visit(QuicConnectionProtocol):
 
 def h1_request(method: str, target: str, headers: Sequence[tuple[str, str]] = (), body: bytes = b"") -> bytes:
     """Encodes an HTTP/1.1 request that closes the connection after its answer; nothing is checked."""
-    told = [("host", "shop"), ("connection", "close"), *headers, ("content-length", str(len(body)))]
-    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in told)]
+    complete = [("host", "shop"), ("connection", "close"), *headers, ("content-length", str(len(body)))]
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in complete)]
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogatepass") + body
 
 

@@ -167,5 +167,5 @@ def faults_table(results: Sequence[ConformanceResult]) -> Table:
 
 
 def _says(one: ConformanceResult) -> str:
-    said = "fails" if one.fails else "holds"
-    return said if one.ok else f"WRONG: {said}"
+    verdict = "fails" if one.fails else "holds"
+    return verdict if one.ok else f"WRONG: {verdict}"

@@ -176,8 +176,8 @@ def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
         topology: {trace_id: (loaded.stands_for[trace_id], tree) for trace_id, tree in loaded.trees.items()}
         for topology, loaded in shown.items()
     }
-    said = "; ".join(f"{topology}: {loaded.in_words}" for topology, loaded in shown.items())
-    page.write_text(exemplar_page(run, said, traces), encoding="utf-8")
+    summary = "; ".join(f"{topology}: {loaded.in_words}" for topology, loaded in shown.items())
+    page.write_text(exemplar_page(run, summary, traces), encoding="utf-8")
     return page.as_uri() if has_ui else f"{ports.url('jaeger-query-http')}/static/{page.name}"
 
 

@@ -96,8 +96,8 @@ class _Toxiproxy:
         """Applies a toxic to both directions of links while the context lasts."""
         added = [(name, stream) for name in names for stream in ("upstream", "downstream")]
         for name, stream in added:
-            told = {"name": stream, "type": toxic, "stream": stream, "attributes": dict(attributes)}
-            self._ask("POST", f"/proxies/{name}/toxics", told)
+            settings = {"name": stream, "type": toxic, "stream": stream, "attributes": dict(attributes)}
+            self._ask("POST", f"/proxies/{name}/toxics", settings)
         try:
             yield
         finally:

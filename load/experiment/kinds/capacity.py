@@ -330,12 +330,12 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
 def _in_words(step: Step) -> str:
     """A step in one line."""
     p99 = step["latency_ms"]["p99"]
-    told = [f"{step['throughput_per_s']:.0f}/s ok", "none ok" if p99 is None else f"p99 {p99:.0f} ms"]
+    parts = [f"{step['throughput_per_s']:.0f}/s ok", "none ok" if p99 is None else f"p99 {p99:.0f} ms"]
     if step["holds"] is not None:
-        told.append("holds" if step["holds"] else f"does not hold ({'; '.join(step['reasons'])})")
+        parts.append("holds" if step["holds"] else f"does not hold ({'; '.join(step['reasons'])})")
     if failed := sum(step["errors"].values()):
-        told.append(f"{failed} failed")
+        parts.append(f"{failed} failed")
     if step["phase"] == "peak":
         over = step["recovery_s"]
-        told.append("no recovery when the load ended" if over is None else f"recovery after {over:g} s")
-    return ", ".join(told) + (", GENERATOR AT ITS LIMIT" if step["limits"] else "")
+        parts.append("no recovery when the load ended" if over is None else f"recovery after {over:g} s")
+    return ", ".join(parts) + (", GENERATOR AT ITS LIMIT" if step["limits"] else "")

@@ -91,7 +91,7 @@ def run_suites(
         UsageError: The tests could not run.
     """
     limits = {"start_s": START_S, "stop_s": STOP_S}
-    told = {"component": component, "command": list(argv), "protocols": list(protocols), **limits}
+    settings = {"component": component, "command": list(argv), "protocols": list(protocols), **limits}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}"]
@@ -100,7 +100,7 @@ def run_suites(
         subprocess.run(  # noqa: S603 - our own tests
             [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)],
             cwd=ROOT,
-            env={**os.environ, VARIABLE: json.dumps(told)},
+            env={**os.environ, VARIABLE: json.dumps(settings)},
             stdout=sys.stderr,
             check=False,
             timeout=LIMIT_S,

@@ -204,7 +204,7 @@ class Reference:
         }
 
     def _answer_notifications(self, params: Mapping[str, Any]) -> Answer:
-        told = self._rows(
+        notifications = self._rows(
             "SELECT * FROM shop_notification.notification WHERE user_id = %s ORDER BY position DESC", params["user_id"]
         )
         return {
@@ -216,7 +216,7 @@ class Reference:
                     "created_at": _time(row["happened_at"]),
                     "read": row["read"],
                 }
-                for row in told
+                for row in notifications
             ]
         }
 

@@ -93,39 +93,39 @@ def _is_short_wait(span: Span) -> bool:
     return span.name == POOL_SPAN and span.end_ns - span.start_ns < MIN_POOL_NS
 
 
-def _name(name: str, said: Mapping[str, str]) -> str:
+def _name(name: str, texts: Mapping[str, str]) -> str:
     """Puts the distinctive part of a name first: methods before their services, operations before their paths."""
-    if "rpc.method" in said:
-        return f"{said['rpc.method']} {said.get('rpc.service', '')}".rstrip()
-    if "graphql.operation.name" in said:
-        return f"{said['graphql.operation.name']} {name}"
-    if said.get("component") == "proxy":
+    if "rpc.method" in texts:
+        return f"{texts['rpc.method']} {texts.get('rpc.service', '')}".rstrip()
+    if "graphql.operation.name" in texts:
+        return f"{texts['graphql.operation.name']} {name}"
+    if texts.get("component") == "proxy":
         way, _, _ = name.removeprefix("router ").rpartition(" egress")
-        return f"{way} egress" if way else f"{said.get('http.method', '')} {_url(said).path} {name}".lstrip()
+        return f"{way} egress" if way else f"{texts.get('http.method', '')} {_url(texts).path} {name}".lstrip()
     return name
 
 
 def _rename_attributes(values: Values) -> Iterator[tuple[str, Any]]:
     """Renames attributes to the services' names, and drops empty ones."""
-    said = {key: _text(value) for key, value in values.items()}
+    texts = {key: _text(value) for key, value in values.items()}
     for key, value in values.items():
-        if said[key] in _NOTHING or key in ("component", "upstream_cluster.name", "http.url", "upstream_address"):
+        if texts[key] in _NOTHING or key in ("component", "upstream_cluster.name", "http.url", "upstream_address"):
             continue
         if key in ("http.protocol", "http.flavor"):
-            value = {"stringValue": said[key].removeprefix("HTTP/")}
+            value = {"stringValue": texts[key].removeprefix("HTTP/")}
         yield _CONVENTION.get(key, key), value
-    if "http.url" in said:
-        url = _url(said)
+    if "http.url" in texts:
+        url = _url(texts)
         yield "url.path", {"stringValue": url.path}
         yield "url.scheme", {"stringValue": url.scheme}
-    if said.get("upstream_address", "-") not in _NOTHING:
-        host, _, port = said["upstream_address"].rpartition(":")
+    if texts.get("upstream_address", "-") not in _NOTHING:
+        host, _, port = texts["upstream_address"].rpartition(":")
         yield "server.address", {"stringValue": host}
         yield "server.port", {"intValue": port}
 
 
-def _url(said: Mapping[str, str]) -> Any:
-    return urlsplit(said.get("http.url", ""))
+def _url(texts: Mapping[str, str]) -> Any:
+    return urlsplit(texts.get("http.url", ""))
 
 
 def _values(of: Mapping[str, Any]) -> Values:

@@ -88,14 +88,14 @@ def observe(
             yield observed
         case Watching(way, watchers, interval_s, channel):
             shop = cast("Runtime", system)  # only the shop has updates
-            told, seconds = folder / WATCHERS, load.duration_s + probe.settle_s + SETTLE_S
+            out, seconds = folder / WATCHERS, load.duration_s + probe.settle_s + SETTLE_S
             before = positions(shop)
-            with shopload.watch(load.tape, system.target, told, watchers, way, interval_s, seconds, channel) as process:
+            with shopload.watch(load.tape, system.target, out, watchers, way, interval_s, seconds, channel) as process:
                 observed.sender = LocalSender(system, shopload, helpers={WATCHERS: [process.pid]})
                 yield observed
                 if process.wait(timeout=seconds + 10 * SETTLE_S) != 0:
                     raise GeneratorError(f"the watchers ended with exit code {process.returncode}; see above")
-            observed.rows, observed.account = read_updates(shop, told, before)
+            observed.rows, observed.account = read_updates(shop, out, before)
             clock.lap("watching")
 
 

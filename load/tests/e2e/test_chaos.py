@@ -12,7 +12,7 @@ STARTED_S = 120
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["faults=nope"], "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
         (["faults=kill:moon"], "kill has no target 'moon' here; it has: edge"),
@@ -21,8 +21,8 @@ STARTED_S = 120
         (["resume=nothing"], "resume=nothing is not an interrupted chaos"),
     ],
 )
-def test_wrong_input_is_refused(refused, given: list[str], said: str) -> None:
-    refused([*given, "chaos"], said)
+def test_wrong_input_is_refused(refused, given: list[str], message: str) -> None:
+    refused([*given, "chaos"], message)
 
 
 def test_ctrl_c_while_the_database_is_stopped_leaves_nothing_behind(terminal) -> None:

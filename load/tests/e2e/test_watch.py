@@ -32,7 +32,7 @@ def test_every_watcher_gets_updates_of_its_own_orders(terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["watchers=-1"], "watchers=-1 is not valid: give an integer from 1 to 10000"),
         (["ways=pull"], "'pull' is unknown; valid: push, poll"),
@@ -41,8 +41,8 @@ def test_every_watcher_gets_updates_of_its_own_orders(terminal) -> None:
         (["updates=off"], "watch has no setting updates"),
     ],
 )
-def test_wrong_input_is_refused(terminal, given: list[str], said: str) -> None:
+def test_wrong_input_is_refused(terminal, given: list[str], message: str) -> None:
     done = terminal.make(*given, "watch")
     assert done.returncode != 0
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

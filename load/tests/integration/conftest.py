@@ -93,8 +93,8 @@ def database_elsewhere(elsewhere: Kubectl, tmp_path: Path) -> str:
     config, inside, server = postgres(places, options)
     published = {key: value for key, value in inside["spec"].items() if key != "clusterIP"}
     outside = {**inside, "spec": {**published, "type": "NodePort"}}
-    told = secrets(key_pair_in(tmp_path), own_database("hush-hush", places), options)
-    elsewhere.apply([account(POSTGRES, options), *told, config, outside, server])
+    manifests = secrets(key_pair_in(tmp_path), own_database("hush-hush", places), options)
+    elsewhere.apply([account(POSTGRES, options), *manifests, config, outside, server])
     Rollout(elsewhere, lambda: None).until_ready([POSTGRES], 120)
     (node, *_) = elsewhere.get("nodes")["items"]
     host = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")

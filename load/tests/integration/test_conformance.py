@@ -44,7 +44,7 @@ def read(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (
             ["--command", "./nobody"],
@@ -57,10 +57,10 @@ def read(path: Path) -> str:
         (["--command", "x", "--implementation", "product:go"], 2, "give one of them"),
     ],
 )
-def test_what_cannot_be_tested_is_named(arguments: Sequence[str], code: int, said: str) -> None:
+def test_what_cannot_be_tested_is_named(arguments: Sequence[str], code: int, message: str) -> None:
     done = CliRunner().invoke(app, ["conformance", *arguments])
     assert done.exit_code == code, done.stderr
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
 
 
 def test_no_test_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,11 +113,11 @@ def fault_of(says: str) -> Fault:
 )
 def test_each_reason_says_what_the_program_did(reasons: Mapping[str, str]) -> None:
     """One program has several faults, each of which breaks another law."""
-    faults = {fault_of(says): said for says, said in reasons.items()}
+    faults = {fault_of(says): expected for says, expected in reasons.items()}
     laws = judge(command_of("product", *faults), *(fault.test for fault in faults))
     why = {law.says: " ".join(law.failed) for law in laws}
-    for fault, said in faults.items():
-        assert said in why[fault.law.replace("_", " ")], why
+    for fault, expected in faults.items():
+        assert expected in why[fault.law.replace("_", " ")], why
 
 
 CHOSEN = ("a checkout takes another amount", "items are read one by one")

@@ -139,8 +139,8 @@ def strangers(elsewhere: Kubectl) -> Callable[[list[str]], dict[str, dict[str, s
         elsewhere.apply(pods)
         elsewhere.run("wait", "pods", *injected, "--for=condition=Ready", TIMEOUT, limit_s=READY_S + 10)
         script = CALL.format(peers=places)
-        said = {name: elsewhere.execute(name, "shop", "python", "-c", script, limit_s=90) for name in injected}
-        return {name: dict(line.split() for line in lines.splitlines()) for name, lines in said.items()}
+        output = {name: elsewhere.execute(name, "shop", "python", "-c", script, limit_s=90) for name in injected}
+        return {name: dict(line.split() for line in lines.splitlines()) for name, lines in output.items()}
 
     return call
 

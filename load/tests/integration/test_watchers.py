@@ -111,13 +111,13 @@ def test_no_watcher_misses_an_update_despite_kills(
     # On a busy machine some purchases fail while a component is down; others succeed without an answer.
     journeys = read_rows(tmp_path / "replay" / JOURNEYS)
     bought = journeys.filter(journey="checkout", outcome="ok").height
-    for told in of_channel:
-        print({"kills": kills, **{name: told[name] for name in TOLD}})
-        assert told["missed"] == 0
-        assert told["updates"] >= max(len(TURNS) * bought, 0.9 * UPDATES, 1)
+    for figures in of_channel:
+        print({"kills": kills, **{name: figures[name] for name in TOLD}})
+        assert figures["missed"] == 0
+        assert figures["updates"] >= max(len(TURNS) * bought, 0.9 * UPDATES, 1)
         if way == "push":
-            assert told["reconnects"] >= WATCHERS
-            assert told["longest_reconnect_s"] < RECONNECT_S
+            assert figures["reconnects"] >= WATCHERS
+            assert figures["longest_reconnect_s"] < RECONNECT_S
 
 
 def not_own_or_not_in_turn(system: System, folder: Path) -> list[dict[str, Any]]:

@@ -92,10 +92,10 @@ def test_as_many_blocks_run_as_the_first_stage_calls_for(tmp_path: Path, capsys:
     runs = FakeRuns(latency_ms=scattering(*CALM, then=0.01))
     assert run(tmp_path, runs) == wanted
     assert len(runs.ran) == 2 * wanted
-    told = capsys.readouterr().err
-    assert f"scatter by 3.5 %: {wanted} blocks will do for precision=5% if the others scatter alike, about" in told
-    assert "left of the first stage" in told
-    assert f"trials of the first {wanted} blocks scatter by" in told
+    output = capsys.readouterr().err
+    assert f"scatter by 3.5 %: {wanted} blocks will do for precision=5% if the others scatter alike, about" in output
+    assert "left of the first stage" in output
+    assert f"trials of the first {wanted} blocks scatter by" in output
 
 
 def test_more_run_if_later_blocks_scatter_more_than_the_first(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_a_precision_that_takes_too_many_blocks_ends_the_run(
 ) -> None:
     assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(0.005)) == FIRST
     needed = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.005)) ** 2)
-    told = capsys.readouterr().err
-    assert f"precision=0.5% takes {needed:,} blocks, and at most {MAX_BLOCKS} are run: ending here" in told
+    output = capsys.readouterr().err
+    assert f"precision=0.5% takes {needed:,} blocks, and at most {MAX_BLOCKS} are run: ending here" in output
 
 
 @pytest.fixture(scope="module")

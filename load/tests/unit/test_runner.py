@@ -111,8 +111,8 @@ def test_an_interrupted_experiment_resumes_where_it_stopped(
     first, second = FakeRuns({stopped_at: [crash]}), FakeRuns()
     with pytest.raises(type(crash)):
         run(tmp_path, first)
-    told = capsys.readouterr().err
-    assert (f"{moment} of 4 trials are finished" in told) == (moment > 0)
+    output = capsys.readouterr().err
+    assert (f"{moment} of 4 trials are finished" in output) == (moment > 0)
     with pytest.raises(AtTheEndError):
         run(tmp_path, second)
     assert second.ran == names(plan())[moment:]
@@ -127,16 +127,16 @@ def test_a_parity_failure_ends_the_run_and_keeps_finished_trials(tmp_path: Path)
     assert records(tmp_path) == [(names_of_plan[0], 1, True, True)]
 
 
-@pytest.mark.parametrize(("noisy", "said"), [((1, 2), 1), ((1, 2, 3, 4), 1), ((1,), 0), ((2, 3), 0)])
+@pytest.mark.parametrize(("noisy", "warnings"), [((1, 2), 1), ((1, 2, 3, 4), 1), ((1,), 0), ((2, 3), 0)])
 def test_a_run_warns_early_if_its_first_trials_are_noisy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], noisy: tuple[int, ...], said: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], noisy: tuple[int, ...], warnings: int
 ) -> None:
     with pytest.raises(AtTheEndError):
         run(tmp_path, FakeRuns(other_cores=lambda number: 0.5 if number in noisy else 0.0))
-    told = capsys.readouterr().err
-    assert told.count("the first 2 trials are NOISY because of the machine (cc1 (pid 12) 0.50 cores)") == said
-    if said:
-        assert told.index("the first 2 trials") < told.index("trial 3 of 4")
+    output = capsys.readouterr().err
+    assert output.count("the first 2 trials are NOISY because of the machine (cc1 (pid 12) 0.50 cores)") == warnings
+    if warnings:
+        assert output.index("the first 2 trials") < output.index("trial 3 of 4")
 
 
 def test_a_failing_trial_is_kept_and_counts(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_the_default_comparison_takes_25_minutes_at_most() -> None:
 
 def test_a_start_does_not_import_modules_of_analysis() -> None:
     needless = {"aiohttp", "jinja2", "numpy", "polars", "scipy"}
-    told = f"import sys, experiment.kinds.bench, experiment.runner; print(sorted({needless} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    output = f"import sys, experiment.kinds.bench, experiment.runner; print(sorted({needless} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", output], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
 
 
@@ -261,8 +261,8 @@ def test_an_interrupted_experiment_is_resumed_by_its_own_command(
     one = plan(kind=kind, name=kind, arms=arms)
     with pytest.raises(KeyboardInterrupt):
         run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]}))
-    assert "2 of 6 trials are finished" in (told := capsys.readouterr().err)
-    assert f"`make {kind} resume=latest` resumes it." in told
+    assert "2 of 6 trials are finished" in (output := capsys.readouterr().err)
+    assert f"`make {kind} resume=latest` resumes it." in output
     folder, again = take_up(tmp_path, "latest", kind)
     assert again.arms == arms
     runs = FakeRuns()

@@ -82,9 +82,9 @@ def run(copy: Path) -> Run:
 
 
 def test_one_entry_makes_options_make_s_settings_the_docs_and_the_record(run: Run, copy: Path) -> None:
-    told = run(sys.executable, "-m", "mesh", "up", "--help").stdout
-    assert "--sparkle" in told
-    assert "Whether answers sparkle: no or yes." in told
+    output = run(sys.executable, "-m", "mesh", "up", "--help").stdout
+    assert "--sparkle" in output
+    assert "Whether answers sparkle: no or yes." in output
     assert "sparkle        Whether answers sparkle: no or yes. [no]" in run("make", "help-bench").stdout
     assert run("make", "settings").returncode == 0
     row = "| `sparkle` | no | clients | Whether answers sparkle: no or yes. | bench, compare, up, shades |"
@@ -105,9 +105,9 @@ def test_the_entry_defines_its_values_and_needs(run: Run, given: list[str], mess
 
 
 def test_one_row_makes_a_target_and_its_help(run: Run) -> None:
-    told = run("make", "help").stdout
-    assert "  shades           Compare shades of a shop\n" in told
-    assert told.index("\nMeasure\n") < told.index("  shades ") < told.index("\nProve\n")
+    output = run("make", "help").stdout
+    assert "  shades           Compare shades of a shop\n" in output
+    assert output.index("\nMeasure\n") < output.index("  shades ") < output.index("\nProve\n")
     assert run("make", "help-shades").stdout.splitlines() == [
         "  shades         Shades, comma-separated. [light,dark]",
         "  seed           Seed of the tape and of everything else random, an integer ≥ 0. [1]",

@@ -72,11 +72,11 @@ def test_exemplars(tmp_path: Path) -> None:
     loaded = read_exemplars(file, chosen, traced=9)
     print_exemplars(loaded, "http://127.0.0.1:1", terminal(out, width=40), journey=JOURNEY)
     link = f"http://127.0.0.1:1/trace/{trace_id}"
-    said = " ".join(out.getvalue().split())
+    output = " ".join(out.getvalue().split())
     for text in (
         f"{JOURNEY} p50 {link}",
         f"{JOURNEY}, p50: {link}",
         "1 exemplar of 9 traces is loaded.",
         f"work:{SERVICE}",
     ):
-        assert text in said
+        assert text in output

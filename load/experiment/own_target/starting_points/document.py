@@ -141,8 +141,8 @@ def kind_of(media: str) -> str:
 
 def body_as(media: str, body: Any) -> Document:
     """Returns a body, with a header for its media type unless the default is right."""
-    said = not isinstance(body, str) and kind_of(media) == "application/json"
-    return {**({} if said or not media else {"headers": {"content-type": kind_of(media)}}), "body": body}
+    is_default = not isinstance(body, str) and kind_of(media) == "application/json"
+    return {**({} if is_default or not media else {"headers": {"content-type": kind_of(media)}}), "body": body}
 
 
 def encode(path: str) -> str:

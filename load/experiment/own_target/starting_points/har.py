@@ -62,8 +62,8 @@ def from_har(har: Any) -> Start:
         for url, step in steps
         if _host(url) == kept
     ]
-    said = f"headers were left out, {', '.join(sorted(secrets))} among them" if secrets else "headers were left out"
-    notes = [f"{said}; look for secrets in paths and bodies too"]
+    left_out = f"headers were left out, {', '.join(sorted(secrets))} among them" if secrets else "headers were left out"
+    notes = [f"{left_out}; look for secrets in paths and bodies too"]
     if left:
         notes.append(f"left out: {', '.join(f'{what} ({count})' for what, count in left.items())}")
     journeys = {"visit": {"steps": own}} if own else {}

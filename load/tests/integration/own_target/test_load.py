@@ -287,11 +287,11 @@ def test_a_secret_from_the_environment_reaches_the_target_but_no_file(
     assert "failures" not in json.loads(done.stdout)
     wrong = loaded(text.replace("/said: ", "/unsaid: "))
     assert "/unsaid is not in the answer" in wrong.stderr
-    said = [done.stdout, done.stderr, wrong.stdout, wrong.stderr]
+    output = [done.stdout, done.stderr, wrong.stdout, wrong.stderr]
     files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
     assert any(path.name == "answers.jsonl" for path in files)
     for form in (secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]):
-        assert not [text for text in said if form in text]
+        assert not [text for text in output if form in text]
         # The library's FastAPI names its spans by routes, without queries.
         assert not [path for path in files if form.encode() in path.read_bytes()]
 
@@ -364,7 +364,7 @@ def test_a_journey_has_the_time_limit_of_its_file(loaded: Loaded, text: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         pytest.param(
             "GET /books/${book}",
@@ -388,12 +388,12 @@ def test_a_journey_has_the_time_limit_of_its_file(loaded: Loaded, text: str) -> 
     ],
 )
 def test_a_target_that_answers_otherwise_than_its_file_says_is_refused(
-    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert old in text
     done = loaded(text.replace(old, new))
     assert done.exit_code == 1
-    assert said in done.stderr
+    assert message in done.stderr
     assert "target here" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list((tmp_path / "results").iterdir()), "nothing was measured, so there is nothing to resume"
@@ -409,7 +409,7 @@ def test_a_descriptor_set_replaces_reflection(loaded: Loaded, text: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         pytest.param(
             "Library/GetBook",
@@ -428,13 +428,13 @@ def test_a_descriptor_set_replaces_reflection(loaded: Loaded, text: str, tmp_pat
     ],
 )
 def test_a_step_that_does_not_fit_its_method_is_refused(
-    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[describe_service()]).SerializeToString())
     assert old in text
     done = loaded(text.replace(old, new))
     assert done.exit_code == 2
-    assert said in done.stderr
+    assert message in done.stderr
     # Lines about the machine may name another run's generator.
     error = done.stderr.partition("error: ")[2]
     assert error
@@ -472,20 +472,20 @@ def test_a_terminated_load_says_so_and_leaves_nothing_running(loaded: Loaded, te
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("/books/${book}", "/books/${nobody}", "nothing gives the variable ${nobody}; there are: "),
         ("- http: GET", "- take: {n: {match: '(('}}\n        http: GET", "error parsing regexp: missing closing )"),
     ],
 )
 def test_a_refused_step_is_reported_by_the_user_s_file_before_anything_starts(
-    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert old in text
     done = loaded(text.replace(old, new, 1))
     assert done.exit_code == 2
     assert done.stderr.startswith(f"error: {tmp_path / 'library.yaml'}:")
-    assert said in done.stderr
+    assert message in done.stderr
     assert not (tmp_path / "results").exists()
 
 

@@ -19,21 +19,21 @@ def main() -> None:
     parser.add_argument("-d", default="{}")
     parser.add_argument("place")
     parser.add_argument("method")
-    told = parser.parse_args()
-    if told.plaintext:
-        channel = grpc.insecure_channel(told.place, options=[("grpc.enable_http_proxy", 0)])
+    options = parser.parse_args()
+    if options.plaintext:
+        channel = grpc.insecure_channel(options.place, options=[("grpc.enable_http_proxy", 0)])
     else:
-        channel = grpc.secure_channel(told.place, grpc.ssl_channel_credentials(told.cacert.read_bytes()))
+        channel = grpc.secure_channel(options.place, grpc.ssl_channel_credentials(options.cacert.read_bytes()))
     pool = descriptor_pool.DescriptorPool(ProtoReflectionDescriptorDatabase(channel))
-    service, _, method = told.method.partition("/")
+    service, _, method = options.method.partition("/")
     described = pool.FindServiceByName(service).FindMethodByName(method)
-    request = json_format.Parse(told.d, message_factory.GetMessageClass(described.input_type)())
+    request = json_format.Parse(options.d, message_factory.GetMessageClass(described.input_type)())
     call = channel.unary_unary(
-        f"/{told.method}",
+        f"/{options.method}",
         request_serializer=lambda message: message.SerializeToString(),
         response_deserializer=message_factory.GetMessageClass(described.output_type).FromString,
     )
-    name, _, value = told.H.partition(": ")
+    name, _, value = options.H.partition(": ")
     sys.stdout.write(json_format.MessageToJson(call(request, timeout=10, metadata=[(name, value)] if name else None)))
 
 

@@ -165,9 +165,9 @@ def capture(port: int, path: Path) -> Iterator[None]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    said = await_start(process)
-    if said:
-        pytest.skip(f"the bytes were not checked against a capture, because tcpdump cannot make one here: {said}")
+    output = await_start(process)
+    if output:
+        pytest.skip(f"the bytes were not checked against a capture, because tcpdump cannot make one here: {output}")
     try:
         yield
         await_rest(path)
@@ -185,18 +185,18 @@ def tcpdump() -> list[str]:
 def await_start(process: subprocess.Popen[str]) -> str:
     """Waits until the capture has begun; returns tcpdump's output if it ended instead, otherwise an empty text."""
     assert process.stderr is not None
-    said = []
+    printed = []
     limit = threading.Timer(WITHIN_S, process.kill)
     limit.start()
     try:
         for line in process.stderr:
             if "listening on" in line:
                 return ""
-            said.append(line.strip())
+            printed.append(line.strip())
     finally:
         limit.cancel()
     process.communicate(timeout=WITHIN_S)
-    return "; ".join(said) or f"it did not begin within {WITHIN_S:g} s"
+    return "; ".join(printed) or f"it did not begin within {WITHIN_S:g} s"
 
 
 def await_rest(path: Path) -> None:

@@ -59,7 +59,7 @@ def test_program_is_ours_unless_one_is_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (("edge", "", ""), "component=edge: there are no such tests; valid: product, user"),
         (("product", "./p", "product:go"), "give one of them"),
@@ -69,6 +69,6 @@ def test_program_is_ours_unless_one_is_given() -> None:
         (("product", "", "product:rust"), "valid languages: python, go"),
     ],
 )
-def test_what_cannot_be_tested_is_refused(given: tuple[str, str, str], said: str) -> None:
-    with pytest.raises((UsageError, MeshError), match=said):
+def test_what_cannot_be_tested_is_refused(given: tuple[str, str, str], message: str) -> None:
+    with pytest.raises((UsageError, MeshError), match=message):
         program_of(*given)

@@ -54,9 +54,9 @@ def test_a_pipe_gets_the_names_and_no_question(
 ) -> None:
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: pytest.fail("nobody can answer"))
     Preflight().end(["One trial, about 30 s."])
-    said = capsys.readouterr().err
-    assert said.startswith("One trial, about 30 s.\nOther programs use the processors: cc1 (pid 12) 0.50 cores.")
-    assert "NOISY (CPU of other programs below 0.25 cores)" in said
+    output = capsys.readouterr().err
+    assert output.startswith("One trial, about 30 s.\nOther programs use the processors: cc1 (pid 12) 0.50 cores.")
+    assert "NOISY (CPU of other programs below 0.25 cores)" in output
 
 
 def test_ci_gets_no_question(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

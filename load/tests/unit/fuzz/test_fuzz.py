@@ -61,9 +61,9 @@ ANSWERS: list[tuple[Answer, str, str]] = [
 
 @pytest.mark.parametrize(("answer", "kind", "wrong"), ANSWERS)
 def test_a_wrong_answer_is_classified(answer: Answer, kind: str, wrong: str) -> None:
-    told = judge(b"", answer, must_answer=True)
-    assert told[0] == kind
-    assert told[1].startswith(wrong) if wrong else told[1] == ""
+    verdict = judge(b"", answer, must_answer=True)
+    assert verdict[0] == kind
+    assert verdict[1].startswith(wrong) if wrong else verdict[1] == ""
 
 
 def test_an_answer_may_repeat_its_input() -> None:
@@ -76,8 +76,8 @@ def test_forbidden_text_in_logs_is_found(tmp_path: Path) -> None:
     fine = '{"level": "WARNING", "message": "DEADLINE_EXCEEDED", "error": "Traceback (most recent call last)"}\n'
     log.write_text(fine)
     assert log_faults([log], ["Main Street 1"]) == {}
-    told = (CANARY, "user17@example.com", "tok_ok", "Main Street 1", '"level": "ERROR"')
-    for what in told:
+    markers = (CANARY, "user17@example.com", "tok_ok", "Main Street 1", '"level": "ERROR"')
+    for what in markers:
         log.write_text(fine + f"x {what} x\n")
         ((fault, line),) = log_faults([log], ["Main Street 1"]).items()
         assert fault.startswith("user.log has ")
@@ -99,17 +99,17 @@ def test_every_method_of_the_contract_is_called() -> None:
 
 
 async def test_any_answer_is_read() -> None:
-    said = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 X\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops"
+    response = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 X\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(said)
+        writer.write(response)
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         sender = Sender(server.sockets[0].getsockname()[1])
-        told = await sender.send("tcp-h1", h1_request("GET", "/"), 5.0)
-    assert (told.statuses, told.body) == ([500], b"oops")
+        received = await sender.send("tcp-h1", h1_request("GET", "/"), 5.0)
+    assert (received.statuses, received.body) == ([500], b"oops")
 
 
 class _SlowServer(QuicConnectionProtocol):

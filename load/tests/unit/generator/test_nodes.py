@@ -154,9 +154,9 @@ def arguments(load: Load) -> list[str]:
 
 
 def test_a_node_gets_its_shard_and_the_connections_of_all() -> None:
-    told = "node --tape /load/tape.gz --target /load/target.json --out /load/out --shard 1/3 --trace 0.2"
-    assert arguments(Load(TAPE, 20)) == told.split()
-    assert arguments(Load(TAPE, 20, connections=8)) == f"{told} --connections 8".split()
+    command = "node --tape /load/tape.gz --target /load/target.json --out /load/out --shard 1/3 --trace 0.2"
+    assert arguments(Load(TAPE, 20)) == command.split()
+    assert arguments(Load(TAPE, 20, connections=8)) == f"{command} --connections 8".split()
 
 
 def test_a_closed_loop_has_no_shards() -> None:

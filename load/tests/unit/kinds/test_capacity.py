@@ -121,16 +121,16 @@ class TestLength:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ("0,1001", "connections=1001 is not valid: give an integer from 0 to 1000"),
         ("10,x", "connections=x is not valid"),
         ("10,10", "connections=10,10 is not valid: each number must be above the one before it"),
     ],
 )
-def test_numbers_of_connections_ascend(given: str, told: str) -> None:
+def test_numbers_of_connections_ascend(given: str, message: str) -> None:
     assert ascending("connections", "0, 10,1000", 0, MAX_CONNECTIONS) == (0, 10, 1000)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         ascending("connections", given, 0, MAX_CONNECTIONS)
 
 

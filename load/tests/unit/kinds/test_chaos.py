@@ -99,7 +99,7 @@ def test_an_impossible_fault_is_refused_by_name_and_left_out_of_all(monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("nope", "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
         (
@@ -112,8 +112,8 @@ def test_an_impossible_fault_is_refused_by_name_and_left_out_of_all(monkeypatch:
         ("cut:payment-order", "cut has no target 'payment-order' here; it has: graphql-gateway-"),
     ],
 )
-def test_other_faults_are_refused(given: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_other_faults_are_refused(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_faults(given, [HYBRID], PLAIN)
 
 
@@ -172,11 +172,11 @@ def test_failed_purchases_repeat_with_the_same_key_and_only_acknowledged_ones_co
     assert json.loads(header)["body_sha256"] == hashlib.sha256("".join(lines).encode()).hexdigest()
     assert (again.tape.journeys, json.loads(header)["journeys"]) == (2, 2)
     rows = tmp_path / "rows.jsonl"
-    told = [(0, "ok", "checkout"), (1, "server", "checkout"), (2, "ok", "browse")]
+    sent = [(0, "ok", "checkout"), (1, "server", "checkout"), (2, "ok", "browse")]
     rows.write_text(
         "".join(
             json.dumps({"seq": seq, "outcome": outcome, "journey": journey, "order_id": 70 + seq}) + "\n"
-            for seq, outcome, journey in told
+            for seq, outcome, journey in sent
         )
     )
     assert write_acknowledged([(rows, path)], tmp_path / "told.jsonl") == 1

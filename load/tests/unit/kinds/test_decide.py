@@ -216,7 +216,7 @@ def test_a_summary_from_before_percentiles_of_meetings_is_read(results, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--watchers", "100"), "there is no run of watchers yet: run `make watch` first"),
         (("--watchers", "100", "--rate", "4"), "rate= cannot be combined with watchers=; valid with it: run, lateness"),
@@ -224,10 +224,10 @@ def test_a_summary_from_before_percentiles_of_meetings_is_read(results, tmp_path
         (("--lateness", "1s"), "lateness=1s needs watchers=, the number of customers who wait"),
     ],
 )
-def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, said):
+def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, message):
     result = invoke(*arguments, run="latest")
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_a_run_of_watchers_may_be_in_another_folder(tmp_path):

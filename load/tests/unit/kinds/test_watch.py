@@ -14,7 +14,7 @@ def test_numbers_of_watchers_ascend() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("-1", "watchers=-1 is not valid: give an integer from 1 to 10000"),
         ("0", "watchers=0 is not valid"),
@@ -24,15 +24,15 @@ def test_numbers_of_watchers_ascend() -> None:
         ("100,100", "each number must be above the one before it"),
     ],
 )
-def test_other_numbers_are_refused(given: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_other_numbers_are_refused(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         ascending("watchers", given, 1, MAX_WATCHERS)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [("pull", "'pull' is unknown; valid: push, poll"), ("push,push", "give each way once"), ("", "'' is unknown")],
 )
-def test_other_ways_are_refused(given: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_other_ways_are_refused(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_ways(given)

@@ -99,7 +99,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         (
             "http: GET",
@@ -219,16 +219,16 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("users.csv", "none.csv", "small.yaml:5: tables.users: none.csv cannot be read: No such file"),
     ],
 )
-def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in SMALL
     with pytest.raises(UsageError) as refused:
         steps_of(write_target(tmp_path, SMALL.replace(old, new)))
-    assert said in str(refused.value)
+    assert expected in str(refused.value)
     assert "\n" not in str(refused.value), "one mistake, one message"
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("id,name\n", "has 0 rows below the line of variable names"),
         ("id,name\n1\n", "row 2 has 1 values for 2 columns"),
@@ -242,10 +242,10 @@ def test_a_mistake_in_a_file_is_named(tmp_path: Path, old: str, new: str, said: 
         ("id\n0.12345678901234567890\n", "row 2: id '0.12345678901234567890' has more digits than a number can hold"),
     ],
 )
-def test_a_mistake_in_a_table_is_named(tmp_path: Path, rows: str, said: str) -> None:
+def test_a_mistake_in_a_table_is_named(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(UsageError, match=r"users\.csv") as refused:
         steps_of(write_target(tmp_path, SMALL, rows))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_only_the_named_columns_are_numbers(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_without_encryption_tls_settings_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tls", "said"),
+    ("tls", "message"),
     [
         ("ca: none.pem", "small.yaml:1: tls.ca: none.pem cannot be read: No such file or directory"),
         ("ca: KEY", "tls.ca: KEY has no certificate in PEM form"),
@@ -299,16 +299,16 @@ def test_without_encryption_tls_settings_are_refused(tmp_path: Path) -> None:
         ("certificate: CHAIN, key: locked.pem", "tls.key: locked.pem is encrypted; give a key without a password"),
     ],
 )
-def test_an_unusable_certificate_or_key_is_refused(tmp_path: Path, pair: Certificate, tls: str, said: str) -> None:
+def test_an_unusable_certificate_or_key_is_refused(tmp_path: Path, pair: Certificate, tls: str, message: str) -> None:
     key = load_pem_private_key(pair.key.read_bytes(), None)
     form = Encoding.PEM, PrivateFormat.PKCS8
     (tmp_path / "locked.pem").write_bytes(key.private_bytes(*form, BestAvailableEncryption(b"x")))
     (tmp_path / "other.pem").write_bytes(generate_private_key(SECP256R1()).private_bytes(*form, NoEncryption()))
     for word, file in {"CHAIN": pair.chain, "KEY": pair.key}.items():
-        tls, said = tls.replace(word, str(file)), said.replace(word, str(file))
+        tls, message = tls.replace(word, str(file)), message.replace(word, str(file))
     with pytest.raises(UsageError) as refused:
         tls_of(write_target(tmp_path, f"tls: {{{tls}}}\n" + ENCRYPTED))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert pair.key.read_text().splitlines()[1] not in str(refused.value)
 
 

@@ -112,7 +112,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ("compare --topologies rest", "topologies=rest with target=: targets= chooses among the targets of the file"),
         ("compare --workload even", "workload=even with target=: the target file has the journeys"),
@@ -124,10 +124,12 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
         ("rates --targets gone", "targets=gone: there is no target gone; there are old, new"),
     ],
 )
-def test_a_setting_that_does_not_fit_a_target_is_refused_with_the_reason(file: Path, arguments: str, said: str) -> None:
+def test_a_setting_that_does_not_fit_a_target_is_refused_with_the_reason(
+    file: Path, arguments: str, message: str
+) -> None:
     done = CliRunner().invoke(app, [*arguments.split(), "--target", str(file)])
     assert done.exit_code == 2
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("setting", ["targets", "target-is-mine"])

@@ -55,13 +55,13 @@ def test_the_limit_ends_reading_between_batches_and_reports_the_rest(
     monkeypatch.setattr(traces, "BATCH", 1)
     clock = SimpleNamespace(monotonic=itertools.count().__next__, sleep=time.sleep)  # each look takes a second
     monkeypatch.setattr(traces, "time", clock)
-    said: list[str] = []
+    output: list[str] = []
     ids = [WHOLE, *(f"{number:032x}" for number in range(9))]
-    read = read_target_traces([store], ids, limit_s=4, say=said.append)
+    read = read_target_traces([store], ids, limit_s=4, say=output.append)
     assert set(read) == {WHOLE}
     of_traces = [path for path in _Zipkin.asked if "/trace/" in path]
     assert 0 < len(of_traces) < len(ids)
-    assert said == [f"{len(ids) - len(of_traces)} of 10 traces could not be read within 4 s; give a smaller trace="]
+    assert output == [f"{len(ids) - len(of_traces)} of 10 traces could not be read within 4 s; give a smaller trace="]
 
 
 def test_spans_of_a_trace_that_was_not_requested_are_left_out(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from experiment.parity.conformance import laws_of
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "expected"),
     [
         (
             "AssertionError: Regex pattern did not match.\n  Expected regex: 'voided'\n  Actual message: 'no'",
@@ -24,9 +24,9 @@ from experiment.parity.conformance import laws_of
         ("", "grpc: failed"),
     ],
 )
-def test_a_failed_law_shows_the_difference(message: str, said: str) -> None:
+def test_a_failed_law_shows_the_difference(message: str, expected: str) -> None:
     results = ElementTree.Element("testsuite")
     case = ElementTree.SubElement(results, "testcase", {"file": "a/test_payments.py", "name": "test_life[grpc]"})
     ElementTree.SubElement(case, "failure", {"message": message})
     (law,) = laws_of(results)
-    assert law.failed == [said]
+    assert law.failed == [expected]

@@ -203,13 +203,13 @@ def test_the_announcement_has_the_first_stage_and_the_estimate_of_all_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
-    told = "\n".join(in_blocks.announcement(plan()))
+    output = "\n".join(in_blocks.announcement(plan()))
     likely = in_blocks.foreseen(plan())
-    assert "rest, grpc: 10 blocks of 2 trials in random order in a first stage, about" in told
+    assert "rest, grpc: 10 blocks of 2 trials in random order in a first stage, about" in output
     assert (
         f"It decides how many blocks precision=5% takes: about {likely.blocks} in all, {minutes(likely.seconds)}, "
         "if trials scatter by 5 %. Leave the machine idle until then"
-    ) in told
+    ) in output
     assert "It decides" not in "\n".join(in_blocks.announcement(replace(plan(), precision=None)))
 
 
@@ -221,7 +221,7 @@ def test_only_a_missed_precision_is_too_wide() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [
         (20, "about 20 s"),
         (600, "about 10 min"),
@@ -230,5 +230,5 @@ def test_only_a_missed_precision_is_too_wide() -> None:
         (1e6, "about 12 days"),
     ],
 )
-def test_a_long_time_is_given_in_hours_or_days(seconds: float, told: str) -> None:
-    assert minutes(seconds) == told
+def test_a_long_time_is_given_in_hours_or_days(seconds: float, text: str) -> None:
+    assert minutes(seconds) == text

@@ -60,7 +60,7 @@ def test_injected_delays_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "said"),
+    ("there", "message"),
     [
         pytest.param({"payment-2ms": {"work:payment": 3.0}}, "does not include the true size", id="another size"),
         pytest.param({"payment-2ms": {"work:order": 2.0}}, "work:order changed significantly more", id="another hop"),
@@ -68,11 +68,11 @@ def test_injected_delays_are_found(tmp_path: Path) -> None:
     ],
 )
 def test_a_delay_at_another_place_or_of_another_size_is_reported(
-    tmp_path: Path, there: dict[str, dict[str, float]], said: str
+    tmp_path: Path, there: dict[str, dict[str, float]], message: str
 ) -> None:
     (found,) = judge(write_run(tmp_path, there), DELAYS[:1])
     assert not found.holds
-    assert said in "; ".join(found.failed)
+    assert message in "; ".join(found.failed)
 
 
 def test_work_that_the_delay_moved_onto_the_path_is_expected_too(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hops", "sizes", "said"),
+    ("hops", "sizes", "message"),
     [
         ("bank", "2ms", "bank is not valid; choose from payment, product, user"),
         ("payment,", "2ms", "an empty part is not valid"),
@@ -154,8 +154,8 @@ def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
         ("payment", "2ms,2000us", "given twice"),
     ],
 )
-def test_wrong_hops_are_refused(hops: str, sizes: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_wrong_hops_are_refused(hops: str, sizes: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_delays(hops, sizes)
 
 

@@ -70,7 +70,7 @@ def test_every_change_of_a_finished_trial_is_found(folder: ResultsFolder) -> Non
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"attempt": 2}, "each trial once"),
         ({"used": False}, "each trial once"),
@@ -78,10 +78,10 @@ def test_every_change_of_a_finished_trial_is_found(folder: ResultsFolder) -> Non
         ({"answers_sha256": "b"}, "2 different sets of answers"),
     ],
 )
-def test_a_wrong_end_is_reported(folder: ResultsFolder, plan: Plan, changed: dict[str, Any], said: str) -> None:
+def test_a_wrong_end_is_reported(folder: ResultsFolder, plan: Plan, changed: dict[str, Any], message: str) -> None:
     complete(folder, plan, **changed)
     (wrong,) = at_the_end(plan, folder)
-    assert said in wrong
+    assert message in wrong
 
 
 def test_an_extra_trial_and_an_unpublished_run_are_reported(folder: ResultsFolder, plan: Plan) -> None:

@@ -45,14 +45,14 @@ def test_the_interval_is_students_over_the_counted_rounds() -> None:
 
 
 def test_later_rounds_are_left_out_when_time_runs_out() -> None:
-    said: list[str] = []
+    output: list[str] = []
     clock = count(step=30)
 
     (row, *_) = measure_rounds(
-        cells(lambda *_: 1.0), rounds=50, seconds=10, seed=1, say=said.append, now=lambda: float(next(clock))
+        cells(lambda *_: 1.0), rounds=50, seconds=10, seed=1, say=output.append, now=lambda: float(next(clock))
     )
 
-    assert said[1:] == [*(f"round {number} of 50" for number in (1, 2, 3)), "out of time after 3 of 50 rounds"]
+    assert output[1:] == [*(f"round {number} of 50" for number in (1, 2, 3)), "out of time after 3 of 50 rounds"]
     assert row.us == 1
 
 

@@ -175,7 +175,7 @@ def test_an_ipv6_address_keeps_its_brackets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "null is not a mapping with 'log'"),
         ("[]", "[] is not a mapping with 'log'"),
@@ -191,12 +191,12 @@ def test_an_ipv6_address_keeps_its_brackets() -> None:
         (None, "cannot be read: No such file or directory"),
     ],
 )
-def test_an_invalid_recording_is_refused_with_the_reason(tmp_path: Path, text: str | None, said: str) -> None:
+def test_an_invalid_recording_is_refused_with_the_reason(tmp_path: Path, text: str | None, message: str) -> None:
     source = tmp_path / "x.har"
     if text is not None:
         source.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as refused:
         write_start(source, from_har, tmp_path / "out.yaml")
     assert str(refused.value).startswith(str(source))
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert not (tmp_path / "out.yaml").exists()
