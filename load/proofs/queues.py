@@ -112,14 +112,14 @@ def _judge_hold(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms
         for rows in (hops.filter(did_wait), hops.filter(~did_wait))
     ]
     more = {part: ns - mean[1].get(part, 0) for part, ns in mean[0].items() if part.startswith("queue:")}
-    found, true = (waits[name].to_numpy() / NS_PER_MS for name in ("queued_ns", "true_ns"))
+    queued, true = (waits[name].to_numpy() / NS_PER_MS for name in ("queued_ns", "true_ns"))
     return FoundQueue(
         component=component,
         hold_ms=hold_ms,
         waited=waits.height,
         true_ms=float(np.mean(true)) if waits.height else 0.0,
-        found_ms=float(np.mean(found)) if waits.height else 0.0,
-        off_ci95=mean_interval(found - true),
+        found_ms=float(np.mean(queued)) if waits.height else 0.0,
+        off_ci95=mean_interval(queued - true),
         largest=max(more, key=more.__getitem__, default="none"),
     )
 
@@ -152,5 +152,5 @@ def queues_table(rows: Sequence[FoundQueue]) -> Table:
         ]
         for row in rows
     ]
-    found = sum(row.holds for row in rows)
-    return Table("queues", f"Held event loops, found as queue: in {found} of {len(rows)} cases", columns, cells)
+    count = sum(row.holds for row in rows)
+    return Table("queues", f"Held event loops, found as queue: in {count} of {len(rows)} cases", columns, cells)

@@ -76,8 +76,8 @@ class Result:
         rows: list[list[TableCell]] = []
         for subject, size in self.sizes.items():
             if subject.journey == journey:
-                found = [times.get((subject, operation)) for operation in OPERATIONS]
-                figures = [estimate(row.us, (row.low, row.high)) if row else number(None) for row in found]
+                row_times = [times.get((subject, operation)) for operation in OPERATIONS]
+                figures = [estimate(row.us, (row.low, row.high)) if row else number(None) for row in row_times]
                 where = f"{subject.language} ({subject.library})"
                 rows.append([words(subject.encoding), words(where), whole(size.plain), whole(size.gzip), *figures])
         return Table(journey, f"{journey}: CPU time per answer, µs, with 95 % intervals", columns, rows, heads=2)

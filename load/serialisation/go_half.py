@@ -63,8 +63,8 @@ class GoHalf:
         for size in self._sizes:
             encoding, journey = size["encoding"], size["journey"]
             subject = Subject("Go", OF_GO[encoding], encoding, journey)
-            found = [Cell(subject, operation, self._lap(journey, encoding, operation)) for operation in OPERATIONS]
-            yield subject, size["bytes"], size["gzip_bytes"], found
+            operations = [Cell(subject, operation, self._lap(journey, encoding, operation)) for operation in OPERATIONS]
+            yield subject, size["bytes"], size["gzip_bytes"], operations
 
     def _lap(self, journey: str, encoding: str, operation: str) -> Callable[[float], float]:
         cell = {"journey": journey, "encoding": encoding, "operation": operation}

@@ -44,5 +44,5 @@ def no_faketime() -> str:
 
 def faketime() -> Path | None:
     """Finds libfaketime on this machine; None if it is missing."""
-    found = (path for folder in FOLDERS for path in Path("/").glob(f"{folder.lstrip('/')}/{LIBRARY}"))
-    return next(found, None)
+    paths = (path for folder in FOLDERS for path in Path("/").glob(f"{folder.lstrip('/')}/{LIBRARY}"))
+    return next(paths, None)

@@ -255,7 +255,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
     Raises:
         UsageError: A topology is not measured, or a rate is not a number from 1 to 10,000.
     """
-    found = {}
+    capacities = {}
     for part in filter(None, (part.strip() for part in given.split(","))):
         name, _, rate = part.partition(":")
         if name not in measured:
@@ -266,8 +266,8 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
             value = math.nan
         if not 1 <= value <= MAX_RATE:
             raise UsageError(f"capacity={given}: give journeys per second, from 1 to {MAX_RATE:g}")
-        found[name] = value
-    return found
+        capacities[name] = value
+    return capacities
 
 
 def connections_for(users: int, http: int) -> int:

@@ -108,8 +108,8 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
     watched = watched_of(summary)
     count = whole_number("watchers", watchers, 1, watched["counts"][-1])
     if as_json:
-        found = choices(watched, count, lateness_s)
-        typer.echo(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
+        options = choices(watched, count, lateness_s)
+        typer.echo(json.dumps([asdict(one) for one in options], indent=2, allow_nan=False))
     else:
         out = console()
         out.print(rendered(choice_elements(watched, count, lateness_s)))

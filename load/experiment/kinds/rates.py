@@ -105,10 +105,10 @@ def _read_capacity(topologies: Sequence[str], results: Path) -> tuple[dict[str, 
     """Finds the newest sweep with all topologies: what each held, and the sweep's name; empty if there is none."""
     for path in sorted(results.glob(f"2*-sweep*/{SUMMARY}"), reverse=True):
         try:
-            found = capacity_of(read_document(path))["results"]
+            rates = capacity_of(read_document(path))["results"]
         except (HopsError, KeyError):
             continue  # written by another version
-        held = {name: found[name]["rate"] for name in topologies if name in found}
+        held = {name: rates[name]["rate"] for name in topologies if name in rates}
         known = {name: rate for name, rate in held.items() if rate is not None}
         if len(known) == len(topologies):
             return known, path.parent.name

@@ -39,10 +39,10 @@ def require_mine(file: TargetFile, mine: Collection[str]) -> None:
             if host in mine or is_socket(parts):
                 continue
             try:
-                found = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+                addresses = {str(info[4][0]) for info in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
             except OSError as error:
                 raise file.error(f"{host} has no address: {error.strerror}", *where) from error
-            if elsewhere := sorted(one for one in found if not ipaddress.ip_address(one).is_loopback):
+            if elsewhere := sorted(one for one in addresses if not ipaddress.ip_address(one).is_loopback):
                 raise file.error(
                     f"{host} is at {elsewhere[0]}, which is not this machine; if it is yours to load, give "
                     f"--target-is-mine {host}",

@@ -75,11 +75,11 @@ def read_target_traces(
             for source in sources:
                 for answer in answers(source, "", Query(trace_ids=batch)):
                     with suppress(NotFoundError):
-                        for trace_id, found in by_trace(span for _, some in answer.batches for span in some).items():
+                        for trace_id, part in by_trace(span for _, some in answer.batches for span in some).items():
                             if trace_id in spans:  # a store may keep half of an id, and return another trace's spans
-                                spans[trace_id][source] = found
+                                spans[trace_id][source] = part
             asked = max(asked, number)
-        count, now = sum(len(found) for own in spans.values() for found in own.values()), time.monotonic()
+        count, now = sum(len(part) for own in spans.values() for part in own.values()), time.monotonic()
         if count != before:
             before, changed = count, now
         if now - changed >= QUIET_S or now - began >= limit_s:
@@ -87,7 +87,7 @@ def read_target_traces(
         time.sleep(LOOK_S)
     if (unread := len(ids) - BATCH * asked) > 0:
         say(f"{unread} of {len(ids)} traces could not be read within {limit_s:g} s; give a smaller trace=")
-    return {trace_id: [span for found in own.values() for span in found] for trace_id, own in spans.items() if own}
+    return {trace_id: [span for part in own.values() for span in part] for trace_id, own in spans.items() if own}
 
 
 def count_unrequested(store: str, requested: Collection[str], since_ns: int, until_ns: int) -> int:

@@ -137,14 +137,14 @@ def visible_sentence(plan: Plan, results: Path) -> str:
         results: The folder of all results: the newest finished run with the same arms and profile shows how far trials
             scatter, and how long journeys take.
     """
-    found = next(_of_runs_like(plan, results, _visible), None)
+    visible = next(_of_runs_like(plan, results, _visible), None)
     blocks = f"{plan.blocks} blocks"
-    if found is None:
+    if visible is None:
         return (
             f"Which difference {blocks} can show is unknown until the first have run: no finished run in results/ has "
             "the same arms and load."
         )
-    (ratio, ms, before), name = found
+    (ratio, ms, before), name = visible
     share = math.expm1(math.log(ratio) * math.sqrt(before / plan.blocks))
     return (
         f"If trials scatter as in {name}, {blocks} show a difference of {percent(share)} ({ms * share:.2g} ms) between "

@@ -324,14 +324,14 @@ def _families(heads: Mapping[str, Sequence[int]]) -> dict[str, list[psutil.Proce
 
 
 def _below(heads: Sequence[int], children: Mapping[int, Sequence[int]]) -> list[int]:
-    found: dict[int, None] = {}
+    pids: dict[int, None] = {}
     left = list(heads)
     while left:
         pid = left.pop()
-        if pid not in found:
-            found[pid] = None
+        if pid not in pids:
+            pids[pid] = None
             left += children.get(pid, ())
-    return list(found)
+    return list(pids)
 
 
 def _memory_bytes(process: psutil.Process, *, shared: bool = True) -> int:

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.e2e
 def summary_of(terminal, output: str) -> dict[str, Any]:
     """Reads the summary of a run, from the folder that the run printed."""
     (line,) = [line for line in output.splitlines() if line.startswith("Results: ")]
-    found: dict[str, Any] = json.loads(
+    document: dict[str, Any] = json.loads(
         (terminal.root / line.removeprefix("Results: ").strip() / "summary.json").read_text()
     )
-    return found
+    return document
 
 
 def test_an_interrupted_sweep_resumes_and_confirms(terminal) -> None:

@@ -24,9 +24,9 @@ def summary(terminal, request: pytest.FixtureRequest) -> dict[str, Any]:
     done = terminal.make("topology=hybrid", "profile=smoke", *how, "bench")
     folder: Path | None = terminal.latest()
     assert folder is not None, done.stderr
-    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    assert (found["switches"]["mesh"], found["switches"]["mtls"]) == (mesh, mtls)
-    return found
+    document: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    assert (document["switches"]["mesh"], document["switches"]["mtls"]) == (mesh, mtls)
+    return document
 
 
 def test_gates_that_depend_only_on_the_code_hold(terminal: Any, summary: dict[str, Any]) -> None:

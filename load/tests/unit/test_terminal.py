@@ -39,12 +39,12 @@ def test_parity() -> None:
 
 
 def test_proofs() -> None:
-    found = FoundDelay(
+    row = FoundDelay(
         component=SERVICE, delay_ms=0.5, journey=JOURNEY, traces=(300, 900), crossings=1.0, paused_ms=0.532,
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest=f"work:{SERVICE}",
         second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
-    text = render(rendered([delays_table([found])]))
+    text = render(rendered([delays_table([row])]))
     assert SERVICE in text
     assert JOURNEY in text
     wrong = Proof(3, [Kill(1, 2.0, f"starting {SERVICE}", 1, (f"{JOURNEY} is lost",)), Kill(2, 3.0, "", 3, ())])

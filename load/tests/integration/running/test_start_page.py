@@ -48,7 +48,7 @@ def test_every_request_of_the_page_is_answered(
     answer = http.get("/")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert re.findall(r">([^<]+): three requests to copy<", answer.text) == SHOPS[request.node.callspec.params["shop"]]
-    commands = [html.unescape(found) for found in REQUEST.findall(answer.text)]
+    commands = [html.unescape(match) for match in REQUEST.findall(answer.text)]
     (tmp_path / "grpcurl").write_text(f'#!/bin/sh\nexec {sys.executable} {GRPCURL} "$@"\n')
     (tmp_path / "grpcurl").chmod(0o700)
     # One shell, because a login keeps its token for the next request.

@@ -133,13 +133,13 @@ def read_capture(path: Path, port: int) -> CapturedTraffic:
     magic, *_, link = FILE_HEADER.unpack_from(capture)
     assert magic in MAGIC
     assert link == ETHERNET
-    found, at = CapturedTraffic(port), FILE_HEADER.size
+    traffic, at = CapturedTraffic(port), FILE_HEADER.size
     while at < len(capture):
         _, _, kept, _ = PACKET_HEADER.unpack_from(capture, at)
         at += PACKET_HEADER.size
-        found.add(capture[at : at + kept])
+        traffic.add(capture[at : at + kept])
         at += kept
-    return found
+    return traffic
 
 
 @contextmanager

@@ -23,9 +23,9 @@ WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 def results(tmp_path: Path) -> Path:
     """Two sweeps; the newer one has no rate for hybrid."""
     for name, rates in {"20260101T000000Z-sweep": (160.0, 110.0), "20260102T000000Z-sweep": (150.0, None)}.items():
-        found = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
+        rows = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
         (tmp_path / name).mkdir()
-        summary = {"schema": SCHEMA, "capacity": {"results": found}}
+        summary = {"schema": SCHEMA, "capacity": {"results": rows}}
         (tmp_path / name / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     return tmp_path
 

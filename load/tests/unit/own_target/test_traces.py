@@ -30,8 +30,8 @@ class _Zipkin(BaseHTTPRequestHandler):
         kept = {WHOLE: WHOLE, SHORT: SHORT[16:]}.get(trace_id)
         span = {"traceId": kept, "id": "1" * 16, "name": "get", "kind": "SERVER", "timestamp": 1_700_000_000_000_000,
                 "duration": 5, "localEndpoint": {"serviceName": "books"}}  # fmt: skip
-        found = self.path == "/api/v2/services" or kept
-        self.send_response(200 if found else 404)
+        exists = self.path == "/api/v2/services" or kept
+        self.send_response(200 if exists else 404)
         self.end_headers()
         self.wfile.write(json.dumps([span] if kept else []).encode())
 

@@ -33,8 +33,8 @@ def row(answer: object, outcome: str = "ok", error: str = "") -> dict[str, Any]:
 
 
 def places(answer: object, **more: str) -> tuple[str, ...]:
-    found = compare([row(answer, **more)], FixedReference())  # type: ignore[arg-type]
-    return found[0].places if found else ()
+    differences = compare([row(answer, **more)], FixedReference())  # type: ignore[arg-type]
+    return differences[0].places if differences else ()
 
 
 def test_equal_answers_leave_no_difference() -> None:

@@ -7,10 +7,10 @@ from proofs.experiments import NOISES
 
 
 def test_equal_topologies_hardly_ever_seem_to_differ():
-    found = prove_aa(15, seed=4)
-    assert found["holds"]
-    assert set(found["noises"]) == set(NOISES)
-    assert 0.01 < found["parts"]["rate"] < 0.12
-    for row in found["metrics"]:
+    proof = prove_aa(15, seed=4)
+    assert proof["holds"]
+    assert set(proof["noises"]) == set(NOISES)
+    assert 0.01 < proof["parts"]["rate"] < 0.12
+    for row in proof["metrics"]:
         assert 0.01 < row["tests"]["rate"] < 0.12
         assert row["experiments"]["rate"] <= 0.2

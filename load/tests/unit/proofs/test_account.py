@@ -26,9 +26,9 @@ def test_the_cost_is_found_on_a_machine_with_drift_and_disturbances(costs):
         {"journey": kinds.astype(str), "outcome": ["ok"] * slot.size}
         | {name: values.astype(np.int64) for name, values in columns.items()}
     )
-    found = cost_of("rest", journeys, list(zip(begins.tolist(), [*on.tolist(), True], strict=True)))
-    for low, high in (found.p50_ci95, found.mean_ci95):
+    cost = cost_of("rest", journeys, list(zip(begins.tolist(), [*on.tolist(), True], strict=True)))
+    for low, high in (cost.p50_ci95, cost.mean_ci95):
         assert low <= costs <= high < low + 0.02
-    assert found.pairs == PAIRS
-    assert 0.8 * slot.size < found.journeys < slot.size  # others began and ended in different slots
-    assert found.holds == (costs == 0.0)
+    assert cost.pairs == PAIRS
+    assert 0.8 * slot.size < cost.journeys < slot.size  # others began and ended in different slots
+    assert cost.holds == (costs == 0.0)

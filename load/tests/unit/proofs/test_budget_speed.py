@@ -17,9 +17,9 @@ def _run(*arguments: object) -> Result:
 def test_the_benchmark_prints_its_measurement() -> None:
     result = _run("benchmark", "--traces", 20, "--spans", 40, "--rounds", 1, "--json")
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert found["gap_ns"] == 0
-    assert found["traces_per_s"] > 0
+    result_document = json.loads(result.stdout)
+    assert result_document["gap_ns"] == 0
+    assert result_document["traces_per_s"] > 0
 
 
 def test_the_benchmark_of_a_format_prints_its_measurement() -> None:

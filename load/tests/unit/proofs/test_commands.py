@@ -15,9 +15,9 @@ from proofs.power import power_view
 
 def test_power_is_printed_as_json_and_as_a_table(capsys):
     document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
-    found = json.loads(document.stdout)
-    assert found["seed"] == 2
-    terminal().print(rendered(power_view(found)))
+    proof = json.loads(document.stdout)
+    assert proof["seed"] == 2
+    terminal().print(rendered(power_view(proof)))
     printed = capsys.readouterr().out
     assert all(
         title in printed for title in ("by the size of the difference", "by the number of blocks", "by the noise")
@@ -39,6 +39,6 @@ def test_commands_print_tables_and_json(command, words):
     plain = CliRunner().invoke(app, [command, "--experiments", "1"])
     assert words in plain.output
     document = CliRunner().invoke(app, [command, "--experiments", "1", "--seed", "2", "--json"])
-    found = json.loads(document.stdout)
-    assert (found["experiments"], found["seed"]) == (1, 2)
-    assert document.exit_code == (0 if found["holds"] else 1)
+    proof = json.loads(document.stdout)
+    assert (proof["experiments"], proof["seed"]) == (1, 2)
+    assert document.exit_code == (0 if proof["holds"] else 1)

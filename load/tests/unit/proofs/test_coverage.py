@@ -7,11 +7,11 @@ from proofs.experiments import NOISES
 
 
 def test_intervals_contain_the_truth():
-    found = prove_coverage(20, seed=4)
-    assert {row["metric"] for row in found["figures"]} == {"mean", "p50", "p90", "p95", "p99"}
-    assert {"part of a hop difference", "part that does not differ"} <= {row["figure"] for row in found["figures"]}
-    assert set(found["noises"]) == set(NOISES)
-    for row in found["figures"]:
+    proof = prove_coverage(20, seed=4)
+    assert {row["metric"] for row in proof["figures"]} == {"mean", "p50", "p90", "p95", "p99"}
+    assert {"part of a hop difference", "part that does not differ"} <= {row["figure"] for row in proof["figures"]}
+    assert set(proof["noises"]) == set(NOISES)
+    for row in proof["figures"]:
         # 20 experiments scatter by 3 %, and their intervals are correlated.
         assert 0.86 < row["coverage"] <= 1
         assert row["intervals"] > 50

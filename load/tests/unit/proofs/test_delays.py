@@ -50,11 +50,11 @@ def add_pauses(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
 
 def test_injected_delays_are_found(tmp_path: Path) -> None:
     there = {delay.label: {delay.part: delay.delay_ms} for delay in DELAYS}
-    found = judge(write_run(tmp_path, there), DELAYS)
-    assert [row.failed for row in found] == [(), ()]
-    assert all(row.holds for row in found)
-    assert [(row.journey, row.expected_ms) for row in found] == [("checkout", 2.0), ("product", 5.0)]
-    for row in found:
+    rows = judge(write_run(tmp_path, there), DELAYS)
+    assert [row.failed for row in rows] == [(), ()]
+    assert all(row.holds for row in rows)
+    assert [(row.journey, row.expected_ms) for row in rows] == [("checkout", 2.0), ("product", 5.0)]
+    for row in rows:
         assert row.ci95_joint[0] < row.ci95[0] < row.found_ms < row.ci95[1] < row.ci95_joint[1]
         assert row.whole_ms == pytest.approx(row.expected_ms, abs=1.0)
 
@@ -70,9 +70,9 @@ def test_injected_delays_are_found(tmp_path: Path) -> None:
 def test_a_delay_at_another_place_or_of_another_size_is_reported(
     tmp_path: Path, there: dict[str, dict[str, float]], message: str
 ) -> None:
-    (found,) = judge(write_run(tmp_path, there), DELAYS[:1])
-    assert not found.holds
-    assert message in "; ".join(found.failed)
+    (row,) = judge(write_run(tmp_path, there), DELAYS[:1])
+    assert not row.holds
+    assert message in "; ".join(row.failed)
 
 
 def test_work_that_the_delay_moved_onto_the_path_is_expected_too(tmp_path: Path) -> None:
@@ -83,34 +83,34 @@ def test_work_that_the_delay_moved_onto_the_path_is_expected_too(tmp_path: Path)
     twice = (pl.col("topology") == "payment-2ms") & (pl.col("part") == "work:payment")
     doubled = hops.with_columns(on_path=pl.when(twice).then(2).otherwise(pl.col("on_path")))
     add_pauses(doubled).write_parquet(folder / "hops.parquet")
-    (found,) = judge(folder, DELAYS[:1])
+    (row,) = judge(folder, DELAYS[:1])
     before = hops.filter((pl.col("topology") == BASELINE) & (pl.col("part") == "work:payment"))
     own = before.filter(pl.col("journey") == "checkout")["ns"].mean()
     assert isinstance(own, float)
-    assert found.crossings == 2
-    assert found.expected_ms == pytest.approx(2 * 2.0 + own / 1e6)
-    assert not found.holds
+    assert row.crossings == 2
+    assert row.expected_ms == pytest.approx(2 * 2.0 + own / 1e6)
+    assert not row.holds
 
 
 def test_a_pause_that_ended_late_counts_with_its_actual_length(tmp_path: Path) -> None:
     folder = write_run(tmp_path, {"payment-2ms": {"work:payment": 2.4}})
-    (found,) = judge(folder, DELAYS[:1])
-    assert not found.holds
+    (row,) = judge(folder, DELAYS[:1])
+    assert not row.holds
     add_pauses(pl.read_parquet(folder / "hops.parquet"), over_ms=0.4).write_parquet(folder / "hops.parquet")
-    (found,) = judge(folder, DELAYS[:1])
-    assert found.expected_ms == pytest.approx(2.4)
-    assert found.holds
+    (row,) = judge(folder, DELAYS[:1])
+    assert row.expected_ms == pytest.approx(2.4)
+    assert row.holds
 
 
 def test_a_pause_may_slow_the_rest_of_the_request_a_little() -> None:
-    found = FoundDelay(
+    row = FoundDelay(
         component="user", delay_ms=0.5, journey="update_profile", traces=(300, 900), crossings=1.0, paused_ms=0.532,
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest="work:user",
         second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
-    assert found.agrees(found.ci95_joint)
-    assert not found.agrees((0.59, 0.61))
-    assert not found.agrees((0.50, 0.52))
+    assert row.agrees(row.ci95_joint)
+    assert not row.agrees((0.59, 0.61))
+    assert not row.agrees((0.50, 0.52))
 
 
 def test_a_delay_is_compared_with_all_trials_without_one(tmp_path: Path) -> None:
@@ -120,15 +120,15 @@ def test_a_delay_is_compared_with_all_trials_without_one(tmp_path: Path) -> None
         # There was a second arm without a delay.
         renamed = rows.with_columns(pl.col("topology").replace("product-5ms", "baseline-2"))
         renamed.write_parquet(folder / f"{name}.parquet")
-    (found,) = judge(folder, DELAYS[:1])
-    assert found.holds
-    assert found.traces[1] == pytest.approx(2 * found.traces[0], rel=0.01)
+    (row,) = judge(folder, DELAYS[:1])
+    assert row.holds
+    assert row.traces[1] == pytest.approx(2 * row.traces[0], rel=0.01)
 
 
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
-    found = judge(write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
+    rows = judge(write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
-    terminal(out, width=200).print(rendered([delays_table(found)]))
+    terminal(out, width=200).print(rendered([delays_table(rows)]))
     shown = out.getvalue()
     assert "payment 2" in shown
     assert "product 5" in shown

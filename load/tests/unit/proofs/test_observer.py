@@ -19,10 +19,10 @@ from synthetic.run import write_generated_run
 def test_draws_use_the_untraced_journeys_of_each_topology(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["rest", "grpc"], blocks=2, journeys_per_trial=150)
     command = ["observer", "--run", str(folder), "--draws", "4"]
-    found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
-    assert found["holds"]
-    assert 400 < found["journeys"] < 600
-    assert [(row["topology"], row["place"], row["left_out"]["of"]) for row in found["places"]] == [
+    proof = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert proof["holds"]
+    assert 400 < proof["journeys"] < 600
+    assert [(row["topology"], row["place"], row["left_out"]["of"]) for row in proof["places"]] == [
         ("rest", "all", 4),
         ("grpc", "all", 4),
     ]

@@ -26,12 +26,12 @@ def test_the_known_budget_adds_up_to_the_trace(cause):
 
 
 def test_the_rule_in_use_is_no_worse_than_any_other():
-    found = prove_siblings(400, seed=1)
-    rules = {rule["ahead_percent"]: rule for rule in found["rules"]}
+    proof = prove_siblings(400, seed=1)
+    rules = {rule["ahead_percent"]: rule for rule in proof["rules"]}
     assert list(rules) == list(RULES)
     assert rules[AHEAD_PERCENT]["all"] <= rules[50]["all"]
     assert rules[50]["more_ci95"][0] > 0
-    assert found["holds"]
+    assert proof["holds"]
 
 
 def test_the_command_shows_every_rule_and_marks_the_rule_in_use():

@@ -47,7 +47,7 @@ def result(answers: Mapping[str, Any], binary: Path) -> Result:
 def test_a_row_for_each_journey_encoding_language_and_operation(result: Result) -> None:
     rows = result.as_dicts()
 
-    found = {(row["journey"], row["language"], row["encoding"], row["library"], row["operation"]) for row in rows}
+    keys = {(row["journey"], row["language"], row["encoding"], row["library"], row["operation"]) for row in rows}
     both = ("encode", "gzip", "gunzip", "decode")
     python = {
         (journey, "Python", encoding.name, encoding.library, operation)
@@ -56,8 +56,8 @@ def test_a_row_for_each_journey_encoding_language_and_operation(result: Result) 
         for operation in (OPERATIONS if encoding.library in MADE_IN_PYTHON else both)
     }
     go = {(journey, "Go", *of, operation) for journey in KINDS for of in OF_GO.items() for operation in both}
-    assert found == python | go
-    assert len(rows) == len(found)
+    assert keys == python | go
+    assert len(rows) == len(keys)
     assert all(row["us_low"] <= row["us"] <= row["us_high"] for row in rows)
 
 
