@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hops.analysis.pairs import Pairs, value_of
-from hops.conclusions.distance import at_place, turn_sentences
+from hops.conclusions.distance import at_place, first_turn, turn_sentences, where
 from hops.conclusions.meetings import meeting_sentences, wait_sentences
 from hops.conclusions.notes import (
     and_seen,
@@ -108,6 +108,24 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )
+
+
+def answer_title(summary: Summary) -> str:
+    """The answer of a comparison in one line, for a title; empty if there is none.
+
+    Such as `rest and grpc are the fastest next to the shop; hybrid from 7.6 ms away for order_history`.
+    """
+    if len(summary["topologies"]) < 2 or refused(summary) is not None:
+        return ""
+    first = fastest(summary, ALL)
+    if not first:
+        return ""
+    place = f" {there}" if (there := where(summary)) else ""
+    if len(first) == len(summary["topologies"]):
+        return f"{listed(first)} are equally fast{place}, as far as this run can tell"
+    turn = first_turn(summary["distance"]) if "distance" in summary else ""
+    answer = f"{listed(first)} {'is' if len(first) == 1 else 'are'} the fastest{place}"
+    return f"{answer}; {turn}" if turn else answer
 
 
 def refused(summary: Summary) -> str | None:

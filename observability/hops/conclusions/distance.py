@@ -68,6 +68,25 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
     return sentences
 
 
+def first_turn(distance: Distance) -> str:
+    """Which topology overtakes the fastest one, and where first: `hybrid from 7.6 ms away for order_history`."""
+    mix = _overtaking(distance, ALL) if ALL in distance["journeys"] else None
+    turns = {name: turn for name in distance["journeys"] if (turn := _overtaking(distance, name)) is not None}
+    if not turns:
+        return ""
+    journey = ALL if mix is not None else min(turns, key=lambda name: turns[name]["at_ms"] or 0.0)
+    what = "the whole mix" if journey == ALL else journey
+    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {what}"
+
+
+def where(summary: Summary) -> str:
+    """Where customers were in this run: `next to the shop`, `on 4g (70 ms, 12/12 Mbit/s)`; empty if that varied."""
+    networks = set(networks_of(summary["switches"]).values())
+    if not networks:
+        return "next to the shop"
+    return f"on {in_words(networks.pop())}" if len(networks) == 1 else ""
+
+
 def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
     """Finds the first break-even, by distance, of a topology that overtakes the fastest at the edge."""
     one = distance["journeys"][journey]

@@ -88,7 +88,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Elements behind a line that opens them; in print they are open.
+    """Elements behind a line that opens them; paper has them only if they are open.
 
     Args:
         title: Line that opens them.
@@ -115,9 +115,11 @@ class Section:
         title: Heading of the section.
         elements: Elements of the section, in order.
         detail: Whether Markdown leaves the section to the page.
+        folded: Whether the page shows only its heading until a reader opens it.
     """
 
     key: str
     title: str
     elements: Sequence[Element]
     detail: bool = False
+    folded: bool = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hops.elements.element import Element, Points, Section
+from dataclasses import replace
+
+from hops.elements.element import Element, Fold, Points, Section
 from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
@@ -40,29 +42,43 @@ def all_sections(view: View) -> list[Section]:
         *([meetings.section(view)] if view.summary.get("meetings") and in_detail else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
         *([resource.section(view), latency.section(view)] if in_detail else []),
-        *([spread.heat_section(view)] if len(view.looks) > 1 and in_detail else []),
         *([spread.box_section(view)] if in_detail else []),
         *([exemplar.section(view)] if traced else []),
         *([bytes_section.section(view), load.section(view)] if in_detail else []),
         validity.section(view),
         *([made_of.observer_section(view)] if traced else []),
     ]
-    return [
+    first, *others = [
         *sections,
         setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),
     ]
+    return [first, *(replace(other, folded=True) for other in others)]
 
 
 def pictured(said: Section, view: View) -> Section:
-    """Adds the picture to the first section: one sentence, the picture, the table with its note, then the words."""
+    """Adds pictures to the first section: one sentence, the pictures, and then the words.
+
+    A comparison shows the heat map and the hop budgets of the whole mix; the table of the fastest is behind a fold.
+    """
     first, *others = said.elements
+    compares = view.kind.picture is None and len(view.looks) > 1
     picture = view.kind.picture or latency.picture
     if not isinstance(first, Points):
         return Section(said.key, said.title, [first, picture(view), *others])
     lead = 1 + bool(fault_notice(view.summary["switches"]))
     beside = 2 if others and isinstance(others[0], Table) else 0
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
-    front: list[Element] = [Points(first.items[:lead], tone=first.tone), picture(view)]
-    return Section(said.key, said.title, [*front, *others[:beside], *words, *others[beside:]])
+    front: list[Element] = [Points(first.items[:lead], tone=first.tone)]
+    if not compares:
+        return Section(said.key, said.title, [*front, picture(view), *others[:beside], *words, *others[beside:]])
+    budgets = budget.mean_figures(view)
+    front += [spread.heat_table(view, "p50", "Median"), budgets or picture(view)]
+    behind: list[Element] = [
+        *([Fold("Which is the fastest, and how far ahead", others[:beside], brief=True)] if beside else []),
+        *([Fold("Median and p99 of each journey", [picture(view)])] if budgets else []),
+    ]
+    folds = [at for at, one in enumerate(others) if isinstance(one, Fold)]
+    until = folds[0] if folds else len(others)
+    return Section(said.key, said.title, [*front, *words, *others[beside:until], *behind, *others[until:]])

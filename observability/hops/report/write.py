@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hops.conclusions.comparison import answer_title
 from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import mark_lines
 from hops.elements.compared import TOPOLOGY
@@ -41,6 +42,7 @@ class Page:
         trust: The same in a sentence that begins with the verdict; empty without gates.
         facts: The run in a few lines, below the title.
         sections: Sections in order.
+        answer: The answer in one line, as the title of the page; empty if there is none.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Page:
     trust: str
     facts: Sequence[tuple[str, str]]
     sections: Sequence[Section]
+    answer: str = ""
 
 
 def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> Path:
@@ -74,6 +77,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
         name=summary["name"],
         kind=(kind.called or summary["kind"]) + of_what,
         question=kind.question.format(noun=view.compared),
+        answer=answer_title(summary),
         measured=view.measured,
         verdict=summary["verdict"],
         trust=verdict_sentence(summary),
@@ -112,7 +116,7 @@ def write_html(page: Page, file: Path) -> None:
         title=_title(page),
         meaning=MEANING[page.verdict],
         style=source("style.css"),
-        script=source("sort.js"),
+        script=source("page.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
     _write(file, str(html))

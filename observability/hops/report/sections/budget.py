@@ -12,7 +12,7 @@ from hops.budget.groups import GROUPS
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
-from hops.report.chart import Spec, draw
+from hops.report.chart import WIDTH, Spec, draw
 from hops.report.encodings import amount, label, stacked, topology_axis
 from hops.report.facts import http_fact
 from hops.report.palette import group_class, group_fill
@@ -24,6 +24,8 @@ from hops.tables.sidecars import sidecar_elements
 from hops.units import ALL
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
+WIDE = 640
+"""Width of the budgets that stand alone, in pixels."""
 _CHARTED = ("p50_band", "p99_band")
 HTTP3_SENDS_INSIDE = (
     " Over HTTP/3, proxy:edge has the time to encrypt and send the answer; over HTTP/1.1 and HTTP/2 that is part of "
@@ -62,6 +64,18 @@ def section(view: View) -> Section:
     return Section("budgets", "Where the wait goes", elements)
 
 
+def mean_figures(view: View) -> Figures | None:
+    """The mean hop budgets of the whole mix, with their legend; None if nothing was traced."""
+    if not any(cell["traces"] for _, cell in view.cells(ALL)):
+        return None
+    return Figures(
+        [mean_chart(view, WIDE)],
+        [(f"fill {group_class(group)}", group) for group in used_groups(view)],
+        "Where the wait goes: the mean of all traced journeys, by parts along the critical path.",
+        wide=True,
+    )
+
+
 def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key: str) -> Table:
     """Lists budgets by group, a row per journey, topology and band."""
     groups = used_groups(view)
@@ -86,10 +100,10 @@ def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key:
     return Table(key, caption, columns, rows, heads=3)
 
 
-def mean_chart(view: View) -> Chart:
+def mean_chart(view: View, width: int = WIDTH) -> Chart:
     """Draws stacked bars of all journeys together, a row per topology, on one scale."""
     rows, described = _stacks(view, ALL, MEAN)
-    spec = _bars(view, rows, BAND_TITLES[MEAN])
+    spec = {**_bars(view, rows, BAND_TITLES[MEAN]), "width": width}
     return draw("The whole mix", f"Mean hop budgets of all journeys: {described}; parts in the table.", spec, rows)
 
 

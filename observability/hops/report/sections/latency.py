@@ -12,6 +12,7 @@ from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section
 from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.encodings import amount, layer, topology_axis, topology_color, topology_dash, topology_shape
+from hops.report.sections.spread import heat_table
 from hops.report.view import View, latencies_ms
 from hops.tables.latency import comparison_table, latency_table, latency_text
 
@@ -37,6 +38,7 @@ def section(view: View) -> Section:
     """Makes the section."""
     elements: list[Element] = [
         latency_text(view),
+        *([heat_table(view, "p99", "p99")] if len(view.looks) > 1 else []),
         Heading("The whole distribution, up to p99.9"),
         Figures(
             [percentile_chart(view, journey) for journey in view.journeys_and_all],

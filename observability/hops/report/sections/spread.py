@@ -18,17 +18,6 @@ SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def heat_section(view: View) -> Section:
-    """Makes the heat map."""
-    text = "The deeper the blue of a cell, the longer it takes relative to the fastest of its row, which is 1×."
-    return Section(
-        "heat",
-        f"Journeys and {view.compared.many} at a glance",
-        [Text(text), heat_table(view, "p50", "Median"), heat_table(view, "p99", "p99")],
-        detail=True,
-    )
-
-
 def heat_table(view: View, metric: str, title: str) -> Table:
     """Lists journeys by topologies, with the value in each cell and its shade."""
     values = {
@@ -50,7 +39,8 @@ def heat_table(view: View, metric: str, title: str) -> Table:
             )
         rows.append(row)
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
-    return Table(f"heat_{metric}", f"{title} latency, ms", columns, rows, totals=1)
+    caption = f"{title} latency, ms; deeper blue is longer, relative to the fastest of the row, 1×"
+    return Table(f"heat_{metric}", caption, columns, rows, totals=1)
 
 
 def shade(times: float) -> int:

@@ -1,4 +1,4 @@
-// Makes tables sortable. Without it they are whole all the same.
+// Makes tables sortable, and marks the section that is being read. Without it all is there all the same.
 (() => {
   const value = (row, index) => {
     const cell = row.cells[index];
@@ -37,13 +37,26 @@
   if (narrow.matches) contents.open = false;
   narrow.addEventListener("change", () => { contents.open = !narrow.matches; });
 
-  // Paper cannot be clicked: what is folded is opened for it, and folded again.
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open])")];
-    for (const one of folded) one.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const one of folded) one.open = false;
-  });
+  // A link to a section opens it, and what holds it.
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+    if (target) target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  if (location.hash) reveal();
+
+  // Marks the section that is being read.
+  const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+  const sections = [...document.querySelectorAll("main > section")];
+  const mark = () => {
+    const read = sections.findLast((one) => one.getBoundingClientRect().top < innerHeight / 3) ?? sections[0];
+    const key = read.id || read.querySelector(".chapter > div").id;
+    for (const [name, link] of links) {
+      if (name === key) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  addEventListener("scroll", mark, { passive: true });
+  mark();
 })();
