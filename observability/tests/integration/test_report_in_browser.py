@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from itertools import product
@@ -244,6 +245,7 @@ def test_a_table_sorts_by_click_and_by_key(browser: Browser, reports: dict[str, 
         head = opened.page.locator("#table-latency thead th").nth(4)
         values = "(table) => [...table.tBodies[0].rows].map((row) => Number(row.cells[4].dataset.v))"
         table = opened.page.locator("#table-latency")
+        opened.page.evaluate(OPEN_ALL)
         before = table.evaluate(values)
         head.locator("button").click()
         assert head.get_attribute("aria-sort") == "ascending"
@@ -268,13 +270,22 @@ def test_the_first_key_leads_past_the_head(browser: Browser, reports: dict[str, 
         assert opened.page.evaluate("document.activeElement.id") == "main"
 
 
+def test_a_link_opens_its_section_and_the_contents_mark_it(browser: Browser, reports: dict[str, Path]) -> None:
+    with Opened(browser, reports["compare"], viewport=WIDE) as opened:
+        marked = opened.page.locator(".contents [aria-current]")
+        assert marked.get_attribute("href") == "#conclusions"
+        opened.page.locator(".verdict-line a").click()
+        opened.page.locator("#table-gates").wait_for(state="visible")
+        opened.page.wait_for_function("document.querySelector('.contents [aria-current]').hash === '#validity'")
+
+
 def test_all_is_there_without_a_script(browser: Browser, report: Path) -> None:
     with Opened(browser, report, viewport=WIDE, java_script_enabled=False) as opened:
         assert opened.said == []
         assert opened.page.locator("thead button").count() == 0
+        opened.page.locator("#latency summary").first.click()
         assert opened.page.locator("#table-latency").inner_text().count("\n") > 5
         assert opened.page.locator("#latency .drawing svg").first.is_visible()
-        assert opened.page.locator("#validity").inner_text().strip()
 
 
 def test_paper_is_white_and_says_noisy(browser: Browser, reports: dict[str, Path], tmp_path: Path) -> None:
@@ -285,3 +296,4 @@ def test_paper_is_white_and_says_noisy(browser: Browser, reports: dict[str, Path
         assert "NOISY" in opened.page.locator(".verdict-line").inner_text()
         printed = opened.page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
         assert len(printed) > 50_000
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2

@@ -41,7 +41,9 @@
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
-    if (target) target.scrollIntoView();
+    const chapter = target?.querySelector(":scope > .chapter");
+    if (chapter) chapter.open = true;
+    target?.scrollIntoView();
   };
   addEventListener("hashchange", reveal);
   if (location.hash) reveal();
@@ -51,9 +53,8 @@
   const sections = [...document.querySelectorAll("main > section")];
   const mark = () => {
     const read = sections.findLast((one) => one.getBoundingClientRect().top < innerHeight / 3) ?? sections[0];
-    const key = read.id || read.querySelector(".chapter > div").id;
     for (const [name, link] of links) {
-      if (name === key) link.setAttribute("aria-current", "true");
+      if (name === read.id) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
   };

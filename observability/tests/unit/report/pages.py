@@ -20,7 +20,6 @@ SECTIONS = [
     "distance",
     "resources",
     "latency",
-    "heat",
     "boxes",
     "exemplars",
     "bytes",

@@ -134,7 +134,7 @@ def test_one_block_shows_figures_without_comparing(bench: Path) -> None:
     assert "One block" not in text
     assert not re.search("two topologies differ|Rings: |shown to be the fastest", text.partition("Words")[0])
     # There is nothing to compare a journey with, and too few have met another one.
-    assert set(SECTIONS) - set(page_of(bench).sections) == {"heat", "meetings"}
+    assert set(SECTIONS) - set(page_of(bench).sections) == {"meetings"}
     assert "comparisons" not in page_of(bench).tables
     assert len(page_of(bench).tables["latency"]) > 5
 
