@@ -1,8 +1,8 @@
-// The shop's services in Thrift: the protobuf contract, with its names and numbers. What each method and field means stands
-// there (proto/shop). `make stubs` makes the Python and Go stubs from this file.
+// The shop's services in Thrift: the protobuf contract, with its names and numbers. The protobuf contract (proto/shop) says
+// what each method and field means. `make stubs` makes the Python and Go stubs from this file.
 //
-// - Every method takes what HTTP has in headers (`authorization`, `traceparent` and so on) beside its request, since Thrift
-//   has no place of its own for that. Over HTTP this map is empty and the headers are HTTP's.
+// - Every method takes headers (`authorization`, `traceparent` and so on) in addition to its request, since Thrift has no
+//   headers. Over HTTP this map is empty and the headers are HTTP's.
 // - An answer is one message, as Thrift has no streams: a method that streams over gRPC returns its first rows here, and
 //   StreamDocument, which would be GetDocument, is not here.
 // - A field mask is the list of its paths.

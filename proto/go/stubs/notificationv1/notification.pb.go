@@ -4,7 +4,7 @@
 // 	protoc        v7.35.1
 // source: shop/notification/v1/notification.proto
 
-// What customers are told of their orders, and those who wait for it.
+// Customers' notifications of their orders, and streams of them.
 
 package notificationv1
 
@@ -33,9 +33,9 @@ type Event struct {
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The order.
 	OrderId int64 `protobuf:"varint,2,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`
-	// Who bought it.
+	// The buyer.
 	UserId int64 `protobuf:"varint,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// The status that it has from then on.
+	// The order's new status.
 	Status orderv1.OrderStatus `protobuf:"varint,4,opt,name=status,proto3,enum=shop.order.v1.OrderStatus" json:"status,omitempty"`
 	// When it changed, in microseconds, by the order service's database; UTC.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -117,14 +117,14 @@ func (x *Event) GetTraceparent() string {
 	return ""
 }
 
-// What a customer is told.
+// A customer's notification of an order.
 type Notification struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number among the customer's notifications, from 1 upwards.
 	Position int64 `protobuf:"varint,1,opt,name=position,proto3" json:"position,omitempty"`
 	// The order that changed.
 	OrderId int64 `protobuf:"varint,2,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`
-	// The status that it has from then on.
+	// The order's new status.
 	Status orderv1.OrderStatus `protobuf:"varint,3,opt,name=status,proto3,enum=shop.order.v1.OrderStatus" json:"status,omitempty"`
 	// When it changed, in microseconds, UTC.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -208,7 +208,7 @@ func (x *Notification) GetTraceparent() string {
 	return ""
 }
 
-// Says what happened.
+// Stores events.
 type NotifyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Changes of orders, 1 to 100 of them.
@@ -254,7 +254,7 @@ func (x *NotifyRequest) GetEvents() []*Event {
 	return nil
 }
 
-// Says that all is stored.
+// Confirms that all events are stored.
 type NotifyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -383,7 +383,7 @@ func (x *ListNotificationsResponse) GetNotifications() []*Notification {
 	return nil
 }
 
-// Says what a customer has read.
+// Marks what a customer has read.
 type MarkReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The customer, at least 1.
@@ -438,10 +438,10 @@ func (x *MarkReadRequest) GetUpToPosition() int64 {
 	return 0
 }
 
-// Says what is left to read.
+// The number of unread notifications.
 type MarkReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Notifications that are kept and not read.
+	// Unread notifications.
 	Unread        int32 `protobuf:"varint,1,opt,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -484,12 +484,12 @@ func (x *MarkReadResponse) GetUnread() int32 {
 	return 0
 }
 
-// Asks for what happens to an order.
+// Asks for updates of an order.
 type WatchOrderRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The order, at least 1.
 	OrderId int64 `protobuf:"varint,1,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`
-	// Position behind which to begin, at least 0; without one, the stream begins with what happens from now on.
+	// Position after which to begin, at least 0; without it, the stream begins with new updates.
 	AfterPosition *int64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3,oneof" json:"after_position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -542,10 +542,10 @@ func (x *WatchOrderRequest) GetAfterPosition() int64 {
 // A part of the stream.
 type WatchOrderResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened; absent from the first message, which says that the stream is open, and from those that say, after 15 s of silence,
-	// that it still is.
+	// The update. It is absent from the first message, which says that the stream is open, and from messages that say, after 15 s
+	// of silence, that it still is.
 	Notification *Notification `protobuf:"bytes,1,opt,name=notification,proto3" json:"notification,omitempty"`
-	// Position behind which another stream begins with what this one has not told yet.
+	// Position after which another stream continues this one.
 	Position      int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -595,12 +595,12 @@ func (x *WatchOrderResponse) GetPosition() int64 {
 	return 0
 }
 
-// Asks for what happens to a customer's orders.
+// Asks for updates of a customer's orders.
 type WatchNotificationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The customer, at least 1.
 	UserId int64 `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Position behind which to begin, at least 0; without one, the stream begins with what happens from now on.
+	// Position after which to begin, at least 0; without it, the stream begins with new updates.
 	AfterPosition *int64 `protobuf:"varint,2,opt,name=after_position,json=afterPosition,proto3,oneof" json:"after_position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -653,10 +653,10 @@ func (x *WatchNotificationsRequest) GetAfterPosition() int64 {
 // A part of the stream.
 type WatchNotificationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What happened; absent from the first message, which says that the stream is open, and from those that say, after 15 s of silence,
-	// that it still is.
+	// The update. It is absent from the first message, which says that the stream is open, and from messages that say, after 15 s
+	// of silence, that it still is.
 	Notification *Notification `protobuf:"bytes,1,opt,name=notification,proto3" json:"notification,omitempty"`
-	// Position behind which another stream begins with what this one has not told yet.
+	// Position after which another stream continues this one.
 	Position      int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             v7.35.1
 // source: shop/notification/v1/notification.proto
 
-// What customers are told of their orders, and those who wait for it.
+// Customers' notifications of their orders, and streams of them.
 
 package notificationv1
 
@@ -32,28 +32,32 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Keeps each customer's last 100 notifications, and tells those who watch of new ones.
+// Keeps each customer's last 100 notifications, and streams new ones to watchers.
 //
-// A customer's notifications are numbered from 1 on: their positions. Whoever watches names the position behind which to begin,
-// so that nothing is missed or told twice when a stream breaks off.
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// A customer's notifications are numbered from 1 on: their positions. A watcher names the position after which to begin, so
+// that a stream that breaks off loses and repeats nothing.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type NotificationServiceClient interface {
-	// Stores what happened to orders; for the order service only. Once by id, however often it is told; the events of one order
-	// must come in the order in which they happened.
+	// Stores events of orders, only for the order service. Idempotent by event id; the events of one order must come in the
+	// order in which they happened.
 	Notify(ctx context.Context, in *NotifyRequest, opts ...grpc.CallOption) (*NotifyResponse, error)
-	// Returns a customer's notifications, newest first: those that are kept, 100 at most, so there are no pages.
+	// Returns a customer's notifications, newest first, 100 at most, so there are no pages.
 	// PERMISSION_DENIED for another customer's.
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
 	// Marks a customer's notifications as read, up to a position. Idempotent; PERMISSION_DENIED for another customer's.
 	MarkRead(ctx context.Context, in *MarkReadRequest, opts ...grpc.CallOption) (*MarkReadResponse, error)
-	// Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
-	// not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
-	// caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
-	// service stops or has too many streams open: call again with the last position.
+	// Streams updates of one order until the caller or the service leaves. Errors:
+	// - NOT_FOUND if there is no such order, if it is not the calling customer's, or once the account is gone.
+	// - OUT_OF_RANGE if the position is too old.
+	// - RESOURCE_EXHAUSTED if the caller has too many streams open, or does not read.
+	// - UNAUTHENTICATED when the caller's token expires.
+	// - UNAVAILABLE when the service stops or has too many streams open: call again with the last position.
 	WatchOrder(ctx context.Context, in *WatchOrderRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOrderResponse], error)
-	// Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
-	// NOT_FOUND if there is no such customer.
+	// Streams updates of all of a customer's orders. Errors are as for WatchOrder, but PERMISSION_DENIED for another customer's
+	// orders, and NOT_FOUND if there is no such customer.
 	WatchNotifications(ctx context.Context, in *WatchNotificationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNotificationsResponse], error)
 }
 
@@ -137,28 +141,32 @@ type NotificationService_WatchNotificationsClient = grpc.ServerStreamingClient[W
 // All implementations must embed UnimplementedNotificationServiceServer
 // for forward compatibility.
 //
-// Keeps each customer's last 100 notifications, and tells those who watch of new ones.
+// Keeps each customer's last 100 notifications, and streams new ones to watchers.
 //
-// A customer's notifications are numbered from 1 on: their positions. Whoever watches names the position behind which to begin,
-// so that nothing is missed or told twice when a stream breaks off.
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// A customer's notifications are numbered from 1 on: their positions. A watcher names the position after which to begin, so
+// that a stream that breaks off loses and repeats nothing.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type NotificationServiceServer interface {
-	// Stores what happened to orders; for the order service only. Once by id, however often it is told; the events of one order
-	// must come in the order in which they happened.
+	// Stores events of orders, only for the order service. Idempotent by event id; the events of one order must come in the
+	// order in which they happened.
 	Notify(context.Context, *NotifyRequest) (*NotifyResponse, error)
-	// Returns a customer's notifications, newest first: those that are kept, 100 at most, so there are no pages.
+	// Returns a customer's notifications, newest first, 100 at most, so there are no pages.
 	// PERMISSION_DENIED for another customer's.
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
 	// Marks a customer's notifications as read, up to a position. Idempotent; PERMISSION_DENIED for another customer's.
 	MarkRead(context.Context, *MarkReadRequest) (*MarkReadResponse, error)
-	// Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
-	// not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
-	// caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
-	// service stops or has too many streams open: call again with the last position.
+	// Streams updates of one order until the caller or the service leaves. Errors:
+	// - NOT_FOUND if there is no such order, if it is not the calling customer's, or once the account is gone.
+	// - OUT_OF_RANGE if the position is too old.
+	// - RESOURCE_EXHAUSTED if the caller has too many streams open, or does not read.
+	// - UNAUTHENTICATED when the caller's token expires.
+	// - UNAVAILABLE when the service stops or has too many streams open: call again with the last position.
 	WatchOrder(*WatchOrderRequest, grpc.ServerStreamingServer[WatchOrderResponse]) error
-	// Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
-	// NOT_FOUND if there is no such customer.
+	// Streams updates of all of a customer's orders. Errors are as for WatchOrder, but PERMISSION_DENIED for another customer's
+	// orders, and NOT_FOUND if there is no such customer.
 	WatchNotifications(*WatchNotificationsRequest, grpc.ServerStreamingServer[WatchNotificationsResponse]) error
 	mustEmbedUnimplementedNotificationServiceServer()
 }

@@ -498,7 +498,7 @@ func (x *BatchGetOrdersRequest) GetIds() []int64 {
 	return nil
 }
 
-// The orders that exist among those asked for.
+// The requested orders that exist.
 type BatchGetOrdersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the request.

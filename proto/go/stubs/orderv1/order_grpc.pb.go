@@ -36,24 +36,28 @@ const (
 //
 // Checks out, reads and changes orders.
 //
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-// it needs does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database or a service that it needs does not answer.
 type OrderServiceClient interface {
-	// Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and takes the money.
-	// Idempotent by user_id and idempotency_key: a repeated call returns the first one's order; the same key with another body is
-	// FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
-	// FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
+	// Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and captures the money.
+	// Idempotent by user_id and idempotency_key: a repeated call returns the first call's order. Errors:
+	// - FAILED_PRECONDITION if the key was used with another body, if stock is short, or if the bank declines.
+	// - ABORTED while the first call is still under way.
+	// - NOT_FOUND for an unknown user or product.
+	//
+	// If stock is short, the bank declines, or something is unknown, nothing is bought.
 	Checkout(ctx context.Context, in *CheckoutRequest, opts ...grpc.CallOption) (*Order, error)
 	// Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's.
 	GetOrder(ctx context.Context, in *GetOrderRequest, opts ...grpc.CallOption) (*Order, error)
-	// Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out.
+	// Returns many orders with their lines in a fixed number of queries, in the order of the requested ids; unknown ids are left out.
 	BatchGetOrders(ctx context.Context, in *BatchGetOrdersRequest, opts ...grpc.CallOption) (*BatchGetOrdersResponse, error)
-	// Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there.
+	// Returns a page of one user's orders, newest first, with their lines; empty if the user has no orders or does not exist.
 	ListOrdersByUser(ctx context.Context, in *ListOrdersByUserRequest, opts ...grpc.CallOption) (*ListOrdersByUserResponse, error)
 	// Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none.
 	UpdateOrderStatus(ctx context.Context, in *UpdateOrderStatusRequest, opts ...grpc.CallOption) (*Order, error)
-	// Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+	// Cancels a CONFIRMED order: returns stock and money. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
 	// or if it is not the calling customer's.
 	CancelOrder(ctx context.Context, in *CancelOrderRequest, opts ...grpc.CallOption) (*Order, error)
 	// Streams order lines joined with their orders, by ascending line id, in chunks.
@@ -153,24 +157,28 @@ type OrderService_StreamOrderLinesClient = grpc.ServerStreamingClient[StreamOrde
 //
 // Checks out, reads and changes orders.
 //
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-// it needs does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database or a service that it needs does not answer.
 type OrderServiceServer interface {
-	// Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and takes the money.
-	// Idempotent by user_id and idempotency_key: a repeated call returns the first one's order; the same key with another body is
-	// FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
-	// FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
+	// Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and captures the money.
+	// Idempotent by user_id and idempotency_key: a repeated call returns the first call's order. Errors:
+	// - FAILED_PRECONDITION if the key was used with another body, if stock is short, or if the bank declines.
+	// - ABORTED while the first call is still under way.
+	// - NOT_FOUND for an unknown user or product.
+	//
+	// If stock is short, the bank declines, or something is unknown, nothing is bought.
 	Checkout(context.Context, *CheckoutRequest) (*Order, error)
 	// Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's.
 	GetOrder(context.Context, *GetOrderRequest) (*Order, error)
-	// Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out.
+	// Returns many orders with their lines in a fixed number of queries, in the order of the requested ids; unknown ids are left out.
 	BatchGetOrders(context.Context, *BatchGetOrdersRequest) (*BatchGetOrdersResponse, error)
-	// Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there.
+	// Returns a page of one user's orders, newest first, with their lines; empty if the user has no orders or does not exist.
 	ListOrdersByUser(context.Context, *ListOrdersByUserRequest) (*ListOrdersByUserResponse, error)
 	// Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none.
 	UpdateOrderStatus(context.Context, *UpdateOrderStatusRequest) (*Order, error)
-	// Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+	// Cancels a CONFIRMED order: returns stock and money. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
 	// or if it is not the calling customer's.
 	CancelOrder(context.Context, *CancelOrderRequest) (*Order, error)
 	// Streams order lines joined with their orders, by ascending line id, in chunks.

@@ -31,13 +31,13 @@ type PaymentStatus int32
 const (
 	// Never sent.
 	PaymentStatus_PAYMENT_STATUS_UNSPECIFIED PaymentStatus = 0
-	// The amount is set aside.
+	// The amount is reserved.
 	PaymentStatus_PAYMENT_STATUS_AUTHORIZED PaymentStatus = 1
-	// The amount is taken.
+	// The amount is captured.
 	PaymentStatus_PAYMENT_STATUS_CAPTURED PaymentStatus = 2
-	// The amount was given back, or never taken.
+	// The amount was returned, or never captured.
 	PaymentStatus_PAYMENT_STATUS_VOIDED PaymentStatus = 3
-	// The bank said no.
+	// The bank declined.
 	PaymentStatus_PAYMENT_STATUS_DECLINED PaymentStatus = 4
 )
 

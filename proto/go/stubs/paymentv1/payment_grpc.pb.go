@@ -36,20 +36,22 @@ const (
 //
 // The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
 // declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type PaymentServiceClient interface {
-	// Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
+	// Asks the bank to reserve the amount. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
 	// if the checkout was voided before, or if the same checkout comes with another user or amount.
 	AuthorizePayment(ctx context.Context, in *AuthorizePaymentRequest, opts ...grpc.CallOption) (*Payment, error)
-	// Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised.
+	// Captures the amount for an order. Idempotent; FAILED_PRECONDITION unless authorised.
 	CapturePayment(ctx context.Context, in *CapturePaymentRequest, opts ...grpc.CallOption) (*Payment, error)
-	// Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails.
+	// Returns the amount. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails.
 	VoidPayment(ctx context.Context, in *VoidPaymentRequest, opts ...grpc.CallOption) (*Payment, error)
 	// Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's.
 	GetPayment(ctx context.Context, in *GetPaymentRequest, opts ...grpc.CallOption) (*Payment, error)
-	// Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
-	// one that is not the calling customer's, are left out.
+	// Returns the payments of many orders in one query, in the order of the requested ids. Orders without a payment, and those of
+	// other customers, are left out.
 	BatchGetPaymentsByOrder(ctx context.Context, in *BatchGetPaymentsByOrderRequest, opts ...grpc.CallOption) (*BatchGetPaymentsByOrderResponse, error)
 }
 
@@ -119,20 +121,22 @@ func (c *paymentServiceClient) BatchGetPaymentsByOrder(ctx context.Context, in *
 //
 // The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
 // declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type PaymentServiceServer interface {
-	// Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
+	// Asks the bank to reserve the amount. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
 	// if the checkout was voided before, or if the same checkout comes with another user or amount.
 	AuthorizePayment(context.Context, *AuthorizePaymentRequest) (*Payment, error)
-	// Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised.
+	// Captures the amount for an order. Idempotent; FAILED_PRECONDITION unless authorised.
 	CapturePayment(context.Context, *CapturePaymentRequest) (*Payment, error)
-	// Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails.
+	// Returns the amount. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails.
 	VoidPayment(context.Context, *VoidPaymentRequest) (*Payment, error)
 	// Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's.
 	GetPayment(context.Context, *GetPaymentRequest) (*Payment, error)
-	// Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
-	// one that is not the calling customer's, are left out.
+	// Returns the payments of many orders in one query, in the order of the requested ids. Orders without a payment, and those of
+	// other customers, are left out.
 	BatchGetPaymentsByOrder(context.Context, *BatchGetPaymentsByOrderRequest) (*BatchGetPaymentsByOrderResponse, error)
 	mustEmbedUnimplementedPaymentServiceServer()
 }

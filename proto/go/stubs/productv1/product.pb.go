@@ -368,7 +368,7 @@ func (x *BatchGetProductsRequest) GetIds() []int64 {
 	return nil
 }
 
-// The products that exist among those asked for.
+// The requested products that exist.
 type BatchGetProductsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the request.
@@ -767,7 +767,7 @@ func (x *BatchListReviewsRequest) GetLimit() int32 {
 // The reviews found.
 type BatchListReviewsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One entry per product asked for, in the order of the request; its list is empty where there are no reviews.
+	// One entry per requested product, in the order of the request; its list is empty if there are no reviews.
 	Products      []*ProductReviews `protobuf:"bytes,1,rep,name=products,proto3" json:"products,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

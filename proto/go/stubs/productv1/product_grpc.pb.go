@@ -45,12 +45,14 @@ const (
 //
 // Reads and changes the catalogue and its stock.
 //
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type ProductServiceClient interface {
 	// Returns one product; NOT_FOUND if there is none.
 	GetProduct(ctx context.Context, in *GetProductRequest, opts ...grpc.CallOption) (*Product, error)
-	// Returns many products in one query, in the order of the ids asked for; unknown ids are left out.
+	// Returns many products in one query, in the order of the requested ids; unknown ids are left out.
 	BatchGetProducts(ctx context.Context, in *BatchGetProductsRequest, opts ...grpc.CallOption) (*BatchGetProductsResponse, error)
 	// Returns a page of products by ascending id.
 	ListProducts(ctx context.Context, in *ListProductsRequest, opts ...grpc.CallOption) (*ListProductsResponse, error)
@@ -265,12 +267,14 @@ type ProductService_StreamDocumentClient = grpc.ServerStreamingClient[StreamDocu
 //
 // Reads and changes the catalogue and its stock.
 //
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type ProductServiceServer interface {
 	// Returns one product; NOT_FOUND if there is none.
 	GetProduct(context.Context, *GetProductRequest) (*Product, error)
-	// Returns many products in one query, in the order of the ids asked for; unknown ids are left out.
+	// Returns many products in one query, in the order of the requested ids; unknown ids are left out.
 	BatchGetProducts(context.Context, *BatchGetProductsRequest) (*BatchGetProductsResponse, error)
 	// Returns a page of products by ascending id.
 	ListProducts(context.Context, *ListProductsRequest) (*ListProductsResponse, error)

@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A postal address. Each text has something to see and no control characters.
+// A postal address. Each text has a visible character and no control characters.
 type Address struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who receives the parcel, 1 to 100 characters.

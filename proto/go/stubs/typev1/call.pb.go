@@ -36,7 +36,7 @@ const (
 	Access_ACCESS_CALLER Access = 2
 	// Partners, by their token.
 	Access_ACCESS_PARTNER Access = 3
-	// Other services and gateways, and nobody from outside.
+	// Other services and gateways, but no callers from outside.
 	Access_ACCESS_INTERNAL Access = 4
 )
 
@@ -88,9 +88,9 @@ func (Access) EnumDescriptor() ([]byte, []int) {
 // Says who may make a call, and where REST has it.
 type CallRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Callers whom the call admits.
+	// The callers that the call admits.
 	Access Access `protobuf:"varint,1,opt,name=access,proto3,enum=shop.type.v1.Access" json:"access,omitempty"`
-	// Path to the user whom the call concerns; a customer may make it for no other user. Empty if it concerns none.
+	// Path to the id of the user concerned; a customer may make the call only for itself. Empty if it concerns no user.
 	//
 	// - "request.user_id": PERMISSION_DENIED for another customer.
 	// - "response.user_id": NOT_FOUND for another customer, with the message of an unknown id.

@@ -31,9 +31,9 @@ type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier, from 1 upwards; set by the service.
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// E-mail address, unique whatever its case, 3 to 254 printable ASCII characters.
+	// E-mail address, unique in any case, 3 to 254 printable ASCII characters.
 	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	// Name, 1 to 100 characters, with something to see and no control characters.
+	// Name, 1 to 100 characters, with a visible character and no control characters.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Where parcels go.
 	Address       *typev1.Address `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
@@ -301,7 +301,7 @@ func (x *BatchGetUsersRequest) GetIds() []int64 {
 	return nil
 }
 
-// The users that exist among those asked for.
+// The requested users that exist.
 type BatchGetUsersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the request.

@@ -37,16 +37,19 @@ const (
 //
 // Reads and changes users, and lets them log in.
 //
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type UserServiceClient interface {
-	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
-	// passwords are being hashed; RetryInfo says when to call again.
+	// Checks e-mail and password and returns a signed token. Errors:
+	//   - UNAUTHENTICATED if they do not match; the error does not say which of them is wrong.
+	//   - RESOURCE_EXHAUSTED if 10 logins with the same e-mail, of an account or not, have failed within 5 minutes, or if too many
+	//     passwords are being hashed. RetryInfo says when to call again.
 	Login(ctx context.Context, in *LoginRequest, opts ...grpc.CallOption) (*LoginResponse, error)
 	// Returns one user; NOT_FOUND if there is none.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*User, error)
-	// Returns many users in one query, in the order of the ids asked for; unknown ids are left out.
+	// Returns many users in one query, in the order of the requested ids; unknown ids are left out.
 	BatchGetUsers(ctx context.Context, in *BatchGetUsersRequest, opts ...grpc.CallOption) (*BatchGetUsersResponse, error)
 	// Returns a page of users by ascending id.
 	ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error)
@@ -55,7 +58,7 @@ type UserServiceClient interface {
 	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
 	// not as expected.
 	UpdateUser(ctx context.Context, in *UpdateUserRequest, opts ...grpc.CallOption) (*User, error)
-	// Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's.
+	// Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, without an owner.
 	DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
@@ -143,16 +146,19 @@ func (c *userServiceClient) DeleteUser(ctx context.Context, in *DeleteUserReques
 //
 // Reads and changes users, and lets them log in.
 //
-// Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-// values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+// Errors of every method:
+// - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+// - DEADLINE_EXCEEDED when the caller's deadline passes.
+// - UNAVAILABLE when the database does not answer.
 type UserServiceServer interface {
-	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
-	// passwords are being hashed; RetryInfo says when to call again.
+	// Checks e-mail and password and returns a signed token. Errors:
+	//   - UNAUTHENTICATED if they do not match; the error does not say which of them is wrong.
+	//   - RESOURCE_EXHAUSTED if 10 logins with the same e-mail, of an account or not, have failed within 5 minutes, or if too many
+	//     passwords are being hashed. RetryInfo says when to call again.
 	Login(context.Context, *LoginRequest) (*LoginResponse, error)
 	// Returns one user; NOT_FOUND if there is none.
 	GetUser(context.Context, *GetUserRequest) (*User, error)
-	// Returns many users in one query, in the order of the ids asked for; unknown ids are left out.
+	// Returns many users in one query, in the order of the requested ids; unknown ids are left out.
 	BatchGetUsers(context.Context, *BatchGetUsersRequest) (*BatchGetUsersResponse, error)
 	// Returns a page of users by ascending id.
 	ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error)
@@ -161,7 +167,7 @@ type UserServiceServer interface {
 	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
 	// not as expected.
 	UpdateUser(context.Context, *UpdateUserRequest) (*User, error)
-	// Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's.
+	// Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, without an owner.
 	DeleteUser(context.Context, *DeleteUserRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedUserServiceServer()
 }

@@ -26,12 +26,14 @@ if _version_not_supported:
 
 
 class NotificationServiceStub:
-    """Keeps each customer's last 100 notifications, and tells those who watch of new ones.
+    """Keeps each customer's last 100 notifications, and streams new ones to watchers.
 
-    A customer's notifications are numbered from 1 on: their positions. Whoever watches names the position behind which to begin,
-    so that nothing is missed or told twice when a stream breaks off.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    A customer's notifications are numbered from 1 on: their positions. A watcher names the position after which to begin, so
+    that a stream that breaks off loses and repeats nothing.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel):
@@ -68,24 +70,26 @@ class NotificationServiceStub:
 
 
 class NotificationServiceServicer:
-    """Keeps each customer's last 100 notifications, and tells those who watch of new ones.
+    """Keeps each customer's last 100 notifications, and streams new ones to watchers.
 
-    A customer's notifications are numbered from 1 on: their positions. Whoever watches names the position behind which to begin,
-    so that nothing is missed or told twice when a stream breaks off.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    A customer's notifications are numbered from 1 on: their positions. A watcher names the position after which to begin, so
+    that a stream that breaks off loses and repeats nothing.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def Notify(self, request, context):
-        """Stores what happened to orders; for the order service only. Once by id, however often it is told; the events of one order
-        must come in the order in which they happened.
+        """Stores events of orders, only for the order service. Idempotent by event id; the events of one order must come in the
+        order in which they happened.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListNotifications(self, request, context):
-        """Returns a customer's notifications, newest first: those that are kept, 100 at most, so there are no pages.
+        """Returns a customer's notifications, newest first, 100 at most, so there are no pages.
         PERMISSION_DENIED for another customer's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -100,18 +104,20 @@ class NotificationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchOrder(self, request, context):
-        """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
-        not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
-        caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
-        service stops or has too many streams open: call again with the last position.
+        """Streams updates of one order until the caller or the service leaves. Errors:
+        - NOT_FOUND if there is no such order, if it is not the calling customer's, or once the account is gone.
+        - OUT_OF_RANGE if the position is too old.
+        - RESOURCE_EXHAUSTED if the caller has too many streams open, or does not read.
+        - UNAUTHENTICATED when the caller's token expires.
+        - UNAVAILABLE when the service stops or has too many streams open: call again with the last position.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchNotifications(self, request, context):
-        """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
-        NOT_FOUND if there is no such customer.
+        """Streams updates of all of a customer's orders. Errors are as for WatchOrder, but PERMISSION_DENIED for another customer's
+        orders, and NOT_FOUND if there is no such customer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,12 +160,14 @@ def add_NotificationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class NotificationService:
-    """Keeps each customer's last 100 notifications, and tells those who watch of new ones.
+    """Keeps each customer's last 100 notifications, and streams new ones to watchers.
 
-    A customer's notifications are numbered from 1 on: their positions. Whoever watches names the position behind which to begin,
-    so that nothing is missed or told twice when a stream breaks off.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    A customer's notifications are numbered from 1 on: their positions. A watcher names the position after which to begin, so
+    that a stream that breaks off loses and repeats nothing.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @staticmethod

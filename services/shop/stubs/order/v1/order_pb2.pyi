@@ -268,7 +268,7 @@ Global___BatchGetOrdersRequest: _TypeAlias = BatchGetOrdersRequest  # noqa: Y015
 
 @_typing.final
 class BatchGetOrdersResponse(_message.Message):
-    """The orders that exist among those asked for."""
+    """The requested orders that exist."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

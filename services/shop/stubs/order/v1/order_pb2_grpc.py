@@ -28,9 +28,10 @@ if _version_not_supported:
 class OrderServiceStub:
     """Checks out, reads and changes orders.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-    it needs does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database or a service that it needs does not answer.
     """
 
     def __init__(self, channel):
@@ -79,16 +80,20 @@ class OrderServiceStub:
 class OrderServiceServicer:
     """Checks out, reads and changes orders.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-    it needs does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database or a service that it needs does not answer.
     """
 
     def Checkout(self, request, context):
-        """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and takes the money.
-        Idempotent by user_id and idempotency_key: a repeated call returns the first one's order; the same key with another body is
-        FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
-        FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
+        """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and captures the money.
+        Idempotent by user_id and idempotency_key: a repeated call returns the first call's order. Errors:
+        - FAILED_PRECONDITION if the key was used with another body, if stock is short, or if the bank declines.
+        - ABORTED while the first call is still under way.
+        - NOT_FOUND for an unknown user or product.
+
+        If stock is short, the bank declines, or something is unknown, nothing is bought.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -102,14 +107,14 @@ class OrderServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetOrders(self, request, context):
-        """Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out.
+        """Returns many orders with their lines in a fixed number of queries, in the order of the requested ids; unknown ids are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListOrdersByUser(self, request, context):
-        """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there.
+        """Returns a page of one user's orders, newest first, with their lines; empty if the user has no orders or does not exist.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,7 +128,7 @@ class OrderServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelOrder(self, request, context):
-        """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+        """Cancels a CONFIRMED order: returns stock and money. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
         or if it is not the calling customer's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -186,9 +191,10 @@ def add_OrderServiceServicer_to_server(servicer, server):
 class OrderService:
     """Checks out, reads and changes orders.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-    it needs does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database or a service that it needs does not answer.
     """
 
     @staticmethod

@@ -29,9 +29,10 @@ GRPC_VERSION: str
 class OrderServiceStub:
     """Checks out, reads and changes orders.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-    it needs does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database or a service that it needs does not answer.
     """
 
     @_typing.overload
@@ -39,21 +40,24 @@ class OrderServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> OrderServiceAsyncStub: ...
     Checkout: _grpc.UnaryUnaryMultiCallable[_order_pb2.CheckoutRequest, _order_pb2.Order]
-    """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and takes the money.
-    Idempotent by user_id and idempotency_key: a repeated call returns the first one's order; the same key with another body is
-    FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
-    FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
+    """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and captures the money.
+    Idempotent by user_id and idempotency_key: a repeated call returns the first call's order. Errors:
+    - FAILED_PRECONDITION if the key was used with another body, if stock is short, or if the bank declines.
+    - ABORTED while the first call is still under way.
+    - NOT_FOUND for an unknown user or product.
+
+    If stock is short, the bank declines, or something is unknown, nothing is bought.
     """
     GetOrder: _grpc.UnaryUnaryMultiCallable[_order_pb2.GetOrderRequest, _order_pb2.Order]
     """Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetOrders: _grpc.UnaryUnaryMultiCallable[_order_pb2.BatchGetOrdersRequest, _order_pb2.BatchGetOrdersResponse]
-    """Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out."""
+    """Returns many orders with their lines in a fixed number of queries, in the order of the requested ids; unknown ids are left out."""
     ListOrdersByUser: _grpc.UnaryUnaryMultiCallable[_order_pb2.ListOrdersByUserRequest, _order_pb2.ListOrdersByUserResponse]
-    """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there."""
+    """Returns a page of one user's orders, newest first, with their lines; empty if the user has no orders or does not exist."""
     UpdateOrderStatus: _grpc.UnaryUnaryMultiCallable[_order_pb2.UpdateOrderStatusRequest, _order_pb2.Order]
     """Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none."""
     CancelOrder: _grpc.UnaryUnaryMultiCallable[_order_pb2.CancelOrderRequest, _order_pb2.Order]
-    """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+    """Cancels a CONFIRMED order: returns stock and money. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
     or if it is not the calling customer's.
     """
     StreamOrderLines: _grpc.UnaryStreamMultiCallable[_order_pb2.StreamOrderLinesRequest, _order_pb2.StreamOrderLinesResponse]
@@ -63,28 +67,32 @@ class OrderServiceStub:
 class OrderServiceAsyncStub(OrderServiceStub):
     """Checks out, reads and changes orders.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-    it needs does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database or a service that it needs does not answer.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Checkout: _aio.UnaryUnaryMultiCallable[_order_pb2.CheckoutRequest, _order_pb2.Order]  # type: ignore[assignment]
-    """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and takes the money.
-    Idempotent by user_id and idempotency_key: a repeated call returns the first one's order; the same key with another body is
-    FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
-    FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
+    """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and captures the money.
+    Idempotent by user_id and idempotency_key: a repeated call returns the first call's order. Errors:
+    - FAILED_PRECONDITION if the key was used with another body, if stock is short, or if the bank declines.
+    - ABORTED while the first call is still under way.
+    - NOT_FOUND for an unknown user or product.
+
+    If stock is short, the bank declines, or something is unknown, nothing is bought.
     """
     GetOrder: _aio.UnaryUnaryMultiCallable[_order_pb2.GetOrderRequest, _order_pb2.Order]  # type: ignore[assignment]
     """Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetOrders: _aio.UnaryUnaryMultiCallable[_order_pb2.BatchGetOrdersRequest, _order_pb2.BatchGetOrdersResponse]  # type: ignore[assignment]
-    """Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out."""
+    """Returns many orders with their lines in a fixed number of queries, in the order of the requested ids; unknown ids are left out."""
     ListOrdersByUser: _aio.UnaryUnaryMultiCallable[_order_pb2.ListOrdersByUserRequest, _order_pb2.ListOrdersByUserResponse]  # type: ignore[assignment]
-    """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there."""
+    """Returns a page of one user's orders, newest first, with their lines; empty if the user has no orders or does not exist."""
     UpdateOrderStatus: _aio.UnaryUnaryMultiCallable[_order_pb2.UpdateOrderStatusRequest, _order_pb2.Order]  # type: ignore[assignment]
     """Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none."""
     CancelOrder: _aio.UnaryUnaryMultiCallable[_order_pb2.CancelOrderRequest, _order_pb2.Order]  # type: ignore[assignment]
-    """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+    """Cancels a CONFIRMED order: returns stock and money. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
     or if it is not the calling customer's.
     """
     StreamOrderLines: _aio.UnaryStreamMultiCallable[_order_pb2.StreamOrderLinesRequest, _order_pb2.StreamOrderLinesResponse]  # type: ignore[assignment]
@@ -93,9 +101,10 @@ class OrderServiceAsyncStub(OrderServiceStub):
 class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
     """Checks out, reads and changes orders.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database or a service that
-    it needs does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database or a service that it needs does not answer.
     """
 
     @_abc_1.abstractmethod
@@ -104,10 +113,13 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.CheckoutRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.Order, _abc.Awaitable[_order_pb2.Order]]:
-        """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and takes the money.
-        Idempotent by user_id and idempotency_key: a repeated call returns the first one's order; the same key with another body is
-        FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
-        FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
+        """Buys: checks the user, reserves stock, authorises the payment, stores the order, confirms the stock and captures the money.
+        Idempotent by user_id and idempotency_key: a repeated call returns the first call's order. Errors:
+        - FAILED_PRECONDITION if the key was used with another body, if stock is short, or if the bank declines.
+        - ABORTED while the first call is still under way.
+        - NOT_FOUND for an unknown user or product.
+
+        If stock is short, the bank declines, or something is unknown, nothing is bought.
         """
 
     @_abc_1.abstractmethod
@@ -124,7 +136,7 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.BatchGetOrdersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.BatchGetOrdersResponse, _abc.Awaitable[_order_pb2.BatchGetOrdersResponse]]:
-        """Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out."""
+        """Returns many orders with their lines in a fixed number of queries, in the order of the requested ids; unknown ids are left out."""
 
     @_abc_1.abstractmethod
     def ListOrdersByUser(
@@ -132,7 +144,7 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.ListOrdersByUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.ListOrdersByUserResponse, _abc.Awaitable[_order_pb2.ListOrdersByUserResponse]]:
-        """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there."""
+        """Returns a page of one user's orders, newest first, with their lines; empty if the user has no orders or does not exist."""
 
     @_abc_1.abstractmethod
     def UpdateOrderStatus(
@@ -148,7 +160,7 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.CancelOrderRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.Order, _abc.Awaitable[_order_pb2.Order]]:
-        """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+        """Cancels a CONFIRMED order: returns stock and money. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
         or if it is not the calling customer's.
         """
 

@@ -30,13 +30,13 @@ class _PaymentStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Payment
     PAYMENT_STATUS_UNSPECIFIED: _PaymentStatus.ValueType  # 0
     """Never sent."""
     PAYMENT_STATUS_AUTHORIZED: _PaymentStatus.ValueType  # 1
-    """The amount is set aside."""
+    """The amount is reserved."""
     PAYMENT_STATUS_CAPTURED: _PaymentStatus.ValueType  # 2
-    """The amount is taken."""
+    """The amount is captured."""
     PAYMENT_STATUS_VOIDED: _PaymentStatus.ValueType  # 3
-    """The amount was given back, or never taken."""
+    """The amount was returned, or never captured."""
     PAYMENT_STATUS_DECLINED: _PaymentStatus.ValueType  # 4
-    """The bank said no."""
+    """The bank declined."""
 
 class PaymentStatus(_PaymentStatus, metaclass=_PaymentStatusEnumTypeWrapper):
     """How far a payment has come."""
@@ -44,13 +44,13 @@ class PaymentStatus(_PaymentStatus, metaclass=_PaymentStatusEnumTypeWrapper):
 PAYMENT_STATUS_UNSPECIFIED: PaymentStatus.ValueType  # 0
 """Never sent."""
 PAYMENT_STATUS_AUTHORIZED: PaymentStatus.ValueType  # 1
-"""The amount is set aside."""
+"""The amount is reserved."""
 PAYMENT_STATUS_CAPTURED: PaymentStatus.ValueType  # 2
-"""The amount is taken."""
+"""The amount is captured."""
 PAYMENT_STATUS_VOIDED: PaymentStatus.ValueType  # 3
-"""The amount was given back, or never taken."""
+"""The amount was returned, or never captured."""
 PAYMENT_STATUS_DECLINED: PaymentStatus.ValueType  # 4
-"""The bank said no."""
+"""The bank declined."""
 Global___PaymentStatus: _TypeAlias = PaymentStatus  # noqa: Y015
 
 @_typing.final

@@ -30,8 +30,10 @@ class PaymentServiceStub:
 
     The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
     declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel):
@@ -72,12 +74,14 @@ class PaymentServiceServicer:
 
     The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
     declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def AuthorizePayment(self, request, context):
-        """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
+        """Asks the bank to reserve the amount. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
         if the checkout was voided before, or if the same checkout comes with another user or amount.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -85,14 +89,14 @@ class PaymentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CapturePayment(self, request, context):
-        """Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised.
+        """Captures the amount for an order. Idempotent; FAILED_PRECONDITION unless authorised.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VoidPayment(self, request, context):
-        """Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails.
+        """Returns the amount. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,8 +110,8 @@ class PaymentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetPaymentsByOrder(self, request, context):
-        """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
-        one that is not the calling customer's, are left out.
+        """Returns the payments of many orders in one query, in the order of the requested ids. Orders without a payment, and those of
+        other customers, are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -154,8 +158,10 @@ class PaymentService:
 
     The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
     declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @staticmethod

@@ -31,8 +31,10 @@ class PaymentServiceStub:
 
     The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
     declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @_typing.overload
@@ -40,18 +42,18 @@ class PaymentServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> PaymentServiceAsyncStub: ...
     AuthorizePayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.AuthorizePaymentRequest, _payment_pb2.Payment]
-    """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
+    """Asks the bank to reserve the amount. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
     if the checkout was voided before, or if the same checkout comes with another user or amount.
     """
     CapturePayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.CapturePaymentRequest, _payment_pb2.Payment]
-    """Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised."""
+    """Captures the amount for an order. Idempotent; FAILED_PRECONDITION unless authorised."""
     VoidPayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.VoidPaymentRequest, _payment_pb2.Payment]
-    """Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
+    """Returns the amount. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
     GetPayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.GetPaymentRequest, _payment_pb2.Payment]
     """Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetPaymentsByOrder: _grpc.UnaryUnaryMultiCallable[_payment_pb2.BatchGetPaymentsByOrderRequest, _payment_pb2.BatchGetPaymentsByOrderResponse]
-    """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
-    one that is not the calling customer's, are left out.
+    """Returns the payments of many orders in one query, in the order of the requested ids. Orders without a payment, and those of
+    other customers, are left out.
     """
 
 @_typing.type_check_only
@@ -60,24 +62,26 @@ class PaymentServiceAsyncStub(PaymentServiceStub):
 
     The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
     declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     AuthorizePayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.AuthorizePaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
-    """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
+    """Asks the bank to reserve the amount. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
     if the checkout was voided before, or if the same checkout comes with another user or amount.
     """
     CapturePayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.CapturePaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
-    """Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised."""
+    """Captures the amount for an order. Idempotent; FAILED_PRECONDITION unless authorised."""
     VoidPayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.VoidPaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
-    """Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
+    """Returns the amount. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
     GetPayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.GetPaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
     """Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetPaymentsByOrder: _aio.UnaryUnaryMultiCallable[_payment_pb2.BatchGetPaymentsByOrderRequest, _payment_pb2.BatchGetPaymentsByOrderResponse]  # type: ignore[assignment]
-    """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
-    one that is not the calling customer's, are left out.
+    """Returns the payments of many orders in one query, in the order of the requested ids. Orders without a payment, and those of
+    other customers, are left out.
     """
 
 class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -85,8 +89,10 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
 
     The simulated bank declines by token: "tok_ok" is accepted, "tok_declined" and "tok_insufficient_funds" are
     declined, every other token is INVALID_ARGUMENT. Its delay is a setting of the service.
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @_abc_1.abstractmethod
@@ -95,7 +101,7 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _payment_pb2.AuthorizePaymentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.Payment, _abc.Awaitable[_payment_pb2.Payment]]:
-        """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
+        """Asks the bank to reserve the amount. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
         if the checkout was voided before, or if the same checkout comes with another user or amount.
         """
 
@@ -105,7 +111,7 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _payment_pb2.CapturePaymentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.Payment, _abc.Awaitable[_payment_pb2.Payment]]:
-        """Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised."""
+        """Captures the amount for an order. Idempotent; FAILED_PRECONDITION unless authorised."""
 
     @_abc_1.abstractmethod
     def VoidPayment(
@@ -113,7 +119,7 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _payment_pb2.VoidPaymentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.Payment, _abc.Awaitable[_payment_pb2.Payment]]:
-        """Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
+        """Returns the amount. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
 
     @_abc_1.abstractmethod
     def GetPayment(
@@ -129,8 +135,8 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _payment_pb2.BatchGetPaymentsByOrderRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.BatchGetPaymentsByOrderResponse, _abc.Awaitable[_payment_pb2.BatchGetPaymentsByOrderResponse]]:
-        """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
-        one that is not the calling customer's, are left out.
+        """Returns the payments of many orders in one query, in the order of the requested ids. Orders without a payment, and those of
+        other customers, are left out.
         """
 
 def add_PaymentServiceServicer_to_server(servicer: PaymentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -192,7 +192,7 @@ Global___BatchGetProductsRequest: _TypeAlias = BatchGetProductsRequest  # noqa: 
 
 @_typing.final
 class BatchGetProductsResponse(_message.Message):
-    """The products that exist among those asked for."""
+    """The requested products that exist."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -407,7 +407,7 @@ class BatchListReviewsResponse(_message.Message):
     PRODUCTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def products(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProductReviews]:
-        """One entry per product asked for, in the order of the request; its list is empty where there are no reviews."""
+        """One entry per requested product, in the order of the request; its list is empty if there are no reviews."""
 
     def __init__(
         self,

@@ -29,8 +29,10 @@ if _version_not_supported:
 class ProductServiceStub:
     """Reads and changes the catalogue and its stock.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel):
@@ -119,8 +121,10 @@ class ProductServiceStub:
 class ProductServiceServicer:
     """Reads and changes the catalogue and its stock.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def GetProduct(self, request, context):
@@ -131,7 +135,7 @@ class ProductServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetProducts(self, request, context):
-        """Returns many products in one query, in the order of the ids asked for; unknown ids are left out.
+        """Returns many products in one query, in the order of the requested ids; unknown ids are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -320,8 +324,10 @@ def add_ProductServiceServicer_to_server(servicer, server):
 class ProductService:
     """Reads and changes the catalogue and its stock.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @staticmethod

@@ -30,8 +30,10 @@ GRPC_VERSION: str
 class ProductServiceStub:
     """Reads and changes the catalogue and its stock.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @_typing.overload
@@ -41,7 +43,7 @@ class ProductServiceStub:
     GetProduct: _grpc.UnaryUnaryMultiCallable[_product_pb2.GetProductRequest, _product_pb2.Product]
     """Returns one product; NOT_FOUND if there is none."""
     BatchGetProducts: _grpc.UnaryUnaryMultiCallable[_product_pb2.BatchGetProductsRequest, _product_pb2.BatchGetProductsResponse]
-    """Returns many products in one query, in the order of the ids asked for; unknown ids are left out."""
+    """Returns many products in one query, in the order of the requested ids; unknown ids are left out."""
     ListProducts: _grpc.UnaryUnaryMultiCallable[_product_pb2.ListProductsRequest, _product_pb2.ListProductsResponse]
     """Returns a page of products by ascending id."""
     CreateProduct: _grpc.UnaryUnaryMultiCallable[_product_pb2.CreateProductRequest, _product_pb2.Product]
@@ -79,15 +81,17 @@ class ProductServiceStub:
 class ProductServiceAsyncStub(ProductServiceStub):
     """Reads and changes the catalogue and its stock.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetProduct: _aio.UnaryUnaryMultiCallable[_product_pb2.GetProductRequest, _product_pb2.Product]  # type: ignore[assignment]
     """Returns one product; NOT_FOUND if there is none."""
     BatchGetProducts: _aio.UnaryUnaryMultiCallable[_product_pb2.BatchGetProductsRequest, _product_pb2.BatchGetProductsResponse]  # type: ignore[assignment]
-    """Returns many products in one query, in the order of the ids asked for; unknown ids are left out."""
+    """Returns many products in one query, in the order of the requested ids; unknown ids are left out."""
     ListProducts: _aio.UnaryUnaryMultiCallable[_product_pb2.ListProductsRequest, _product_pb2.ListProductsResponse]  # type: ignore[assignment]
     """Returns a page of products by ascending id."""
     CreateProduct: _aio.UnaryUnaryMultiCallable[_product_pb2.CreateProductRequest, _product_pb2.Product]  # type: ignore[assignment]
@@ -124,8 +128,10 @@ class ProductServiceAsyncStub(ProductServiceStub):
 class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes the catalogue and its stock.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @_abc_1.abstractmethod
@@ -142,7 +148,7 @@ class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _product_pb2.BatchGetProductsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_product_pb2.BatchGetProductsResponse, _abc.Awaitable[_product_pb2.BatchGetProductsResponse]]:
-        """Returns many products in one query, in the order of the ids asked for; unknown ids are left out."""
+        """Returns many products in one query, in the order of the requested ids; unknown ids are left out."""
 
     @_abc_1.abstractmethod
     def ListProducts(

@@ -18,7 +18,7 @@ DESCRIPTOR: _descriptor.FileDescriptor
 
 @_typing.final
 class Address(_message.Message):
-    """A postal address. Each text has something to see and no control characters."""
+    """A postal address. Each text has a visible character and no control characters."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

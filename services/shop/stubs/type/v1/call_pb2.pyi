@@ -34,7 +34,7 @@ class _AccessEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Access.ValueTy
     ACCESS_PARTNER: _Access.ValueType  # 3
     """Partners, by their token."""
     ACCESS_INTERNAL: _Access.ValueType  # 4
-    """Other services and gateways, and nobody from outside."""
+    """Other services and gateways, but no callers from outside."""
 
 class Access(_Access, metaclass=_AccessEnumTypeWrapper):
     """Which callers a call admits."""
@@ -48,7 +48,7 @@ ACCESS_CALLER: Access.ValueType  # 2
 ACCESS_PARTNER: Access.ValueType  # 3
 """Partners, by their token."""
 ACCESS_INTERNAL: Access.ValueType  # 4
-"""Other services and gateways, and nobody from outside."""
+"""Other services and gateways, but no callers from outside."""
 Global___Access: _TypeAlias = Access  # noqa: Y015
 
 @_typing.final
@@ -61,9 +61,9 @@ class CallRule(_message.Message):
     OWNER_FIELD_NUMBER: _builtins.int
     REST_FIELD_NUMBER: _builtins.int
     access: Global___Access.ValueType
-    """Callers whom the call admits."""
+    """The callers that the call admits."""
     owner: _builtins.str
-    """Path to the user whom the call concerns; a customer may make it for no other user. Empty if it concerns none.
+    """Path to the id of the user concerned; a customer may make the call only for itself. Empty if it concerns no user.
 
     - "request.user_id": PERMISSION_DENIED for another customer.
     - "response.user_id": NOT_FOUND for another customer, with the message of an unknown id.

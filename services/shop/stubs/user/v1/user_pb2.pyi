@@ -33,9 +33,9 @@ class User(_message.Message):
     id: _builtins.int
     """Identifier, from 1 upwards; set by the service."""
     email: _builtins.str
-    """E-mail address, unique whatever its case, 3 to 254 printable ASCII characters."""
+    """E-mail address, unique in any case, 3 to 254 printable ASCII characters."""
     name: _builtins.str
-    """Name, 1 to 100 characters, with something to see and no control characters."""
+    """Name, 1 to 100 characters, with a visible character and no control characters."""
     @_builtins.property
     def address(self) -> _address_pb2.Address:
         """Where parcels go."""
@@ -158,7 +158,7 @@ Global___BatchGetUsersRequest: _TypeAlias = BatchGetUsersRequest  # noqa: Y015
 
 @_typing.final
 class BatchGetUsersResponse(_message.Message):
-    """The users that exist among those asked for."""
+    """The requested users that exist."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -29,8 +29,10 @@ if _version_not_supported:
 class UserServiceStub:
     """Reads and changes users, and lets them log in.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel):
@@ -79,14 +81,17 @@ class UserServiceStub:
 class UserServiceServicer:
     """Reads and changes users, and lets them log in.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def Login(self, request, context):
-        """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
-        passwords are being hashed; RetryInfo says when to call again.
+        """Checks e-mail and password and returns a signed token. Errors:
+        - UNAUTHENTICATED if they do not match; the error does not say which of them is wrong.
+        - RESOURCE_EXHAUSTED if 10 logins with the same e-mail, of an account or not, have failed within 5 minutes, or if too many
+        passwords are being hashed. RetryInfo says when to call again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -100,7 +105,7 @@ class UserServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetUsers(self, request, context):
-        """Returns many users in one query, in the order of the ids asked for; unknown ids are left out.
+        """Returns many users in one query, in the order of the requested ids; unknown ids are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -129,7 +134,7 @@ class UserServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteUser(self, request, context):
-        """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's.
+        """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, without an owner.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -184,8 +189,10 @@ def add_UserServiceServicer_to_server(servicer, server):
 class UserService:
     """Reads and changes users, and lets them log in.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @staticmethod

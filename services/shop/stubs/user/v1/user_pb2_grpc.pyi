@@ -30,8 +30,10 @@ GRPC_VERSION: str
 class UserServiceStub:
     """Reads and changes users, and lets them log in.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @_typing.overload
@@ -39,14 +41,15 @@ class UserServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> UserServiceAsyncStub: ...
     Login: _grpc.UnaryUnaryMultiCallable[_user_pb2.LoginRequest, _user_pb2.LoginResponse]
-    """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
-    passwords are being hashed; RetryInfo says when to call again.
+    """Checks e-mail and password and returns a signed token. Errors:
+    - UNAUTHENTICATED if they do not match; the error does not say which of them is wrong.
+    - RESOURCE_EXHAUSTED if 10 logins with the same e-mail, of an account or not, have failed within 5 minutes, or if too many
+      passwords are being hashed. RetryInfo says when to call again.
     """
     GetUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.GetUserRequest, _user_pb2.User]
     """Returns one user; NOT_FOUND if there is none."""
     BatchGetUsers: _grpc.UnaryUnaryMultiCallable[_user_pb2.BatchGetUsersRequest, _user_pb2.BatchGetUsersResponse]
-    """Returns many users in one query, in the order of the ids asked for; unknown ids are left out."""
+    """Returns many users in one query, in the order of the requested ids; unknown ids are left out."""
     ListUsers: _grpc.UnaryUnaryMultiCallable[_user_pb2.ListUsersRequest, _user_pb2.ListUsersResponse]
     """Returns a page of users by ascending id."""
     CreateUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.CreateUserRequest, _user_pb2.User]
@@ -56,26 +59,29 @@ class UserServiceStub:
     not as expected.
     """
     DeleteUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]
-    """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's."""
+    """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, without an owner."""
 
 @_typing.type_check_only
 class UserServiceAsyncStub(UserServiceStub):
     """Reads and changes users, and lets them log in.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Login: _aio.UnaryUnaryMultiCallable[_user_pb2.LoginRequest, _user_pb2.LoginResponse]  # type: ignore[assignment]
-    """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
-    passwords are being hashed; RetryInfo says when to call again.
+    """Checks e-mail and password and returns a signed token. Errors:
+    - UNAUTHENTICATED if they do not match; the error does not say which of them is wrong.
+    - RESOURCE_EXHAUSTED if 10 logins with the same e-mail, of an account or not, have failed within 5 minutes, or if too many
+      passwords are being hashed. RetryInfo says when to call again.
     """
     GetUser: _aio.UnaryUnaryMultiCallable[_user_pb2.GetUserRequest, _user_pb2.User]  # type: ignore[assignment]
     """Returns one user; NOT_FOUND if there is none."""
     BatchGetUsers: _aio.UnaryUnaryMultiCallable[_user_pb2.BatchGetUsersRequest, _user_pb2.BatchGetUsersResponse]  # type: ignore[assignment]
-    """Returns many users in one query, in the order of the ids asked for; unknown ids are left out."""
+    """Returns many users in one query, in the order of the requested ids; unknown ids are left out."""
     ListUsers: _aio.UnaryUnaryMultiCallable[_user_pb2.ListUsersRequest, _user_pb2.ListUsersResponse]  # type: ignore[assignment]
     """Returns a page of users by ascending id."""
     CreateUser: _aio.UnaryUnaryMultiCallable[_user_pb2.CreateUserRequest, _user_pb2.User]  # type: ignore[assignment]
@@ -85,13 +91,15 @@ class UserServiceAsyncStub(UserServiceStub):
     not as expected.
     """
     DeleteUser: _aio.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]  # type: ignore[assignment]
-    """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's."""
+    """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, without an owner."""
 
 class UserServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes users, and lets them log in.
 
-    Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
-    values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
+    Errors of every method:
+    - INVALID_ARGUMENT for an argument out of range, with the field's name and the valid values.
+    - DEADLINE_EXCEEDED when the caller's deadline passes.
+    - UNAVAILABLE when the database does not answer.
     """
 
     @_abc_1.abstractmethod
@@ -100,9 +108,10 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.LoginRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_user_pb2.LoginResponse, _abc.Awaitable[_user_pb2.LoginResponse]]:
-        """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
-        passwords are being hashed; RetryInfo says when to call again.
+        """Checks e-mail and password and returns a signed token. Errors:
+        - UNAUTHENTICATED if they do not match; the error does not say which of them is wrong.
+        - RESOURCE_EXHAUSTED if 10 logins with the same e-mail, of an account or not, have failed within 5 minutes, or if too many
+          passwords are being hashed. RetryInfo says when to call again.
         """
 
     @_abc_1.abstractmethod
@@ -119,7 +128,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.BatchGetUsersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_user_pb2.BatchGetUsersResponse, _abc.Awaitable[_user_pb2.BatchGetUsersResponse]]:
-        """Returns many users in one query, in the order of the ids asked for; unknown ids are left out."""
+        """Returns many users in one query, in the order of the requested ids; unknown ids are left out."""
 
     @_abc_1.abstractmethod
     def ListUsers(
@@ -153,6 +162,6 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.DeleteUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_empty_pb2.Empty, _abc.Awaitable[_empty_pb2.Empty]]:
-        """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's."""
+        """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, without an owner."""
 
 def add_UserServiceServicer_to_server(servicer: UserServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
