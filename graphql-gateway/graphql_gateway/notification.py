@@ -17,13 +17,13 @@ from shop.platform.graphql.scalars import Instant
 from shop.values import notification as values
 from shop.values.order import OrderStatus
 
-_AFTER = "`after` is the position of the last one that is known; without it, the stream begins with what comes next."
+_AFTER = "`after` is the last known position; without it, the stream begins with new updates."
 
 
-@strawberry.type(description="What a customer is told of an order.")
+@strawberry.type(description="A customer's notification of an order.")
 class Notification:
     position: int = strawberry.field(description="Number among the customer's notifications, from 1.")
-    status: OrderStatus = strawberry.field(description="The status that the order has from then on.")
+    status: OrderStatus = strawberry.field(description="The order's new status.")
     created_at: Instant = strawberry.field(description="When the order changed.")
     read: bool = strawberry.field(description="Whether the customer has read it.")
     traceparent: str = strawberry.field(description="Context of the trace that follows it (W3C); empty if none does.")
@@ -48,9 +48,9 @@ class Notification:
 
 @strawberry.type(description="A part of a stream of notifications.")
 class NotificationUpdate:
-    position: int = strawberry.field(description="Position behind which another stream goes on.")
+    position: int = strawberry.field(description="Position after which another stream continues.")
     notification: Notification | None = strawberry.field(
-        description="Null to say that the stream is open, or, after a while of silence, that it still is."
+        description="Null if the stream has just opened, or is still open after a while of silence."
     )
 
 
@@ -73,7 +73,7 @@ class MarkReadPayload:
 class NotificationQuery:
     """The notifications' fields of `Query`."""
 
-    @field(description="What the token's owner was told, newest first, the last 100; partners give `userId`.")
+    @field(description="The token owner's notifications, newest first, the last 100; partners give `userId`.")
     async def notifications(self, info: GatewayInfo, user_id: strawberry.ID | None = None) -> list[Notification]:
         notifications = await info.context.clients.notification.list_notifications(
             _whose(info, Notifications.list_notifications, user_id, "userId")
@@ -85,15 +85,15 @@ class NotificationQuery:
 class NotificationMutation:
     """The notifications' fields of `Mutation`."""
 
-    @field(description="Marks what a customer was told as read, up to a position.")
+    @field(description="Marks a customer's notifications as read, up to a position.")
     async def mark_notifications_read(self, info: GatewayInfo, input: MarkReadInput) -> MarkReadPayload:  # noqa: A002
         user = _whose(info, Notifications.mark_read, input.user_id, "input.userId")
         return MarkReadPayload(unread=await info.context.clients.notification.mark_read(user, input.up_to_position))
 
 
-@strawberry.type(description="Everything that can be followed, at `/graphql/stream`.")
+@strawberry.type(description="All subscriptions, at `/graphql/stream`.")
 class Subscription:
-    @stream_field(description=f"What happens to the orders of the token's owner; partners give `userId`. {_AFTER}")
+    @stream_field(description=f"Updates of the token owner's orders; partners give `userId`. {_AFTER}")
     async def notifications(
         self, info: GatewayInfo, after: int | None = None, user_id: strawberry.ID | None = None
     ) -> AsyncGenerator[NotificationUpdate]:
@@ -101,7 +101,7 @@ class Subscription:
         async for update in _follow(info, info.context.clients.notification.watch_notifications(user, after)):
             yield update
 
-    @stream_field(description=f"What happens to one order. The customer and partners only. {_AFTER}")
+    @stream_field(description=f"Updates of one order. The customer and partners only. {_AFTER}")
     async def order_notifications(
         self, info: GatewayInfo, order_id: strawberry.ID, after: int | None = None
     ) -> AsyncGenerator[NotificationUpdate]:

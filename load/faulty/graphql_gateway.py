@@ -10,13 +10,13 @@ from faulty.access import CALLED, forget_owner, note
 from faulty.seeds import Fault, change_arguments, replace, seed_all
 from shop.platform.access.rules import Caller
 from shop.platform.graphql.cost import max_cost
-from shop.platform.graphql.documents import Documents, Prepared
+from shop.platform.graphql.documents import Documents, PreparedDocument
 from shop.platform.telemetry.trace_context import trace_headers
 
 find, require_partner = Documents.find, Caller.require_partner
 
 
-async def _trust_hash(self: Documents, text: str | None, sha256: str | None) -> Prepared:
+async def _trust_hash(self: Documents, text: str | None, sha256: str | None) -> PreparedDocument:
     return await find(self, text, sha256 if text is None else None)
 
 

@@ -36,12 +36,12 @@ The shop for partners, and for everybody who prefers resources to queries.
 
 TAGS = {
     "products": "The catalogue: open to read, changed by partners.",
-    "users": "Customers: each sees itself, partners see all.",
+    "users": "Customers: each sees only itself, partners see all.",
     "sessions": "Logins of customers.",
-    "orders": "Checkout, reading and moving along of orders.",
+    "orders": "Checkout, reads and status changes of orders.",
     "payments": "Payments of orders.",
     "order lines": "Bulk read for partners.",
-    "notifications": "What happens to orders, told to those who bought: there with `updates=on`.",
+    "notifications": "Changes of orders, sent to their buyers: there with `updates=on`.",
 }
 
 

@@ -48,7 +48,7 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
 
     @api.api_route(**reading("orders", Orders.batch_get_orders))
     async def batch_get_orders(call: RestCall, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
-        """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
+        """Many orders, in the order of the requested ids; unknown ids are left out; for partners."""
         asked = parse_include(include, INCLUDES)
         listed = await orders.batch_get_orders(parse_ids(ids, "ids"))
         return ok(call, OrderList(await with_related(shop, listed, asked)), PERSONAL)

@@ -23,7 +23,7 @@ V = TypeVar("V")
 @strawberry.type(description="One item of a page.")
 class Edge(Generic[T]):
     node: T
-    cursor: str = strawberry.field(description="Pass it as `after` to go on behind this item.")
+    cursor: str = strawberry.field(description="Pass it as `after` to continue after this item.")
 
 
 @strawberry.type(description="A page of items.")

@@ -96,7 +96,7 @@ class SpanExporter:
         except TimeoutError:
             self._refuse(
                 self._in_hand + len(self._recorder.waiting),
-                f"the collector did not take them within {self._patience.flush_s:g} s of the end",
+                f"the collector did not accept them within {self._patience.flush_s:g} s at the end",
             )
             self._recorder.waiting.clear()
         self._settle()

@@ -49,8 +49,8 @@ async def connect(
     A channel connects with its first call, so that processes may start in any order.
 
     Args:
-        peers: Address of each service, by name: "grpc://127.0.0.1:18020", or its replicas' addresses:
-            "grpc://127.0.0.1:18020,127.0.1.1:18020". Services that are not called may be absent.
+        peers: Address of each service, by name: "grpc://127.0.0.1:18020". Commas separate the addresses of replicas.
+            Services that are not called may be absent.
         component: The process that calls, for messages.
         sockets: Path of the Unix domain socket to connect to instead of a service's address, by name.
 

@@ -157,7 +157,7 @@ class ThriftPeer(ABC, Generic[P]):
             if kind != EXCEPTION and name == method:
                 result.read(protocol)
         except Exception as error:
-            _LOG.error("%s answered %s with what cannot be read: %s", self.service.name, method, error)
+            _LOG.error("%s answered %s with an unreadable message: %s", self.service.name, method, error)
             raise Internal("internal error") from error
         if result.error is not None:
             failure = result.error

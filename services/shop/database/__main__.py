@@ -3,11 +3,14 @@
 python -m shop.database migrate
 python -m shop.database await --service order
 
-Passwords are read from the environment, as any user of the machine can see the command line of a process:
-SHOP_ADMIN_URL is the database to migrate as its administrator, postgresql://postgres:…@127.0.0.1:18060/shop;
-SHOP_ROLE_PASSWORDS, which `migrate` needs, the services' passwords as JSON, {"shop_product": "…", …}. If there is one
-for shop_monitor, that role is made too: it reads the server's own counts, and no row. SHOP_DATABASE_URL, for `await`,
-is the database as the service's role. Each may lie in the file that NAME_FILE names.
+Passwords come from the environment, as any user of the machine can see the command line of a process:
+
+- SHOP_ADMIN_URL: The database to migrate, as its administrator: postgresql://postgres:…@127.0.0.1:18060/shop.
+- SHOP_ROLE_PASSWORDS, for `migrate`: The services' passwords as JSON, {"shop_product": "…", …}. With a password for
+  shop_monitor, that role is created too: it reads the server's own counts, and no row.
+- SHOP_DATABASE_URL, for `await`: The database, as the service's role.
+
+Each value may also be in the file that NAME_FILE names.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m shop.database", description="The shop's database.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser(
-        "migrate", help="bring the database of SHOP_ADMIN_URL itself to the newest schema, and let the services in"
+        "migrate", help="migrate the database of SHOP_ADMIN_URL to the newest schema, and let the services connect"
     )
-    waits = commands.add_parser("await", help="wait until a service's schema is the newest, and it may read it")
+    waits = commands.add_parser("await", help="wait until a service's schema is the newest and the service may read it")
     waits.add_argument("--service", choices=[schema.service for schema in SCHEMAS], required=True, help="the service")
     waits.add_argument("--wait", type=float, default=600.0, help="how long to wait, in s (default 600)")
     return parser

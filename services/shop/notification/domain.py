@@ -23,8 +23,8 @@ def begin_behind(asked: int | None, last: int) -> int:
         raise InvalidArgument(f"after_position is {asked}; the newest is {last}", field="after_position")
     if asked < last - KEPT:
         raise PositionGone(
-            f"after_position is {asked}; only what comes behind {last - KEPT} is kept: list the notifications, and "
-            "watch behind the newest of those",
+            f"after_position is {asked}; only notifications after {last - KEPT} are kept: list them, and watch after "
+            "the newest",
             field="after_position",
         )
     return asked

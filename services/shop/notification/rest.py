@@ -17,12 +17,12 @@ from shop.resources.service_api import service_api
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
-TAGS = {TAG: "What happens to orders, told to those who bought."}
+TAGS = {TAG: "Changes of orders, sent to their buyers."}
 
 
 def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
     """Returns the application."""
-    api = service_api("notification", "What customers are told of their orders", TAGS, incoming)
+    api = service_api("notification", "Customers' notifications of their orders", TAGS, incoming)
 
     # The service itself checks whose order it is, and ends its streams.
     async def checked_by_the_service(_order_id: int) -> None: ...

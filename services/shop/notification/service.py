@@ -41,7 +41,7 @@ class NotificationService:
                 validation.identifier(getattr(event, name), f"events[{index}].{name}")
             if event.status is OrderStatus.FAILED:
                 field = f"events[{index}].status"
-                raise InvalidArgument(f"{field} is not a status that an order is told to have", field=field)
+                raise InvalidArgument(f"{field} is not a status of notifications", field=field)
         validation.distinct([event.id for event in events], lambda index: f"events[{index}].id")
         await self._store.add(events)
 

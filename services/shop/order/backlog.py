@@ -68,5 +68,5 @@ class Backlog:
             try:
                 await self.look()
             except ShopError as error:
-                log.warning("what waits could not be counted: %s", error.message)
+                log.warning("the backlog could not be read: %s", error.message)
             await asyncio.sleep(LOOK_S)

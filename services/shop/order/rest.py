@@ -24,7 +24,7 @@ from shop.resources.service_api import service_api
 from shop.values.order import JoinedOrderLine
 
 TAGS = {
-    "orders": "Checkout, reading and moving along of orders.",
+    "orders": "Checkout, reads and status changes of orders.",
     "order lines": "Bulk read for partners.",
 }
 
@@ -55,7 +55,7 @@ def _add_reads(api: FastAPI, service: OrderService) -> None:
 
     @api.api_route(**reading("orders", Orders.batch_get_orders))
     async def batch_get_orders(call: RestCall, ids: OrderIds) -> Answer[OrderList]:
-        """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
+        """Many orders, in the order of the requested ids; unknown ids are left out; for partners."""
         orders = await service.batch_get_orders(parse_ids(ids, "ids"))
         return ok(call, OrderList([order_document(order) for order in orders]), PERSONAL)
 

@@ -97,7 +97,7 @@ class Admission:
     def admit(self, priority: str | bytes | None) -> None:
         """Admits or refuses a request from outside. Raises `Unavailable` if there are too many."""
         if not self._urgent.get(priority, self.new).take():
-            raise Unavailable("there are too many requests at the moment; come again a little later")
+            raise Unavailable("there are too many requests at the moment; try again a little later")
 
     async def look(self) -> None:
         """Measures the loop's delay until it is cancelled."""

@@ -78,20 +78,20 @@ def _address(text: str) -> str:
         return text
     host, _, port = text.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        valid = "host:port with a port from 0 to 65535, as 127.0.0.1:18020, or unix:/absolute/path.sock"
+        valid = "host:port with a port from 0 to 65535, such as 127.0.0.1:18020, or unix:/absolute/path.sock"
         raise ValueError(f"is {text!r}; valid: {valid}")
     return text
 
 
 def _port(text: str) -> str:
     if socket_path(text) is not None:
-        raise ValueError(f"is {text!r}; valid: host:port, as 127.0.0.1:18026")
+        raise ValueError(f"is {text!r}; valid: host:port, such as 127.0.0.1:18026")
     return _address(text)
 
 
 def _socket(path: str) -> str:
     if not path.startswith("/"):
-        raise ValueError(f"is {path!r}; the socket's path must be absolute, as /run/shop/product.sock")
+        raise ValueError(f"is {path!r}; the socket's path must be absolute, such as /run/shop/product.sock")
     if (size := len(os.fsencode(path))) > MAX_SOCKET_PATH:
         raise ValueError(f"is {path!r}; the socket's path has {size} bytes and must have at most {MAX_SOCKET_PATH}")
     # gRPC reads a comma as the separator of two addresses.
@@ -105,10 +105,10 @@ def _peer(text: str) -> str:
     urls = [f"{scheme}://{place}" for place in places.split(",")]
     if not all(_is_url(url, PEER_SCHEMES) and urlsplit(url).port for url in urls):
         valid = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
-        raise ValueError(f"is {text!r}; valid: {valid}, with commas between the places of several replicas")
+        raise ValueError(f"is {text!r}; valid: {valid}, with commas between the addresses of several replicas")
     if len(urls) > 1 and not all(is_ipv4(urlsplit(url).hostname or "") for url in urls):
         example = f"{scheme}://127.0.0.1:18020,127.0.1.1:18020"
-        raise ValueError(f"is {text!r}; the places of several replicas must be IPv4 addresses, as {example}")
+        raise ValueError(f"is {text!r}; the addresses of several replicas must be IPv4 addresses, such as {example}")
     return text
 
 
@@ -190,7 +190,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
             if peer not in peers:
                 raise ConfigError(f"{prefix} is not set; it says how to call what the socket leads to")
             if "," in peers[peer]:
-                raise ConfigError(f"{prefix} has several places; a socket leads to one")
+                raise ConfigError(f"{prefix} has several addresses; a socket leads to one")
         return cls(**settings | {"peers": peers, "sockets": sockets})
 
 

@@ -35,7 +35,7 @@ from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, CallerLimit, caller_timeout_s
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.telemetry.metering import Asked, begin_request
+from shop.platform.telemetry.metering import MeasuredRequest, begin_request
 from shop.platform.telemetry.recorder import SERVER, Attributes, SharedAttributes
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
 
@@ -88,7 +88,7 @@ class Request(ABC, Generic[T]):
             note_failure(span, error)
 
     @abstractmethod
-    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+    def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
         """Records its metrics; arguments as for `end_span`."""
 
     def waits(self) -> float | None:

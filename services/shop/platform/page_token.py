@@ -22,7 +22,7 @@ _MAC_BYTES = 12
 _LONGEST = 28
 
 
-class Listed(Protocol):
+class ListItem(Protocol):
     """An item of a listing."""
 
     @property
@@ -30,7 +30,7 @@ class Listed(Protocol):
         """Its id, by which the listing is sorted."""
 
 
-T = TypeVar("T", bound=Listed)
+T = TypeVar("T", bound=ListItem)
 
 
 def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:

@@ -64,7 +64,8 @@ def listening(config: ServiceConfig) -> dict[str, str]:
     addresses = {protocol: address for protocol, address in asked.items() if address is not None}
     if not addresses:
         variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in asked)
-        raise ConfigError(f"nothing to listen on; set at least one of {variables}, as SHOP_LISTEN_GRPC=127.0.0.1:18020")
+        example = "SHOP_LISTEN_GRPC=127.0.0.1:18020"
+        raise ConfigError(f"nothing to listen on; set at least one of {variables}, such as {example}")
     return addresses
 
 

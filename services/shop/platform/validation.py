@@ -57,7 +57,7 @@ def line(value: str, field: str, minimum: int, maximum: int) -> str:
     """Returns a text like `text`, if it also has a visible character and no control characters."""
     text(value, field, minimum, maximum)
     if _CONTROL.search(value) or not any(each.isprintable() for each in value if each != " "):
-        raise InvalidArgument(f"{field} must have something to see and no control characters", field=field)
+        raise InvalidArgument(f"{field} must have a visible character and no control characters", field=field)
     return value
 
 
@@ -75,7 +75,7 @@ def uuid_text(value: str, field: str) -> str:
             return str(uuid.UUID(value))
     except ValueError:
         pass
-    raise InvalidArgument(f"{field} must be a UUID, as 01234567-89ab-cdef-0123-456789abcdef", field=field)
+    raise InvalidArgument(f"{field} must be a UUID, such as 01234567-89ab-cdef-0123-456789abcdef", field=field)
 
 
 def positive_money(value: Money, field: str, *, maximum: int) -> Money:
@@ -83,7 +83,7 @@ def positive_money(value: Money, field: str, *, maximum: int) -> Money:
     between(value.amount_minor, f"{field}.amount_minor", 1, maximum)
     if value.currency not in CURRENCIES:
         raise InvalidArgument(
-            f"{field}.currency must be an ISO 4217 code in capitals, as EUR", field=f"{field}.currency"
+            f"{field}.currency must be an ISO 4217 code in capitals, such as EUR", field=f"{field}.currency"
         )
     return value
 

@@ -52,7 +52,7 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
     async def batch_list_reviews(
         call: RestCall, product_ids: ProductIds, limit: Limit20 = REVIEWS
     ) -> Answer[ReviewList]:
-        """The first reviews of each product asked for, by ascending id."""
+        """The first reviews of each requested product, by ascending id."""
         reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
         listed = [ProductReviews(product_id, tuple(some)) for product_id, some in reviews.items()]
         return ok(call, ReviewList(listed), PUBLIC, keys=surrogate_keys(reviews, listed=False))

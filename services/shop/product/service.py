@@ -64,7 +64,7 @@ ROWS_PER_QUERY = 5_000
 SECTIONS_PER_CHUNK = 10
 
 _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
-_CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
+_CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, such as c0042"
 
 
 class ProductService:

@@ -74,7 +74,7 @@ OrderFields = Annotated[str, selecting(OrderDocument)]
 
 
 class ProductPage(msgspec.Struct, frozen=True):
-    """A page of products by ascending id, or those asked for by `ids` in that order."""
+    """A page of products by ascending id, or the products of `ids` in that order."""
 
     products: Sequence[ProductDocument]
     next_page_token: NextPageToken
@@ -88,13 +88,13 @@ class ProductRowsPage(msgspec.Struct, frozen=True):
 
 
 class ReviewList(msgspec.Struct, frozen=True):
-    """The first reviews of each product asked for, in that order; also of those that have none or do not exist."""
+    """The first reviews of each requested product, in that order, also of products without reviews and unknown ones."""
 
     products: Sequence[ProductReviews]
 
 
 class UserPage(msgspec.Struct, frozen=True):
-    """A page of users by ascending id, or those asked for by `ids` in that order."""
+    """A page of users by ascending id, or the users of `ids` in that order."""
 
     users: Sequence[User]
     next_page_token: NextPageToken
@@ -108,7 +108,7 @@ class OrderPage(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """The orders found, in the order of the ids asked for; unknown ones are left out."""
+    """The orders, in the order of the requested ids; unknown ids are left out."""
 
     orders: Sequence[OrderDocument]
 
@@ -127,19 +127,19 @@ class OrderLinesPage(msgspec.Struct, frozen=True):
 
 
 class PaymentList(msgspec.Struct, frozen=True):
-    """The payments found, in the order of the orders asked for; orders without one are left out."""
+    """The payments, in the order of the requested orders; orders without a payment are left out."""
 
     payments: Sequence[PaymentDocument]
 
 
 class InnerPaymentList(msgspec.Struct, frozen=True):
-    """The payments found, in the order of the orders asked for; orders without one are left out."""
+    """The payments, in the order of the requested orders; orders without a payment are left out."""
 
     payments: Sequence[InnerPaymentDocument]
 
 
 class NotificationList(msgspec.Struct, frozen=True):
-    """What a customer was told of orders, newest first: the last 100."""
+    """A customer's notifications, newest first: the last 100."""
 
     notifications: Sequence[Notification]
 
@@ -151,9 +151,9 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """What is left to read."""
+    """The number of unread notifications."""
 
-    unread: Annotated[int, describe("Notifications that are kept and not read.", minimum=0)]
+    unread: Annotated[int, describe("Number of unread notifications.", minimum=0)]
 
 
 def payment_document(payment: Payment) -> PaymentDocument:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from shop.money import Money
-from shop.platform.rest.openapi import Published
+from shop.platform.rest.openapi import PublishedSchema
 from shop.resources import documents
 from shop.values.notification import Notification
 from shop.values.order import JoinedOrderLine
@@ -102,32 +102,32 @@ EVENT: Example = {
     "traceparent": "",
 }
 
-PUBLISHED: Mapping[type, Published] = MappingProxyType(
+PUBLISHED: Mapping[type, PublishedSchema] = MappingProxyType(
     {
-        Money: Published("Money", [EUR_20]),
-        Review: Published("Review", [REVIEW]),
-        documents.ProductDocument: Published("Product", [PRODUCT, {**PRODUCT, "reviews": [REVIEW]}]),
-        documents.ProductPage: Published("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),
-        documents.ProductRowsPage: Published("ProductRowsPage", [{"rows": [PRODUCT_ROW], "next_page_token": ""}]),
-        documents.ReviewList: Published("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
-        Notification: Published("Notification", [NOTIFICATION]),
-        documents.NotificationList: Published("NotificationList", [{"notifications": [NOTIFICATION]}]),
-        documents.Stored: Published("Stored", [{"events": 1}]),
-        documents.Unread: Published("Unread", [{"unread": 2}]),
-        Document: Published("Document", [DOCUMENT]),
-        Reservation: Published("Reservation", [RESERVATION]),
-        Address: Published("PostalAddress", [ADDRESS]),
-        User: Published("User", [USER]),
-        documents.UserPage: Published("UserPage", [{"users": [USER], "next_page_token": ""}]),
-        LoginResult: Published("Session", [{"token": "eyJhbGciOi...", "user": USER}]),
-        documents.OrderDocument: Published("Order", [ORDER, {**ORDER, "payment": PAYMENT}]),
-        documents.OrderPage: Published("OrderPage", [{"orders": [ORDER], "next_page_token": ""}]),
-        documents.OrderList: Published("OrderList", [{"orders": [ORDER]}]),
-        JoinedOrderLine: Published("JoinedOrderLine", [JOINED_LINE]),
-        documents.OrderLinesPage: Published("OrderLinesPage", [{"lines": [JOINED_LINE], "next_page_token": ""}]),
-        documents.PaymentDocument: Published("Payment", [PAYMENT]),
-        documents.PaymentList: Published("PaymentList", [{"payments": [PAYMENT]}]),
-        documents.InnerPaymentDocument: Published("Payment", [PAYMENT]),
-        documents.InnerPaymentList: Published("PaymentList", [{"payments": [PAYMENT]}]),
+        Money: PublishedSchema("Money", [EUR_20]),
+        Review: PublishedSchema("Review", [REVIEW]),
+        documents.ProductDocument: PublishedSchema("Product", [PRODUCT, {**PRODUCT, "reviews": [REVIEW]}]),
+        documents.ProductPage: PublishedSchema("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),
+        documents.ProductRowsPage: PublishedSchema("ProductRowsPage", [{"rows": [PRODUCT_ROW], "next_page_token": ""}]),
+        documents.ReviewList: PublishedSchema("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
+        Notification: PublishedSchema("Notification", [NOTIFICATION]),
+        documents.NotificationList: PublishedSchema("NotificationList", [{"notifications": [NOTIFICATION]}]),
+        documents.Stored: PublishedSchema("Stored", [{"events": 1}]),
+        documents.Unread: PublishedSchema("Unread", [{"unread": 2}]),
+        Document: PublishedSchema("Document", [DOCUMENT]),
+        Reservation: PublishedSchema("Reservation", [RESERVATION]),
+        Address: PublishedSchema("PostalAddress", [ADDRESS]),
+        User: PublishedSchema("User", [USER]),
+        documents.UserPage: PublishedSchema("UserPage", [{"users": [USER], "next_page_token": ""}]),
+        LoginResult: PublishedSchema("Session", [{"token": "eyJhbGciOi...", "user": USER}]),
+        documents.OrderDocument: PublishedSchema("Order", [ORDER, {**ORDER, "payment": PAYMENT}]),
+        documents.OrderPage: PublishedSchema("OrderPage", [{"orders": [ORDER], "next_page_token": ""}]),
+        documents.OrderList: PublishedSchema("OrderList", [{"orders": [ORDER]}]),
+        JoinedOrderLine: PublishedSchema("JoinedOrderLine", [JOINED_LINE]),
+        documents.OrderLinesPage: PublishedSchema("OrderLinesPage", [{"lines": [JOINED_LINE], "next_page_token": ""}]),
+        documents.PaymentDocument: PublishedSchema("Payment", [PAYMENT]),
+        documents.PaymentList: PublishedSchema("PaymentList", [{"payments": [PAYMENT]}]),
+        documents.InnerPaymentDocument: PublishedSchema("Payment", [PAYMENT]),
+        documents.InnerPaymentList: PublishedSchema("PaymentList", [{"payments": [PAYMENT]}]),
     }
 )

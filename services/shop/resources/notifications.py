@@ -37,25 +37,25 @@ def add_notifications(
 
     @api.api_route(**reading(TAG, Notifications.list_notifications))
     async def list_notifications(call: RestCall, user_id: UserId) -> Answer[NotificationList]:
-        """What a customer was told, newest first, the last 100: a customer's own, any for partners."""
+        """A customer's notifications, newest first, the last 100: a customer's own, any for partners."""
         answer = ok(call, NotificationList(await notifications.list_notifications(user_id)), PERSONAL)
         answer.raw_headers.append((b"retry-after", b"%d" % POLL_S))
         return answer
 
     @api.api_route(**changing(TAG, Notifications.mark_read))
     async def mark_read(user_id: UserId, read: ReadUpTo) -> Answer[Unread]:
-        """Marks what a customer was told as read, up to a position."""
+        """Marks a customer's notifications as read, up to a position."""
         return answer_changed(Unread(await notifications.mark_read(user_id, read.up_to_position)))
 
     @api.api_route(**streaming(TAG, Notifications.watch_notifications))
     async def watch_notifications(user_id: UserId, last_event_id: LastEventId = None) -> EventStream[Notification]:
-        """What happens to a customer's orders, as it happens: a customer's own, any for partners."""
+        """A stream of updates of a customer's orders: a customer's own, any for partners."""
         updates = notifications.watch_notifications(user_id, _position(last_event_id))
         return await event_stream("order", _events(lasting(updates)))
 
     @api.api_route(**streaming(TAG, Notifications.watch_order))
     async def watch_order(order_id: OrderId, last_event_id: LastEventId = None) -> EventStream[Notification]:
-        """What happens to one order, as it happens: a customer's own, any for partners."""
+        """A stream of updates of one order: a customer's own, any for partners."""
         await require_order(order_id)
         updates = notifications.watch_order(order_id, _position(last_event_id))
         return await event_stream("order", _events(lasting(updates)))

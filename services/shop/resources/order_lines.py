@@ -28,7 +28,7 @@ def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrde
     ) -> Answer[OrderLinesPage]:
         """A page of the lines of all orders, by ascending id, joined with their orders; for partners.
 
-        Start anywhere with `after_line_id`, go on with `page_token`.
+        Start anywhere with `after_line_id`, continue with `page_token`.
         """
         after = start(_SCOPE, page_token, "after_line_id", after_line_id, page_token_key)
         lines = [line async for line in stream(after_line_id=after, limit=page_size)]

@@ -60,7 +60,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         review_limit: Limit20 = 3,
         fields: ProductFields = "",
     ) -> Answer[ProductPage]:
-        """A page of products by ascending id, all of them or those of a category; or those asked for by `ids`."""
+        """A page of products by ascending id, of all or of one category; or the products of `ids`."""
         mask = parse_fields(fields, ProductDocument)
         with_reviews = parse_include(include, INCLUDES)
         token = ""

@@ -26,7 +26,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     async def list_users(
         call: RestCall, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""
     ) -> Answer[UserPage]:
-        """A page of users by ascending id, or those asked for by `ids`; for partners."""
+        """A page of users by ascending id, or the users of `ids`; for partners."""
         listed: Sequence[User]
         token = ""
         if ids is not None:

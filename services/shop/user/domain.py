@@ -57,6 +57,6 @@ def canonical_email(email: str, field: str) -> str:
     """
     if not _EMAIL.fullmatch(email):
         raise InvalidArgument(
-            f"{field} must be an e-mail address of printable ASCII characters, as ada@example.com", field=field
+            f"{field} must be an e-mail address of printable ASCII characters, such as ada@example.com", field=field
         )
     return email.lower()

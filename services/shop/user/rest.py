@@ -11,7 +11,7 @@ from shop.resources.users import add_users
 from shop.user.service import UserService
 
 TAGS = {
-    "users": "Customers: each sees itself, partners see all.",
+    "users": "Customers: each sees only itself, partners see all.",
     "sessions": "Logins of customers.",
 }
 

@@ -172,5 +172,8 @@ def _check_address(address: Address) -> None:
     line(address.city, "user.address.city", 1, 100)
     line(address.postal_code, "user.address.postal_code", 1, 20)
     matching(
-        address.country_code, "user.address.country_code", _COUNTRY, "an ISO 3166-1 alpha-2 code in capitals, as DE"
+        address.country_code,
+        "user.address.country_code",
+        _COUNTRY,
+        "an ISO 3166-1 alpha-2 code in capitals, such as DE",
     )

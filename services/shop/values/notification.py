@@ -15,7 +15,7 @@ KEPT = 100
 INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?Z$"
 Moment = Annotated[datetime, describe("When the order changed: RFC 3339 in microseconds, UTC.", pattern=INSTANT)]
 
-NewStatus = Annotated[OrderStatus, describe("The status that the order has from then on.")]
+NewStatus = Annotated[OrderStatus, describe("The order's new status.")]
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -36,7 +36,7 @@ class Event(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """What a customer is told of an order."""
+    """A customer's notification of an order."""
 
     position: Annotated[int, describe("Number among the customer's notifications.", minimum=1)]
     order_id: Id

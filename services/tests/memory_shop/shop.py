@@ -56,7 +56,7 @@ class Signer:
         return self._sign(principal.id)
 
 
-class Recorded:
+class RecordedService:
     """One service as its callers see it; each call is recorded, except calls that the services make themselves.
 
     Args:
@@ -107,7 +107,8 @@ class MemoryShop:
         self.record = Record()
         self._signer = Signer(sign)
         self.fill(data or Data())
-        self.clients = Clients(**{name: Recorded(self.record, service) for name, service in self._services().items()})  # type: ignore[arg-type]
+        services = {name: RecordedService(self.record, service) for name, service in self._services().items()}
+        self.clients = Clients(**services)  # type: ignore[arg-type]
 
     def _services(self) -> dict[str, Callable[[], Any]]:
         """Returns a function for each service, by its name, that returns the service; each `fill` makes new ones."""
@@ -121,7 +122,7 @@ class MemoryShop:
 
     def use_cases(self, name: str) -> Any:
         """The use cases of one service, each call recorded, for a server."""
-        return Recorded(self.record, self._services()[name], served=True)
+        return RecordedService(self.record, self._services()[name], served=True)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:

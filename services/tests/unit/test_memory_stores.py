@@ -251,7 +251,7 @@ async def test_failed_logins_are_forgotten_in_time() -> None:
     assert len(store._failures) == 2
     clock.now += 1_000
     await store.note_failure("new@example.com", 300)
-    assert len(store._failures) == 1, "those that have expired take no room"
+    assert len(store._failures) == 1, "expired ones take no room"
 
 
 @pytest.mark.parametrize(

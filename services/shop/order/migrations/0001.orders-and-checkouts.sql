@@ -36,7 +36,7 @@ CREATE TABLE shop_order.checkout (
     step            text NOT NULL CHECK (step IN ('RESERVE', 'AUTHORIZE', 'SETTLE')),
     -- Set together with the order's row, at the pivot: from then on the saga only rolls forward.
     order_id        bigint UNIQUE REFERENCES shop_order.orders (id),
-    -- What the caller was told; NULL unless the saga is undoing or has failed.
+    -- The error for the caller; NULL unless the saga is undoing or has failed.
     error_code      text,
     error_message   text,
     error_field     text,
@@ -53,7 +53,7 @@ CREATE TABLE shop_order.checkout (
     CHECK (NOT (step = 'SETTLE' AND state IN ('UNDOING', 'FAILED')))
 ) WITH (fillfactor = 70);  -- each row is rewritten three times: leave room on its page
 
--- What recovery looks for; almost always empty.
+-- The sagas that recovery looks for; almost always empty.
 CREATE INDEX checkout_unfinished ON shop_order.checkout (lease_until) WHERE state IN ('RUNNING', 'UNDOING');
 
 -- One cancellation saga. The order is CANCELLED as soon as this row is there; it only rolls forward.

@@ -1,19 +1,19 @@
--- What is to be told of orders: written in the statement that changes an order, removed once it is delivered.
+-- Events of orders that are not delivered yet: the statement that changes an order adds one, a delivery removes it.
 -- depends: 0001.orders-and-checkouts
 
 CREATE TABLE shop_order.outbox (
-    -- Ascending within an order, whose row the change holds.
+    -- Ascending within an order, whose row the change locks.
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- No foreign key: the statement that writes the row changes the order.
     order_id    bigint NOT NULL,
     user_id     bigint NOT NULL,
     status      text NOT NULL,
     happened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- The traced call that it happened in.
+    -- The traced call that caused it.
     traceparent text
 );
 
--- Whether an event is the first of its order.
+-- Finds out whether an event is the first of its order.
 CREATE INDEX outbox_by_order ON shop_order.outbox (order_id, id);
 
 CREATE FUNCTION shop_order.tell_of_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -23,6 +23,6 @@ BEGIN
 END
 $$;
 
--- Wakes the relay with the commit.
+-- Wakes the relay at the commit.
 CREATE TRIGGER tell_of_outbox AFTER INSERT ON shop_order.outbox
     FOR EACH STATEMENT EXECUTE FUNCTION shop_order.tell_of_outbox();

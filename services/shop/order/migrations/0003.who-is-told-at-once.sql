@@ -1,4 +1,4 @@
--- Tells the relay whether there is more than an order that was placed, which its checkout is about to confirm.
+-- Tells the relay whether there are other events than those of placed orders, which their checkouts are about to confirm.
 -- depends: 0002.outbox
 
 CREATE OR REPLACE FUNCTION shop_order.tell_of_outbox() RETURNS trigger LANGUAGE plpgsql AS $$

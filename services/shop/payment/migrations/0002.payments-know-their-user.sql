@@ -7,5 +7,5 @@ UPDATE shop_payment.payment p SET user_id = o.user_id FROM shop_order.orders o W
 UPDATE shop_payment.payment p SET user_id = c.user_id FROM shop_order.checkout c
 WHERE c.id = p.checkout_id AND p.user_id IS NULL AND p.amount_minor > 0;
 
--- Nobody's only if the checkout was voided before it was authorised.
+-- NULL only if the checkout was voided before it was authorised.
 ALTER TABLE shop_payment.payment ADD CHECK (user_id IS NOT NULL OR status = 'VOIDED' AND amount_minor = 0);

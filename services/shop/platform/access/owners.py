@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import ParamSpec, TypeVar, cast
 
 from shop.contract.calls import Call, Service
-from shop.platform.access.rules import Owned, current_caller, visible
+from shop.platform.access.rules import OwnedThing, current_caller, visible
 
 P = TypeVar("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
-Thing = TypeVar("Thing", bound=Owned)
+Thing = TypeVar("Thing", bound=OwnedThing)
 USER_ID = "user_id"
 """The argument of a port's method, and the attribute of a value, with the id of the user concerned."""
 
@@ -64,7 +64,7 @@ def _of_each(method: Callable[Q, Awaitable[Iterable[Thing]]]) -> Callable[Q, Awa
 
 
 def _of_read(
-    method: Callable[[int], Awaitable[R]], read: Callable[[int], Awaitable[Owned]]
+    method: Callable[[int], Awaitable[R]], read: Callable[[int], Awaitable[OwnedThing]]
 ) -> Callable[[int], Awaitable[R]]:
     async def check(number: int) -> R:
         if not current_caller().is_privileged:

@@ -101,7 +101,7 @@ def is_internal() -> bool:
     return _CALLER.get().internal
 
 
-class Owned(Protocol):
+class OwnedThing(Protocol):
     """A thing that belongs to a user; `user_id` is 0 if that account is gone."""
 
     @property
@@ -113,7 +113,7 @@ class Owned(Protocol):
         """The user who owns it."""
 
 
-Thing = TypeVar("Thing", bound=Owned)
+Thing = TypeVar("Thing", bound=OwnedThing)
 
 
 def visible(kind: str, thing: Thing) -> Thing:
@@ -146,7 +146,7 @@ class Authenticator:
         domain = None if edge is None else trust_domain(edge)
         if edge is not None and domain is None:
             raise ConfigError(
-                f"SHOP_EDGE_IDENTITY is {edge!r}; valid: a SPIFFE ID, as spiffe://cluster.local/ns/default/sa/edge"
+                f"SHOP_EDGE_IDENTITY is {edge!r}; valid: a SPIFFE ID, such as spiffe://cluster.local/ns/default/sa/edge"
             )
         self.origin_header = EDGE_MARK if domain is None else CERTIFICATE_HEADER
         self._raw_origin_header = self.origin_header.encode()

@@ -146,7 +146,7 @@ class Streams:
                     if expires is not None and asyncio.get_running_loop().time() >= expires:
                         raise Unauthenticated(EXPIRED) from error
                     raise
-        raise Unavailable("this process stops; go on behind the last position")
+        raise Unavailable("this process is stopping; continue after the last position")
 
 
 def expiry(caller: Caller) -> float | None:

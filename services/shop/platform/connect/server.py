@@ -33,7 +33,7 @@ from shop.platform.http.body import MAX_BYTES
 from shop.platform.incoming import Incoming, Request, failure_of
 from shop.platform.read_mask import answering
 from shop.platform.rest.answers import Answer
-from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.metering import MeasuredRequest
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import TracedMethod
 
@@ -51,7 +51,7 @@ Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
 """Makes the context of a call's work from the call's headers."""
 
 
-class Undecoded(NamedTuple):
+class EncodedMessage(NamedTuple):
     """A message as it arrived."""
 
     encoding: str
@@ -72,12 +72,12 @@ class _AsBytes:
         """Returns an encoded message."""
         return message
 
-    def decode(self, data: bytes | bytearray, message_class: type[Undecoded]) -> Undecoded:
+    def decode(self, data: bytes | bytearray, message_class: type[EncodedMessage]) -> EncodedMessage:
         """Returns a message to be decoded."""
         return message_class(self._encoding, bytes(data))
 
 
-Context: TypeAlias = RequestContext[Undecoded, bytes]
+Context: TypeAlias = RequestContext[EncodedMessage, bytes]
 
 
 class _Method(NamedTuple):
@@ -88,7 +88,7 @@ class _Method(NamedTuple):
     use_case: Callable[..., object]
     around: Around
 
-    def decode(self, message: Undecoded) -> object:
+    def decode(self, message: EncodedMessage) -> object:
         request_class = self.codec.request_class
         try:
             if message.encoding == JSON:
@@ -104,7 +104,7 @@ class _Method(NamedTuple):
 class _ConnectRequest(Request[T]):
     __slots__ = ("_context", "_headers", "_message", "_method", "refusal")
 
-    def __init__(self, method: _Method, message: Undecoded, context: Context) -> None:
+    def __init__(self, method: _Method, message: EncodedMessage, context: Context) -> None:
         self._method = method
         self._message = message
         self._context = context
@@ -128,7 +128,7 @@ class _ConnectRequest(Request[T]):
         if code := _code(error):
             span.set_attribute("rpc.connect_rpc.error_code", code)
 
-    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+    def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
         code = _code(error).upper() or "OK"
         fault = code if isinstance(error, ShopError) and error.code in SERVER_FAULTS else ""
         meters.rpc_server.note((SYSTEM, self._method.traced.name, code, fault), asked.seconds, asked.trace_id)
@@ -219,7 +219,7 @@ def connect_app(
 
 class _App(ConnectASGIApplication[None]):
     def __init__(
-        self, service: Service[object], endpoints: Mapping[str, Endpoint[Undecoded, bytes]], *, compresses: bool
+        self, service: Service[object], endpoints: Mapping[str, Endpoint[EncodedMessage, bytes]], *, compresses: bool
     ) -> None:
         self._path = f"/{service.full_name}"
         super().__init__(
@@ -237,7 +237,7 @@ class _App(ConnectASGIApplication[None]):
 
 def _endpoint(
     call: Call[..., object], service: Service[object], use_cases: object, incoming: Incoming, around: Around | None
-) -> Endpoint[Undecoded, bytes]:
+) -> Endpoint[EncodedMessage, bytes]:
     method = _Method(
         TracedMethod.of({"rpc.system": SYSTEM, "rpc.service": service.full_name, "rpc.method": call.name}),
         call.access,
@@ -249,13 +249,13 @@ def _endpoint(
     info = MethodInfo(
         name=call.name,
         service_name=service.full_name,
-        input=Undecoded,
+        input=EncodedMessage,
         output=bytes,
         idempotency_level=IdempotencyLevel.NO_SIDE_EFFECTS if call.reads else IdempotencyLevel.UNKNOWN,
         stream_type=StreamType.SERVER_STREAM if call.streams else StreamType.UNARY,
     )
 
-    async def answer(message: Undecoded, context: Context) -> bytes:
+    async def answer(message: EncodedMessage, context: Context) -> bytes:
         context.response_headers["cache-control"] = "no-store"
         request = _Unary(method, message, context)
         answered = await incoming.answer(request)
@@ -263,7 +263,7 @@ def _endpoint(
             raise _wire_error(request.refusal)
         return answered
 
-    async def stream(message: Undecoded, context: Context) -> AsyncIterator[bytes]:
+    async def stream(message: EncodedMessage, context: Context) -> AsyncIterator[bytes]:
         context.response_headers["cache-control"] = "no-store"
         async with aclosing(incoming.follow(_Stream(method, message, context))) as parts:
             try:

@@ -20,12 +20,12 @@ AGAIN_S = 0.5
 CHECK_EVERY_S = 15.0
 CHECK_LIMIT_S = 5.0
 
-Heard = Callable[[str | None], None]
+NotifyHandler = Callable[[str | None], None]
 """Takes the payload of a notification; None when some may have been missed."""
 
 
 @asynccontextmanager
-async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[None]:
+async def listening_to(channel: str, url: str, heard: NotifyHandler) -> AsyncIterator[None]:
     """Listens to a channel for as long as the context lasts.
 
     Args:
@@ -35,16 +35,16 @@ async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[No
         yield
 
 
-async def _keep_listening(channel: str, url: str, heard: Heard) -> None:
+async def _keep_listening(channel: str, url: str, heard: NotifyHandler) -> None:
     while True:
         try:
             await _listen(channel, url, heard)
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            log.warning("%s cannot be heard: %s; trying again", channel, type(error).__name__)
+            log.warning("cannot listen to %s: %s; trying again", channel, type(error).__name__)
         await asyncio.sleep(AGAIN_S)
 
 
-async def _listen(channel: str, url: str, heard: Heard) -> None:
+async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
     """Listens until the connection is lost."""
 
     def tell(_connection: object, _process: int, _channel: str, payload: object) -> None:

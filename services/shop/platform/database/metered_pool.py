@@ -47,7 +47,7 @@ class MeteredPool:
 
         show("count", "Connections that are open.", pool.get_idle_size, _STATE, "idle")
         show("count", "", lambda: pool.get_size() - pool.get_idle_size(), _STATE, "used")
-        show("max", "Connections that there may be.", pool.get_max_size)
+        show("max", "Maximum number of connections.", pool.get_max_size)
         show("pending_requests", "Requests that wait for a connection.", lambda: self._pending)
 
     async def acquire(self) -> PoolConnectionProxy[asyncpg.Record]:

@@ -38,7 +38,7 @@ LATE_S = 0.1
 """How long a request whose time is up waits for that, in seconds."""
 
 Connection: TypeAlias = TracedConnection
-Lent: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+LentConnection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 """A connection on loan from a pool: it has the methods of a connection."""
 
 _PASSED = "the deadline of the request passed in the database"
@@ -92,7 +92,7 @@ class Database:
         async with self.acquire() as connection:
             return await connection.fetchrow(statement, *args)
 
-    async def _give_back(self, connection: Lent) -> None:
+    async def _give_back(self, connection: LentConnection) -> None:
         """Returns a connection whose use ended early, on which a statement may still be running.
 
         This waits for the end of that statement, so that the caller's next step cannot overtake it. A caller that is
@@ -103,7 +103,7 @@ class Database:
         returned.add_done_callback(self._log_failure)
         await asyncio.wait([returned], timeout=LATE_S if passed() else None)
 
-    async def _rolled_back(self, connection: Lent) -> None:
+    async def _rolled_back(self, connection: LentConnection) -> None:
         """Ends the transaction of a request that was cut off during its rollback, which asyncpg would call an error."""
         try:
             if connection.is_in_transaction():

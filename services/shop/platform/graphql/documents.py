@@ -68,7 +68,7 @@ Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocument:
     """A document that can be executed.
 
     Attributes:
@@ -134,10 +134,10 @@ class Documents:
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
         self._paused_until = 0.0
-        self._by_text: LRUCache[str, Prepared] = LRUCache(capacity)
-        self._by_hash: LRUCache[str, Prepared] = LRUCache(capacity)
+        self._by_text: LRUCache[str, PreparedDocument] = LRUCache(capacity)
+        self._by_hash: LRUCache[str, PreparedDocument] = LRUCache(capacity)
 
-    async def find(self, text: str | None, sha256: str | None) -> Prepared:
+    async def find(self, text: str | None, sha256: str | None) -> PreparedDocument:
         """Returns the document of a request.
 
         Args:
@@ -169,7 +169,7 @@ class Documents:
             self._by_hash[sha256] = known
         return known
 
-    async def _of_text(self, text: str) -> Prepared:
+    async def _of_text(self, text: str) -> PreparedDocument:
         known = self._by_text.get(text)
         if known is None:
             async with self._turn:
@@ -180,7 +180,7 @@ class Documents:
                     self._by_text[text] = known
         return known
 
-    async def _prepare(self, text: str) -> Prepared:
+    async def _prepare(self, text: str) -> PreparedDocument:
         # Only the thread of the event loop records spans.
         with child_span("graphql.parse"):
             document = await self._run_in_thread(lambda: parse_document(text))
@@ -220,7 +220,7 @@ def parse_document(text: str) -> DocumentNode:
 
 def prepare_document(
     schema: GraphQLSchema, document: DocumentNode, measure: Measure | None, public: Set[str] = frozenset()
-) -> Prepared:
+) -> PreparedDocument:
     """Validates and measures a parsed document; raises the errors of `Documents.find`."""
     try:
         # Suggestions cost more than the rest of validation, and fail on texts whose lower case is longer: "\u0130".
@@ -233,7 +233,7 @@ def prepare_document(
     if not operations:
         raise InvalidArgument("the document has no operation; add a query or a mutation", field="query")
     cost = measure(schema, document) if measure is not None else None
-    return Prepared(document, operations, cost, is_public=is_public(schema, document, public))
+    return PreparedDocument(document, operations, cost, is_public=is_public(schema, document, public))
 
 
 def is_mutation(operation: OperationDefinitionNode) -> bool:

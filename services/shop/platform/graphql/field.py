@@ -24,7 +24,7 @@ def stream_field(*, description: str) -> Callable[[F], F]:
     return cast(Callable[[F], F], strawberry.subscription(description=description))
 
 
-class _Computed(StrawberryField):
+class _ComputedField(StrawberryField):
     """A field that Strawberry reads like an attribute, without arguments and without an `info`."""
 
     @property
@@ -40,7 +40,7 @@ class _Computed(StrawberryField):
 
 def computed_field(*, description: str) -> Callable[[F], F]:
     """Makes a method without arguments a GraphQL field that costs little more than an attribute."""
-    return cast(Callable[[F], F], _Computed(description=description))
+    return cast(Callable[[F], F], _ComputedField(description=description))
 
 
 def later(value: Awaitable[T]) -> T:

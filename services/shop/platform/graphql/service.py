@@ -46,7 +46,7 @@ from shop.values.order import MAX_LINES
 from shop.values.page import MAX_ROWS, Page
 from shop.values.product import MAX_RECORDS, MAX_REVIEWS, MAX_SECTIONS
 
-Given: TypeAlias = Mapping[str, object]
+FieldArguments: TypeAlias = Mapping[str, object]
 """The arguments of a field, by name."""
 P = TypeVar("P")
 DEFAULT_ITEMS, DEFAULT_ORDERS, DEFAULT_ROWS = 20, 10, 1_000
@@ -254,17 +254,17 @@ class _Resolver:
             kind, [read_id] = bare(method.parameters[EXPECTED].type), self._placed
             self._named[EXPECTED] = lambda given: _read_expected(given, kind, read_id(given))
 
-    def _begin(self, info: ServiceInfo, given: Given) -> object:
+    def _begin(self, info: ServiceInfo, given: FieldArguments) -> object:
         method: Callable[..., object] = getattr(info.context.service, self._method.contract.port)
         named = {name: read(given) for name, read in self._named.items()}
         return method(*[read(given) for read in self._placed], **named)
 
-    async def run(self, info: ServiceInfo, given: Given) -> object:
+    async def run(self, info: ServiceInfo, given: FieldArguments) -> object:
         with info.context.admit(self._method.contract):
             value = await cast("Awaitable[object]", self._begin(info, given))
         return True if self._method.answer is type(None) else self._method.answer_of(value)
 
-    async def rows(self, info: ServiceInfo, given: Given) -> list[object]:
+    async def rows(self, info: ServiceInfo, given: FieldArguments) -> list[object]:
         # The use case refuses a limit that is too large.
         limit = cast(int, given["limit"])
         if limit <= MAX_ROWS:
@@ -274,22 +274,22 @@ class _Resolver:
             async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
                 return [row async for chunk in chunks for row in chunk]
 
-    async def follow(self, info: ServiceInfo, given: Given) -> AsyncGenerator[object]:
+    async def follow(self, info: ServiceInfo, given: FieldArguments) -> AsyncGenerator[object]:
         async with aclosing(cast("AsyncGenerator[object]", self._begin(info, given))) as events:
             async for event in events:
                 yield event
 
 
-def _reader(parameter: ParameterOfCall) -> Callable[[Given], object]:
+def _reader(parameter: ParameterOfCall) -> Callable[[FieldArguments], object]:
     """Returns a function that reads a parameter's value from the arguments of a field."""
     top, _, inside = parameter.field.partition(".")
     kind = parameter.type
     if not inside:
-        read: Callable[[Given], object] = itemgetter(top)
+        read: Callable[[FieldArguments], object] = itemgetter(top)
     else:
         part = attrgetter(inside)
 
-        def read(given: Given) -> object:
+        def read(given: FieldArguments) -> object:
             return part(given[top])
 
     if is_struct(bare(kind)) or any(map(is_struct, get_args(kind))):
@@ -297,7 +297,7 @@ def _reader(parameter: ParameterOfCall) -> Callable[[Given], object]:
     return read
 
 
-def _read_expected(given: Given, kind: type, number: object) -> object:
+def _read_expected(given: FieldArguments, kind: type, number: object) -> object:
     """Returns a resource as the caller read it; its id is the call's own argument."""
     fields = given[EXPECTED]
     return None if fields is None else msgspec.convert({"id": number, **vars(fields)}, kind, from_attributes=True)

@@ -41,7 +41,7 @@ from shop.platform.graphql.request import GraphQLRequest
 from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, refusal
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.incoming import Incoming, Request
-from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.metering import MeasuredRequest
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes, shared_attributes
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ class _Subscription(Request[Results]):
     def end_span(self, span: Span, error: BaseException | None) -> None:
         """Does nothing: a failure is recorded where it is refused, and any client may leave at any time."""
 
-    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:  # noqa: ARG002
+    def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:  # noqa: ARG002
         meters.http_server.note(("GET", ROUTE, asked.operation, "101", asked.error), asked.seconds, asked.trace_id)
 
     def _refusal(self, error: RequestError | ShopError) -> Results:

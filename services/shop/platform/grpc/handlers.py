@@ -24,7 +24,7 @@ from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.grpc.status import STATUS, code_of, status_of, traced_method
 from shop.platform.incoming import Around, Incoming, Request
 from shop.platform.read_mask import answering
-from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.metering import MeasuredRequest
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import TracedMethod
 
@@ -122,7 +122,7 @@ class _GrpcRequest(Request[bytes | None]):
         super().end_span(span, error)
         span.set_attribute(STATUS, _code(error).value[0])
 
-    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+    def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
         code = _code(error).name
         fault = code if isinstance(error, ShopError) and error.code in SERVER_FAULTS else ""
         meters.rpc_server.note(("grpc", self._method.traced.name, code, fault), asked.seconds, asked.trace_id)

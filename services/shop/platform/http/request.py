@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from shop.platform.deadline import DEFAULT_S
 from shop.platform.incoming import Request
-from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.metering import MeasuredRequest
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import MAX_VALUE
 
@@ -81,7 +81,7 @@ class HttpRequest(Request[None]):
             if self.status >= 500:
                 span.set_status(StatusCode.ERROR)
 
-    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+    def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
         # If an application fails, its server answers.
         status = self.status or (500 if isinstance(error, Exception) else 0)
         fault = asked.error or (str(status) if status >= 500 else "")

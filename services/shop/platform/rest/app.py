@@ -21,7 +21,7 @@ from starlette.responses import Response
 from shop.platform.http.caching import RELEASE
 from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import JSON, representation
-from shop.platform.rest.openapi import Published, as_text, document
+from shop.platform.rest.openapi import PublishedSchema, as_text, document
 from shop.platform.rest.problems import answer_http_error, answer_invalid_request
 from shop.platform.rest.requests import NameConvertor, RestCall, Serving, route_class
 
@@ -39,7 +39,7 @@ def rest_api(
     description: str,
     tags: dict[str, str],
     incoming: Incoming,
-    published: Mapping[type, Published],
+    published: Mapping[type, PublishedSchema],
 ) -> FastAPI:
     """Returns an application without routes; add the docs (`add_docs`) after them."""
     register_url_convertor("name", NameConvertor())

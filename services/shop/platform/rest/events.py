@@ -26,8 +26,8 @@ LastEventId = Annotated[
     Header(
         alias="Last-Event-ID",
         pattern=r"^[0-9]{1,19}$",
-        description="`id` of the last event that the client has, behind which the stream begins; without it, the "
-        "stream begins with what happens from now on.",
+        description="`id` of the client's last event, after which the stream begins; without it, the stream "
+        "begins with new events.",
         examples=["17"],
     ),
 ]

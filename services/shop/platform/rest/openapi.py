@@ -34,7 +34,7 @@ _WITH_BODY = (408, 413, 415)
 _WITH_TOKEN = (401, 403)
 
 _ETAG = {"description": "Strong entity tag of the content.", "schema": {"type": "string"}}
-_CACHE = {"description": "Who may keep the answer for how long.", "schema": {"type": "string"}}
+_CACHE = {"description": "Which caches may keep the answer, and for how long.", "schema": {"type": "string"}}
 _VARY = {"description": "Request headers on which the answer depends.", "schema": {"type": "string"}}
 _IF_NONE_MATCH = {
     "name": "If-None-Match",
@@ -43,7 +43,7 @@ _IF_NONE_MATCH = {
     "description": "Entity tag of an earlier answer; 304 without a body if nothing has changed since.",
     "schema": {"type": "string"},
 }
-_LOCATION = {"description": "Path of what was made.", "schema": {"type": "string"}}
+_LOCATION = {"description": "Path of the new resource.", "schema": {"type": "string"}}
 
 
 Method = Callable[..., Any]
@@ -57,7 +57,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
 
     Args:
         method: Method of a port; its row has the route and the callers that it admits.
-        problems: HTTP statuses of its problems, in addition to those that every operation can have.
+        problems: HTTP statuses of its problems, in addition to the problems of every operation.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
     unchanged = {
@@ -138,7 +138,7 @@ def _convert(parameter: re.Match[str]) -> str:
 _SCHEMAS = "#/components/schemas/"
 
 
-class Published(NamedTuple):
+class PublishedSchema(NamedTuple):
     """How the schema of a type is published."""
 
     name: str
@@ -247,7 +247,7 @@ def _problem_response(status: int) -> dict[str, Any]:
 
 def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
     """Adds a reference to each operation that answers with a body, and returns all schemas of answers by name."""
-    published: Mapping[type, Published] = {Problem: Published("Problem", [EXAMPLE]), **api.state.published}
+    published: Mapping[type, PublishedSchema] = {Problem: PublishedSchema("Problem", [EXAMPLE]), **api.state.published}
     kinds: list[type] = [Problem]
     contents, selectable = [], []
     for route in api.routes:
@@ -261,7 +261,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
     names = {kind.__name__: as_published for kind, as_published in published.items()}
     named: dict[str, Any] = {}
     for own_name, schema in schemas.items():
-        name, examples = names.get(own_name) or Published(own_name)
+        name, examples = names.get(own_name) or PublishedSchema(own_name)
         schema["title"] = name
         if "enum" in schema:
             schema["type"] = "string"
@@ -311,12 +311,12 @@ def _point_to_sparse(tree: Any, named: dict[str, Any]) -> None:
             _point_to_sparse(value, named)
 
 
-def _rename(tree: Any, names: Mapping[str, Published]) -> None:
+def _rename(tree: Any, names: Mapping[str, PublishedSchema]) -> None:
     """Points the references in a part of the document to schemas under their published names."""
     for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
         if key == "$ref":
             own_name = value.removeprefix(_SCHEMAS)
-            tree[key] = _SCHEMAS + names.get(own_name, Published(own_name)).name
+            tree[key] = _SCHEMAS + names.get(own_name, PublishedSchema(own_name)).name
         elif isinstance(value, dict | list):
             _rename(value, names)
 

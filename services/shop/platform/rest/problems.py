@@ -61,10 +61,10 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     title: Annotated[str, describe("The kind of problem in words.")]
     status: Annotated[int, describe("The HTTP status.", minimum=400, maximum=599)]
     detail: Annotated[str, describe("What is wrong with this request and what to change.")]
-    instance: Annotated[str, describe("The path that was asked for.")]
+    instance: Annotated[str, describe("The path of the request.")]
     code: Annotated[ErrorCode, describe("The same code that GraphQL and gRPC give.")]
-    field: Annotated[str, describe("The argument that is at fault, if one is.")] = ""
-    errors: Annotated[Sequence[FieldError], describe("All that is wrong with an invalid request.")] = ()
+    field: Annotated[str, describe("The argument at fault, if there is one.")] = ""
+    errors: Annotated[Sequence[FieldError], describe("Everything that is wrong with an invalid request.")] = ()
 
 
 class InvalidRequest(InvalidArgument):

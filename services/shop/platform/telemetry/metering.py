@@ -26,7 +26,7 @@ LOOK_S = 1.0
 _SAMPLED = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-01")
 
 
-class Asked:
+class MeasuredRequest:
     """A request that is being answered.
 
     Attributes:
@@ -50,7 +50,7 @@ class Asked:
         return time.perf_counter() - self.began
 
 
-_ASKED: ContextVar[Asked | None] = ContextVar("shop.asked", default=None)
+_ASKED: ContextVar[MeasuredRequest | None] = ContextVar("shop.asked", default=None)
 
 
 def trace_id_of(traceparent: str | None) -> str:
@@ -59,15 +59,15 @@ def trace_id_of(traceparent: str | None) -> str:
     return sampled[1] if sampled else ""
 
 
-def begin_request(traceparent: str | None) -> Asked:
+def begin_request(traceparent: str | None) -> MeasuredRequest:
     """Begins to measure a request that has arrived; the measurement ends with the task."""
-    request = Asked(traceparent or "")
+    request = MeasuredRequest(traceparent or "")
     _ASKED.set(request)
     return request
 
 
 def add_details(*, route: str = "", operation: str = "", error: str = "") -> None:
-    """Adds to the current request what path and status do not show; arguments like the attributes of `Asked`."""
+    """Adds to the current request what path and status do not show; arguments as in `MeasuredRequest`."""
     request = _ASKED.get()
     if request is not None:
         request.route = route or request.route

@@ -81,16 +81,16 @@ class Meters:
             "db.client.connection.wait_time", "Waits for a connection of the pool.", pool, SHORT_BUCKETS_S
         )
         self.uses = self._timing(
-            "db.client.connection.use_time", "From when a connection was lent to its return.", pool, SHORT_BUCKETS_S
+            "db.client.connection.use_time", "Time from lending a connection to its return.", pool, SHORT_BUCKETS_S
         )
         self.timeouts = Counter(
             prometheus_name("db.client.connection.timeouts"),
-            "Waits for a connection that were given up.",
+            "Waits for a connection that timed out.",
             [prometheus_name(name) for name in pool],
             registry=self.registry,
         )
         self.loop_delay = self._timing(
-            "shop.event_loop.delay", "How much later than it should the event loop takes up its work.", ()
+            "shop.event_loop.delay", "Delay of the event loop: how late it runs due work.", ()
         )
 
     def gauge(

@@ -21,7 +21,7 @@ from shop.platform.http.body import MAX_BYTES, MAX_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
 from shop.platform.incoming import Incoming, Request
 from shop.platform.process.unix_socket import bind_unix, unlink
-from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.metering import MeasuredRequest
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.thrift.encoding import COMPACT, Undecodable
 from shop.platform.thrift.processor import Processor, ReceivedCall
@@ -121,7 +121,7 @@ class _FramedCall(Request[bytes]):
     async def refuse(self, error: ShopError) -> bytes:
         return self._call.refusal(error)
 
-    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+    def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
         code = error.code if isinstance(error, ShopError) else "OK" if error is None else "CANCELLED"
         fault = code if code in SERVER_FAULTS else ""
         meters.rpc_server.note(("thrift", self._call.traced.name, code, fault), asked.seconds, asked.trace_id)

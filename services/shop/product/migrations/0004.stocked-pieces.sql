@@ -1,8 +1,8 @@
--- How many pieces were ever put in: by adding the product, and by every change of its stock by hand. The audit holds
--- what is in stock, reserved and sold to it.
+-- Number of pieces ever put in: by adding the product, and by every change of its stock by hand. The audit compares it
+-- with the pieces in stock, reserved and sold.
 -- depends: 0003.documents
 
--- NULL where the version before this one adds a product meanwhile: nobody counts its pieces.
+-- NULL if the previous version adds a product meanwhile, whose pieces are not counted.
 ALTER TABLE shop_product.product ADD COLUMN stocked bigint;
 
 UPDATE shop_product.product p

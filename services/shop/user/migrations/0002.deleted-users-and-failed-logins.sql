@@ -1,4 +1,4 @@
--- Whose account is gone, and how many logins have failed of late. Runs as the schema's owner.
+-- Deleted accounts, and the number of recent failed logins. Runs as the schema's owner.
 -- depends: 0001.accounts
 
 -- The one table that services share. The user service adds an id in the statement that deletes the account; the order
@@ -9,8 +9,8 @@ GRANT USAGE ON SCHEMA shop_shared TO shop_user, shop_order, shop_payment;
 GRANT SELECT, INSERT ON shop_shared.deleted_user TO shop_user;
 GRANT SELECT ON shop_shared.deleted_user TO shop_order, shop_payment;
 
--- One row for each address, of an account or not, of which a login has failed lately. Not logged: after a crash it may
--- begin anew, and a failed login need not wait for the disk.
+-- One row for each address, of an account or not, with a recent failed login. Not logged: after a crash it may begin
+-- anew, and a failed login need not wait for the disk.
 CREATE UNLOGGED TABLE shop_user.failed_login (
     -- SHA-256 of the canonical e-mail address.
     address    bytea PRIMARY KEY CHECK (length(address) = 32),

@@ -46,7 +46,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Contracted:
+class ComponentContract:
     """A component of the contract.
 
     Attributes:
@@ -99,9 +99,9 @@ class Contracted:
         return HttpDoor(target) if self.is_gateway else GrpcDoor(target, self.component)
 
 
-def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
+def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentContract:
     """A service whose method `reads` returns one thing by its id, which is `id_in` of the rows."""
-    return Contracted(
+    return ComponentContract(
         name,
         read=Call(reads, lambda rows: {"id": getattr(rows, id_in)}),
         missing=Call(reads, lambda _: {"id": NOWHERE}),
@@ -112,10 +112,10 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
     )
 
 
-def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> Contracted:
+def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> ComponentContract:
     """A gateway, which reads a product by a method of that service, and whose change is a deletion."""
     called = f"{SERVICES['product'].full_name}/{reads_by}"
-    return Contracted(
+    return ComponentContract(
         name,
         read=read,
         served=served,

@@ -20,27 +20,27 @@ import psycopg
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from conforming import Conforming, conforming
+from conforming import TestedProgram, conforming
 from mesh.components.shop_processes import CONTRACT, arguments_of
 from mesh.supervisor.processes import PASSED_ON, guard
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 
-from .components import COMPONENTS, GATEWAYS, OVER_REST, Contracted, Rows, insert_rows
+from .components import COMPONENTS, GATEWAYS, OVER_REST, ComponentContract, Rows, insert_rows
 from .doors import Door, Headers
 
 PROGRAM = conforming()
-LIMITS = PROGRAM or Conforming
+LIMITS = PROGRAM or TestedProgram
 START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 """How long a component may take to answer, and to end."""
 PRINTED = ".out"
 """Suffix of the file of its standard output."""
 LEFT_S = 5.0
 """How long processes that a component has started may outlive it."""
-Start = Callable[..., contextlib.AbstractContextManager["Running"]]
+Start = Callable[..., contextlib.AbstractContextManager["RunningProgram"]]
 
 
-def asked_of(program: Conforming) -> list[str]:
+def asked_of(program: TestedProgram) -> list[str]:
     """The rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
@@ -52,13 +52,13 @@ ROWS = list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM)
 
 
 @pytest.fixture(scope="module", params=ROWS)
-def contracted(request: pytest.FixtureRequest) -> Contracted:
+def contracted(request: pytest.FixtureRequest) -> ComponentContract:
     """The program's component; every law is tested with each of our components, or with the program's."""
     return COMPONENTS[request.param]
 
 
 @pytest.fixture
-def same_code(contracted: Contracted) -> None:
+def same_code(contracted: ComponentContract) -> None:
     """For laws that our own components obey through the same code: two of them stand for all."""
     if PROGRAM is None and (contracted.component not in ("product", "rest-gateway") or contracted.over_rest):
         pytest.skip("product and rest-gateway run the same code")
@@ -91,7 +91,7 @@ def peers(
 
 @pytest.fixture(scope="module")
 def told(
-    contracted: Contracted, role_url: Callable[[str], str], keys: Any, request: pytest.FixtureRequest
+    contracted: ComponentContract, role_url: Callable[[str], str], keys: Any, request: pytest.FixtureRequest
 ) -> dict[str, str]:
     """The minimal settings of the program, without its address."""
     name = contracted.component
@@ -109,13 +109,13 @@ def told(
 
 
 @pytest.fixture
-def settings(contracted: Contracted, told: dict[str, str], free_address: str) -> dict[str, str]:
+def settings(contracted: ComponentContract, told: dict[str, str], free_address: str) -> dict[str, str]:
     """The settings of a program that this test starts."""
     return told | {contracted.listens: free_address}
 
 
 @dataclass
-class Running:
+class RunningProgram:
     """The program as a separate process.
 
     Attributes:
@@ -198,7 +198,7 @@ def _group(pid: int) -> int:
 
 
 @pytest.fixture(scope="module")
-def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> Start:
+def start(contracted: ComponentContract, tmp_path_factory: pytest.TempPathFactory) -> Start:
     """Starts the program with these settings; at the end, it and everything that it started are killed."""
     ours = (sys.executable, *arguments_of(contracted.component, measured=True))
     command = PROGRAM.command if PROGRAM else ours
@@ -206,7 +206,7 @@ def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> S
 
     def running(
         settings: Mapping[str, str], stdin: int = subprocess.DEVNULL
-    ) -> contextlib.AbstractContextManager[Running]:
+    ) -> contextlib.AbstractContextManager[RunningProgram]:
         target = settings.get(contracted.listens) or "127.0.0.1:9"
         return run_program(contracted, command, settings, target, folder / uuid.uuid4().hex, stdin)
 
@@ -215,13 +215,13 @@ def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> S
 
 @contextlib.contextmanager
 def run_program(
-    contracted: Contracted,
+    contracted: ComponentContract,
     command: tuple[str, ...],
     settings: Mapping[str, str],
     target: str,
     log: Path,
     stdin: int = subprocess.DEVNULL,
-) -> Iterator[Running]:
+) -> Iterator[RunningProgram]:
     """Runs a program until the context ends, and kills what is left of its group."""
     # Not pipes, which a process that is left behind would keep open.
     with log.open("wb") as file, log.with_suffix(PRINTED).open("wb") as printed:
@@ -235,7 +235,7 @@ def run_program(
         )
     door = contracted.door(target)
     try:
-        yield Running(contracted.component, command, process, log, door, target)
+        yield RunningProgram(contracted.component, command, process, log, door, target)
     finally:
         door.close()
         with contextlib.suppress(ProcessLookupError):
@@ -245,8 +245,8 @@ def run_program(
 
 @pytest.fixture(scope="module")
 def shared(
-    contracted: Contracted, start: Start, told: dict[str, str], free_addresses: Callable[[], str]
-) -> Iterator[Running]:
+    contracted: ComponentContract, start: Start, told: dict[str, str], free_addresses: Callable[[], str]
+) -> Iterator[RunningProgram]:
     """The program, shared by the tests of a module."""
     with start(told | {contracted.listens: free_addresses()}) as program:
         program.wait_until_serving()
@@ -254,7 +254,7 @@ def shared(
 
 
 @pytest.fixture
-def serving(shared: Running) -> Iterator[Running]:
+def serving(shared: RunningProgram) -> Iterator[RunningProgram]:
     """The program, serving; it must live to the end of the test."""
     yield shared
     if shared.process.poll() is not None:
@@ -274,6 +274,6 @@ def bearer(signer: TokenSigner) -> Callable[..., Headers]:
 
 
 @pytest.fixture
-def allowed(contracted: Contracted, bearer: Callable[..., Headers]) -> Headers:
+def allowed(contracted: ComponentContract, bearer: Callable[..., Headers]) -> Headers:
     """Headers of a caller who may do everything: a partner's, or none for a call from inside."""
     return bearer("partner") if contracted.is_gateway else {}

@@ -21,8 +21,8 @@ from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.user.service import MAX_FAILED_LOGINS
 
-from .components import Contracted, Rows, insert_rows
-from .conftest import Running, Start
+from .components import ComponentContract, Rows, insert_rows
+from .conftest import RunningProgram, Start
 from .doors import LIMIT_S, Door, GrpcDoor, Headers, RestDoor
 from .test_process import lock, run_to_end, wait_until_one_waits
 
@@ -36,7 +36,7 @@ Bearer = Callable[..., Headers]
 
 
 @pytest.fixture
-def over_grpc(serving: Running) -> GrpcDoor:
+def over_grpc(serving: RunningProgram) -> GrpcDoor:
     """A service's own door."""
     if not isinstance(serving.door, GrpcDoor):
         pytest.skip("this is about gRPC")
@@ -69,10 +69,12 @@ def test_an_empty_request_is_answered_by_every_method(over_grpc: GrpcDoor) -> No
         assert over_grpc.ask(method.name, {}).code in ("", "INVALID_ARGUMENT", "UNAUTHENTICATED"), method.name
 
 
-def test_every_method_admits_the_right_callers(serving: Running, contracted: Contracted, bearer: Bearer) -> None:
+def test_every_method_admits_the_right_callers(
+    serving: RunningProgram, contracted: ComponentContract, bearer: Bearer
+) -> None:
     door = serving.door
     if not isinstance(door, GrpcDoor | RestDoor):
-        pytest.skip("a gateway's operations have suites of their own")
+        pytest.skip("a gateway's operations have separate suites")
     customer, partner = OUTSIDE | dict(bearer("customer")), OUTSIDE | dict(bearer("partner"))
     bad = [OUTSIDE | {"authorization": "Bearer x.y.z"}, OUTSIDE | dict(bearer("partner", ttl_s=-60))]
     for name in door.names:
@@ -92,7 +94,7 @@ def test_every_method_admits_the_right_callers(serving: Running, contracted: Con
 
 
 def test_a_customers_things_are_closed_to_others(
-    serving: Running, contracted: Contracted, rows: Rows, bearer: Bearer
+    serving: RunningProgram, contracted: ComponentContract, rows: Rows, bearer: Bearer
 ) -> None:
     if not contracted.owned:
         pytest.skip(f"nothing of {contracted.component} belongs to a customer")
@@ -105,7 +107,7 @@ def test_a_customers_things_are_closed_to_others(
 
 @pytest.mark.usefixtures("same_code")
 def test_with_certificates_the_identity_tells_inside_from_outside(
-    start: Start, settings: dict[str, str], contracted: Contracted, rows: Rows, allowed: Headers
+    start: Start, settings: dict[str, str], contracted: ComponentContract, rows: Rows, allowed: Headers
 ) -> None:
     def by(identity: str) -> Headers:
         return {"x-forwarded-client-cert": f'Hash=00;Subject="CN=x, O=y";URI={identity}'}
@@ -125,7 +127,9 @@ def test_with_certificates_the_identity_tells_inside_from_outside(
 
 
 @pytest.mark.usefixtures("same_code")
-def test_a_port_in_use_ends_it(start: Start, told: dict[str, str], contracted: Contracted, serving: Running) -> None:
+def test_a_port_in_use_ends_it(
+    start: Start, told: dict[str, str], contracted: ComponentContract, serving: RunningProgram
+) -> None:
     code, said = run_to_end(start, told | {contracted.listens: serving.target})
     assert code == 1, said
     assert serving.target in said
@@ -133,7 +137,7 @@ def test_a_port_in_use_ends_it(start: Start, told: dict[str, str], contracted: C
 
 
 def test_errors_have_their_code_and_field(
-    serving: Running, contracted: Contracted, rows: Rows, allowed: Headers
+    serving: RunningProgram, contracted: ComponentContract, rows: Rows, allowed: Headers
 ) -> None:
     call, field = contracted.wrong
     wrong = serving.door.ask(call.name, call.content(rows), allowed)
@@ -142,7 +146,9 @@ def test_errors_have_their_code_and_field(
     assert serving.door.ask(missing.name, missing.content(rows), allowed).code == "NOT_FOUND"
 
 
-def test_a_read_mask_chooses_fields(over_grpc: GrpcDoor, contracted: Contracted, rows: Rows, allowed: Headers) -> None:
+def test_a_read_mask_chooses_fields(
+    over_grpc: GrpcDoor, contracted: ComponentContract, rows: Rows, allowed: Headers
+) -> None:
     name, content = contracted.read.name, contracted.read.content(rows)
     if "read_mask" not in over_grpc.service.methods_by_name[name].input_type.fields_by_name:
         pytest.skip(f"{name} has no mask")
@@ -154,7 +160,7 @@ def test_a_read_mask_chooses_fields(over_grpc: GrpcDoor, contracted: Contracted,
     assert (unknown.code, unknown.field) == ("INVALID_ARGUMENT", "read_mask")
 
 
-def test_too_many_requests_get_a_time_to_retry(over_grpc: GrpcDoor, contracted: Contracted) -> None:
+def test_too_many_requests_get_a_time_to_retry(over_grpc: GrpcDoor, contracted: ComponentContract) -> None:
     if contracted.component != "user":
         pytest.skip("only logins are counted")
     wrong = {"email": f"{uuid.uuid4().hex}@example.com", "password": "a wrong password"}
@@ -173,7 +179,7 @@ LISTS = {
 
 
 def test_a_page_token_of_another_implementation_works(
-    over_grpc: GrpcDoor, contracted: Contracted, admin: psycopg.Connection, rows: Rows
+    over_grpc: GrpcDoor, contracted: ComponentContract, admin: psycopg.Connection, rows: Rows
 ) -> None:
     if contracted.component not in LISTS:
         pytest.skip(f"{contracted.component} has no lists")
@@ -191,7 +197,7 @@ def test_a_page_token_of_another_implementation_works(
 
 
 def test_work_ends_with_the_time_that_the_edge_waits(
-    serving: Running, contracted: Contracted, admin: psycopg.Connection, rows: Rows, allowed: Headers
+    serving: RunningProgram, contracted: ComponentContract, admin: psycopg.Connection, rows: Rows, allowed: Headers
 ) -> None:
     held = contracted.held
     with ThreadPoolExecutor(1) as other:
@@ -208,7 +214,7 @@ def test_work_ends_with_the_time_that_the_edge_waits(
         assert patient.result(timeout=LIMIT_S).code == ""
 
 
-def test_a_body_that_does_not_come_is_given_up(serving: Running, contracted: Contracted) -> None:
+def test_a_body_that_does_not_come_is_given_up(serving: RunningProgram, contracted: ComponentContract) -> None:
     if isinstance(serving.door, GrpcDoor):
         pytest.skip("a message of gRPC is there as a whole")
     path = {"graphql-gateway": "/graphql", "rest-gateway": "/v1/sessions"}.get(contracted.component, "/v1/products")
@@ -220,7 +226,7 @@ def test_a_body_that_does_not_come_is_given_up(serving: Running, contracted: Con
 
 
 def test_many_calls_and_clients_leave_nothing_open(
-    serving: Running, contracted: Contracted, rows: Rows, allowed: Headers
+    serving: RunningProgram, contracted: ComponentContract, rows: Rows, allowed: Headers
 ) -> None:
     read, missing = contracted.read, contracted.missing
 

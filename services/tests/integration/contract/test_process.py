@@ -20,8 +20,8 @@ import psycopg
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from .components import Contracted, Rows
-from .conftest import PROGRAM, START_S, Running, Start
+from .components import ComponentContract, Rows
+from .conftest import PROGRAM, START_S, RunningProgram, Start
 from .doors import LIMIT_S, Answer, Door, GrpcDoor, Headers
 
 pytestmark = pytest.mark.integration
@@ -43,16 +43,16 @@ OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_P
 def run_to_end(start: Start, settings: dict[str, str]) -> tuple[int, str]:
     """Returns the exit code of a program that cannot start, and its messages."""
     with start(settings) as program:
-        code = program.exit_code(START_S, f"did not end within {START_S:g} s, as it should with what it was told")
+        code = program.exit_code(START_S, f"did not end within {START_S:g} s, as it should with these settings")
         return code, program.messages()
 
 
 @pytest.mark.usefixtures("same_code")
 def test_waits_for_the_end_of_its_standard_input(
-    start: Start, settings: dict[str, str], contracted: Contracted
+    start: Start, settings: dict[str, str], contracted: ComponentContract
 ) -> None:
     if contracted.is_gateway:
-        pytest.skip("a gateway is not told to wait: it has no database")
+        pytest.skip("a gateway does not wait: it has no database")
     with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
         stdin = program.process.stdin
         assert stdin is not None
@@ -69,7 +69,7 @@ def test_waits_for_the_end_of_its_standard_input(
 
 @pytest.mark.usefixtures("same_code")
 def test_listens_on_a_socket_and_takes_the_place_of_a_stale_one(
-    start: Start, settings: dict[str, str], contracted: Contracted, tmp_path: Path
+    start: Start, settings: dict[str, str], contracted: ComponentContract, tmp_path: Path
 ) -> None:
     path = tmp_path / "c.sock"
     with socket.socket(socket.AF_UNIX) as stale:
@@ -82,7 +82,7 @@ def test_listens_on_a_socket_and_takes_the_place_of_a_stale_one(
 def test_a_wrong_setting_is_named(
     start: Start,
     settings: dict[str, str],
-    contracted: Contracted,
+    contracted: ComponentContract,
     variable: str,
     value: str,
     request: pytest.FixtureRequest,
@@ -103,7 +103,7 @@ def test_a_wrong_setting_is_named(
 
 @pytest.mark.usefixtures("same_code")
 def test_a_missing_database_ends_it_without_showing_the_password(
-    start: Start, settings: dict[str, str], contracted: Contracted
+    start: Start, settings: dict[str, str], contracted: ComponentContract
 ) -> None:
     if contracted.is_gateway:
         pytest.skip("a gateway has no database")
@@ -117,7 +117,7 @@ def test_a_missing_database_ends_it_without_showing_the_password(
 def test_a_call_under_way_is_answered_although_the_process_stops(
     start: Start,
     settings: dict[str, str],
-    contracted: Contracted,
+    contracted: ComponentContract,
     admin: psycopg.Connection,
     rows: Rows,
     allowed: Headers,
@@ -179,7 +179,7 @@ async def assert_serves(channel: grpc.aio.Channel) -> None:
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def wait_until_read(program: Running, pipe: IO[bytes]) -> None:
+def wait_until_read(program: RunningProgram, pipe: IO[bytes]) -> None:
     """Returns once a program has read everything in a pipe; fails if the program serves or ends instead."""
     until, unread = time.monotonic() + START_S, array("i", [1])
     while unread[0]:
@@ -190,16 +190,16 @@ def wait_until_read(program: Running, pipe: IO[bytes]) -> None:
         fcntl.ioctl(pipe, termios.FIONREAD, unread)
 
 
-def wait_until_leaving(program: Running, newcomer: Door) -> None:
+def wait_until_leaving(program: RunningProgram, newcomer: Door) -> None:
     """Returns once a new client learns, in any way, that it must go elsewhere."""
     until = time.monotonic() + LIMIT_S
     while newcomer.serves():
-        assert time.monotonic() < until, f"{program.component} goes on serving new clients after SIGTERM"
+        assert time.monotonic() < until, f"{program.component} still serves new clients after SIGTERM"
         time.sleep(0.02)
     newcomer.close()
 
 
-def lock(admin: psycopg.Connection, contracted: Contracted, rows: Rows) -> None:
+def lock(admin: psycopg.Connection, contracted: ComponentContract, rows: Rows) -> None:
     """Locks the row that the component's held call waits for, until the transaction ends."""
     table, which = contracted.table
     admin.execute(f"SELECT FROM {table} WHERE id = %s FOR UPDATE".encode(), [getattr(rows, which)])

@@ -9,8 +9,8 @@ import httpx
 import psycopg
 import pytest
 
-from .components import COMPONENTS, Contracted, Rows, insert_rows
-from .conftest import ROWS, Running
+from .components import COMPONENTS, ComponentContract, Rows, insert_rows
+from .conftest import ROWS, RunningProgram
 from .doors import RestDoor
 
 pytestmark = pytest.mark.integration
@@ -55,13 +55,13 @@ UNREADABLE = [b"{", b"", b"null", b"[]", b"\xff", b"[" * 50_000, b'{"a":' * 10_0
 
 
 @pytest.fixture(scope="module", params=[row for row in ROWS if COMPONENTS[row].over_rest])
-def contracted(request: pytest.FixtureRequest) -> Contracted:
+def contracted(request: pytest.FixtureRequest) -> ComponentContract:
     """A service over REST; no other is started here."""
     return COMPONENTS[request.param]
 
 
 @pytest.fixture
-def client(serving: Running) -> httpx.Client:
+def client(serving: RunningProgram) -> httpx.Client:
     """A client of the service."""
     assert isinstance(serving.door, RestDoor)
     return serving.door.client
@@ -163,7 +163,7 @@ def test_a_client_reads_the_fields_that_it_names(client: httpx.Client, rows: Row
     assert read("reviews.*.title").json() == ({"reviews": []} if query else {})
 
 
-def test_documents_are_as_ours_to_the_byte(client: httpx.Client, contracted: Contracted, rows: Rows) -> None:
+def test_documents_are_as_ours_to_the_byte(client: httpx.Client, contracted: ComponentContract, rows: Rows) -> None:
     answer = client.get(f"{PRODUCTS}/{rows.product}?include=reviews", headers={"accept-encoding": "identity"})
     assert contracted.component == "product"
     body = f'{{"id":{rows.product},"title":"Tea","description":"","category":"contract",'

@@ -10,7 +10,7 @@ import pytest
 
 from otlp_collector import Collector
 
-from .components import Contracted, Rows
+from .components import ComponentContract, Rows
 from .conftest import Start
 from .doors import GrpcDoor, Headers
 
@@ -22,7 +22,7 @@ KINDS = {1: "INTERNAL", 2: "SERVER", 3: "CLIENT"}
 def test_a_sampled_request_leaves_its_spans_and_an_account(
     start: Start,
     settings: dict[str, str],
-    contracted: Contracted,
+    contracted: ComponentContract,
     collector: Collector,
     tmp_path: Path,
     rows: Rows,
@@ -55,7 +55,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
     own = {span.span_id: span for span in collector.spans}
     for below, kind in contracted.below.items():
         children = collector.spans_named(below)
-        assert len(children) == 2, f"{len(children)} spans {below} in place of one in each sampled request"
+        assert len(children) == 2, f"{len(children)} spans {below} instead of one in each sampled request"
         child, _ = children
         assert KINDS[child.kind] == kind, below
         assert root_of(child, own) is served, f"{below} is not below {contracted.served}"
@@ -75,7 +75,7 @@ def test_a_sampled_request_leaves_its_spans_and_an_account(
 def test_callees_get_the_callers_span(
     start: Start,
     settings: dict[str, str],
-    contracted: Contracted,
+    contracted: ComponentContract,
     collector: Collector,
     session_traces: Any,
     rows: Rows,

@@ -96,7 +96,7 @@ async def test_reads_wait_for_a_service_that_is_briefly_away_and_changes_do_not(
 
 NO_ANSWERS = [
     (
-        "an error beside data",
+        "an error with data",
         200,
         b'{"data": {"product": {"id": 1}}, "errors": [{"message": "no", "extensions": {"code": "NOT_FOUND"}}]}',
         0,

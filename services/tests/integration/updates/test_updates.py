@@ -348,7 +348,7 @@ async def test_a_position_is_too_old(shop: Shop, door: Any, by: By, user: int) -
     await shop.clients.notification.notify([event(user)])
     gone = await ending(door, by(user), user=user, after=0)
     assert gone.code == "POSITION_GONE"
-    assert "after_position is 0; only what comes behind 1 is kept: list" in gone.message
+    assert "after_position is 0; only notifications after 1 are kept: list" in gone.message
     assert [one.position for one in await door.read_list(by(user), user)] == list(range(KEPT + 1, 1, -1))
     async with door.watch(by(user), user=user, after=1) as following:
         assert [(await following()).position for _ in range(KEPT)] == list(range(1, KEPT + 1))

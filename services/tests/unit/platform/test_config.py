@@ -72,9 +72,13 @@ def test_every_variable_is_read() -> None:
         ("SHOP_PEER_PRODUCT", "127.0.0.1:18020", "grpc://host:port"),
         ("SHOP_PEER_PRODUCT", "ftp://127.0.0.1:1", "graphql://host:port"),
         ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:x", "grpc://host:port"),
-        ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:1,127.0.1.1", "with commas between the places of several replicas"),
-        ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:1,", "with commas between the places of several replicas"),
-        ("SHOP_PEER_PRODUCT", "http://product:1,product-2:1", "must be IPv4 addresses, as http://127.0.0.1:18020,"),
+        ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:1,127.0.1.1", "with commas between the addresses of several replicas"),
+        ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:1,", "with commas between the addresses of several replicas"),
+        (
+            "SHOP_PEER_PRODUCT",
+            "http://product:1,product-2:1",
+            "must be IPv4 addresses, such as http://127.0.0.1:18020,",
+        ),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4317", "http"),
         ("SHOP_BANK_DELAY_MS", "-1", "from 0 to 60000"),
         ("SHOP_DRAIN_S", "61", "from 0 to 60"),
@@ -94,7 +98,7 @@ def test_wrong_value_is_named_with_the_valid_ones(name: str, value: str, said: s
 
 def test_a_socket_stands_for_one_address() -> None:
     env = {"SHOP_COMPONENT": "order", "SHOP_SOCKET_PRODUCT": "/run/product.sock"}
-    with pytest.raises(ConfigError, match="SHOP_PEER_PRODUCT has several places; a socket leads to one"):
+    with pytest.raises(ConfigError, match="SHOP_PEER_PRODUCT has several addresses; a socket leads to one"):
         ServiceConfig.from_env(env | {"SHOP_PEER_PRODUCT": "grpc://127.0.0.1:1,127.0.1.1:1"})
 
 

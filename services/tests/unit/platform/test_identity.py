@@ -147,5 +147,7 @@ def test_wrong_identity_of_the_edge_is_named_with_a_valid_one(keys: object, iden
         jwt_public_key_file=str(keys.public_file),  # type: ignore[attr-defined]
         edge_identity=identity,
     )
-    with pytest.raises(ConfigError, match=r"SHOP_EDGE_IDENTITY is .*; valid: a SPIFFE ID, as spiffe://cluster\.local/"):
+    with pytest.raises(
+        ConfigError, match=r"SHOP_EDGE_IDENTITY is .*; valid: a SPIFFE ID, such as spiffe://cluster\.local/"
+    ):
         gateway_authenticator(config)

@@ -412,7 +412,7 @@ type OrderConnection {
 type OrderEdge {
   node: Order!
 
-  """Pass it as ` + "`" + `after` + "`" + ` to go on behind this item."""
+  """Pass it as ` + "`" + `after` + "`" + ` to continue after this item."""
   cursor: String!
 }
 
@@ -446,7 +446,7 @@ type OrderLineConnection {
 type OrderLineEdge {
   node: OrderLine!
 
-  """Pass it as ` + "`" + `after` + "`" + ` to go on behind this item."""
+  """Pass it as ` + "`" + `after` + "`" + ` to continue after this item."""
   cursor: String!
 }
 
@@ -526,7 +526,7 @@ type ProductConnection {
 type ProductEdge {
   node: Product!
 
-  """Pass it as ` + "`" + `after` + "`" + ` to go on behind this item."""
+  """Pass it as ` + "`" + `after` + "`" + ` to continue after this item."""
   cursor: String!
 }
 
@@ -638,7 +638,7 @@ type UserConnection {
 type UserEdge {
   node: User!
 
-  """Pass it as ` + "`" + `after` + "`" + ` to go on behind this item."""
+  """Pass it as ` + "`" + `after` + "`" + ` to continue after this item."""
   cursor: String!
 }
 

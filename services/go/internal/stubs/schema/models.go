@@ -114,7 +114,7 @@ type OrderConnection struct {
 // One item of a page.
 type OrderEdge struct {
 	Node *graph.Order `json:"node"`
-	// Pass it as `after` to go on behind this item.
+	// Pass it as `after` to continue after this item.
 	Cursor string `json:"cursor"`
 }
 
@@ -127,7 +127,7 @@ type OrderLineConnection struct {
 // One item of a page.
 type OrderLineEdge struct {
 	Node *graph.OrderLine `json:"node"`
-	// Pass it as `after` to go on behind this item.
+	// Pass it as `after` to continue after this item.
 	Cursor string `json:"cursor"`
 }
 
@@ -156,7 +156,7 @@ type ProductConnection struct {
 // One item of a page.
 type ProductEdge struct {
 	Node *graph.Product `json:"node"`
-	// Pass it as `after` to go on behind this item.
+	// Pass it as `after` to continue after this item.
 	Cursor string `json:"cursor"`
 }
 
@@ -200,7 +200,7 @@ type UserConnection struct {
 // One item of a page.
 type UserEdge struct {
 	Node *graph.User `json:"node"`
-	// Pass it as `after` to go on behind this item.
+	// Pass it as `after` to continue after this item.
 	Cursor string `json:"cursor"`
 }
 

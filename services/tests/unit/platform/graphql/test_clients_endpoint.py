@@ -48,7 +48,7 @@ EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 FROM_ORDER = "By=x;URI=spiffe://cluster.local/ns/default/sa/order"
 
 
-class Asked:
+class ClientEndpoints:
     """The GraphQL endpoints of the services of a shop in memory.
 
     Args:
@@ -88,8 +88,8 @@ def code_of(answer: Any) -> str:
 
 
 @pytest.fixture
-async def asked(signer: TokenSigner, verifier: TokenVerifier) -> Asked:
-    return Asked(signer, verifier)
+async def asked(signer: TokenSigner, verifier: TokenVerifier) -> ClientEndpoints:
+    return ClientEndpoints(signer, verifier)
 
 
 def empty_value(kind: Any) -> Any:
@@ -115,7 +115,7 @@ def empty_variables(service: Service[Any], text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("service", "method"), CALLS)
 async def test_each_call_admits_the_callers_of_its_row(
-    asked: Asked, service: Service[Any], method: PortMethod[..., object]
+    asked: ClientEndpoints, service: Service[Any], method: PortMethod[..., object]
 ) -> None:
     text, access = CallDocument(method).text, method.contract.access
     variables = empty_variables(service, text)
@@ -130,7 +130,7 @@ async def test_each_call_admits_the_callers_of_its_row(
             assert codes["customer"] == "PERMISSION_DENIED"
 
 
-async def test_calls_of_one_document_are_admitted_one_by_one(asked: Asked) -> None:
+async def test_calls_of_one_document_are_admitted_one_by_one(asked: ClientEndpoints) -> None:
     mine = next(order.id for order in Data.largest().orders)
     text = f"{{ order(id: {mine}) {{ id }} other: orders(ids: [{mine}]) {{ id }} }}"
     answer = await asked.answer("order", text, "customer", 1)
@@ -141,7 +141,7 @@ async def test_calls_of_one_document_are_admitted_one_by_one(asked: Asked) -> No
     assert code_of(answer) == "PERMISSION_DENIED"
 
 
-async def test_a_call_counts_as_one_from_outside_wherever_it_comes_from(asked: Asked) -> None:
+async def test_a_call_counts_as_one_from_outside_wherever_it_comes_from(asked: ClientEndpoints) -> None:
     release = {"query": 'mutation { releaseReservation(reservationId: "x") { id } }'}
     assert code_of((await asked.post("product", release)).json()) == "PERMISSION_DENIED"
     assert code_of((await asked.post("product", release, path="/graphql")).json()) != "PERMISSION_DENIED"
@@ -150,7 +150,7 @@ async def test_a_call_counts_as_one_from_outside_wherever_it_comes_from(asked: A
 
 
 async def test_callers_need_an_identity_where_they_have_some(signer: TokenSigner, verifier: TokenVerifier) -> None:
-    known, read = Asked(signer, verifier, EDGE), {"query": "{ product(id: 1) { id } }"}
+    known, read = ClientEndpoints(signer, verifier, EDGE), {"query": "{ product(id: 1) { id } }"}
     release = {"query": 'mutation { releaseReservation(reservationId: "x") { id } }'}
     certificate = "x-forwarded-client-cert"
     assert code_of((await known.post("product", read)).json()) == "UNAUTHENTICATED"
@@ -159,7 +159,7 @@ async def test_callers_need_an_identity_where_they_have_some(signer: TokenSigner
         assert code_of((await known.post("product", release, **{certificate: caller})).json()) == "PERMISSION_DENIED"
 
 
-async def test_there_are_no_subscriptions(asked: Asked) -> None:
+async def test_there_are_no_subscriptions(asked: ClientEndpoints) -> None:
     watch = "subscription { watchNotifications(userId: 1) { position } }"
     assert await asked.code("notification", watch, "customer") == "INVALID_ARGUMENT"
     stream = f"{client_path('notification')}/stream"
@@ -167,7 +167,7 @@ async def test_there_are_no_subscriptions(asked: Asked) -> None:
     assert (await asked.post("notification", {"query": watch}, path=stream, **headers)).status_code == 404
 
 
-async def test_failed_logins_are_counted_by_address(asked: Asked) -> None:
+async def test_failed_logins_are_counted_by_address(asked: ClientEndpoints) -> None:
     async def refusal(address: str, number: int) -> str:
         text = f'mutation {{ login(email: "nobody{number}@example.com", password: "battery staple") {{ token }} }}'
         return code_of((await asked.post("user", {"query": text}, **{EDGE_MARK: address})).json())
@@ -189,7 +189,7 @@ DEAR = [
 
 @pytest.mark.parametrize(("service", "text", "who", "variables"), DEAR)
 async def test_costly_documents_are_refused_before_anything_runs(
-    asked: Asked, service: str, text: str, who: str, variables: dict[str, Any]
+    asked: ClientEndpoints, service: str, text: str, who: str, variables: dict[str, Any]
 ) -> None:
     answer = await asked.answer(service, text, who, **variables)
     assert code_of(answer) == "RESOURCE_EXHAUSTED"
@@ -199,7 +199,7 @@ async def test_costly_documents_are_refused_before_anything_runs(
     assert code_of(inside.json()) == "", "calls between components have no cost limit"
 
 
-async def test_partners_may_spend_more(asked: Asked) -> None:
+async def test_partners_may_spend_more(asked: ClientEndpoints) -> None:
     text = "{ orderLines(limit: 1500) { id orderId userId status placedAt productId quantity unitPrice { currency } } }"
     assert await asked.code("order", text, "customer") == "RESOURCE_EXHAUSTED"
     assert await asked.code("order", text, "partner") == ""
@@ -223,7 +223,9 @@ LARGEST = [
 
 
 @pytest.mark.parametrize(("service", "text"), LARGEST)
-async def test_no_answer_has_more_fields_than_its_document_costs(asked: Asked, service: str, text: str) -> None:
+async def test_no_answer_has_more_fields_than_its_document_costs(
+    asked: ClientEndpoints, service: str, text: str
+) -> None:
     """An answer that has more is cut off, so the largest ones show it."""
     answer = await asked.answer(service, text, "customer")
     assert "errors" not in answer
