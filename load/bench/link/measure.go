@@ -96,9 +96,9 @@ func (b *bench) round(number int) (rows []row, neighbours []neighbour, err error
 			}
 		}
 		for _, shared := range []bool{false, true} {
-			one, err := b.beside(p, number, shared)
+			one, err := b.withNeighbour(p, number, shared)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s beside a download: %w", p.name, err)
+				return nil, nil, fmt.Errorf("%s during a download: %w", p.name, err)
 			}
 			neighbours = append(neighbours, one)
 		}

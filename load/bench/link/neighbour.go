@@ -13,22 +13,22 @@ const (
 	orderSeed = 1
 )
 
-var besideNetwork = link.Network{RTT: 20 * time.Millisecond, Down: 10 * mbit, Up: 10 * mbit}
+var neighbourNetwork = link.Network{RTT: 20 * time.Millisecond, Down: 10 * mbit, Up: 10 * mbit}
 
-// beside measures pairs of a customer's journeys with and without a neighbour's download, in random order.
+// withNeighbour measures pairs of a customer's journeys with and without a neighbour's download, in random order.
 //
 // Each customer has a separate link. With a shared link, the effect must show: this checks the measurement.
-func (b *bench) beside(p protocol, round int, shared bool) (neighbour, error) {
+func (b *bench) withNeighbour(p protocol, round int, shared bool) (neighbour, error) {
 	one := neighbour{Protocol: p.name, Shared: shared}
 	pairs := b.pairs
 	if shared {
 		pairs = 1
 	}
 	order := rand.New(rand.NewPCG(orderSeed, uint64(round)))
-	mine := b.link(besideNetwork)
+	mine := b.link(neighbourNetwork)
 	theirs := mine
 	if !shared {
-		theirs = b.link(besideNetwork)
+		theirs = b.link(neighbourNetwork)
 	}
 	err := using(p, mine, func(customer caller) error {
 		return using(p, theirs, func(other caller) error {

@@ -62,7 +62,7 @@ func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 		times, took := 1, 0.0
 		for {
 			var err error
-			if took, err = repeated(do, times); err != nil {
+			if took, err = cpuTimeOf(do, times); err != nil {
 				return 0, err
 			}
 			if took >= lapUs/2 {
@@ -73,12 +73,12 @@ func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 		s.times[operation] = max(1, int(float64(times)*lapUs/took))
 	}
 	times := s.times[operation]
-	took, err := repeated(do, times)
+	took, err := cpuTimeOf(do, times)
 	return took / float64(times), err
 }
 
-// repeated returns the CPU time of this number of calls, µs.
-func repeated(do func() error, times int) (float64, error) {
+// cpuTimeOf returns the CPU time of this number of calls, µs.
+func cpuTimeOf(do func() error, times int) (float64, error) {
 	began := processorTime()
 	for range times {
 		if err := do(); err != nil {

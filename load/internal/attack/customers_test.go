@@ -58,7 +58,7 @@ func TestJourneysOverANetwork(t *testing.T) {
 				at := w.at(t, shop, version)
 				at.CACertificate = certificate
 				entries := w.entries(one(t))
-				near := prepared(t, at, entries)
+				near := prepare(t, at, entries)
 				for _, visit := range link.Visits() {
 					far := distant(t, at, entries, visit, 1)
 					for _, e := range entries {

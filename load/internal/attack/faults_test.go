@@ -236,7 +236,7 @@ func TestWrongAnswers(t *testing.T) {
 			t.Parallel()
 			shop := shoptest.Start(t)
 			e := find(t, c.journey)
-			runner := prepared(t, shop.Target(t, c.protocol, 2), []journey.Entry{e})
+			runner := prepare(t, shop.Target(t, c.protocol, 2), []journey.Entry{e})
 			shop.Bend = c.bend
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != outcome.WrongAnswer || !strings.Contains(row.Error, c.says) {

@@ -88,7 +88,7 @@ func newRunner(t testing.TB, at target.Target, entries []journey.Entry) *Runner 
 	return runner
 }
 
-func prepared(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
+func prepare(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	t.Helper()
 	runner := newRunner(t, at, entries)
 	if err := runner.Prepare(context.Background(), entries); err != nil {
@@ -153,7 +153,7 @@ func TestJourneysAgree(t *testing.T) {
 					shop := shoptest.Start(t)
 					shop.Gzip = packed
 					entries := way.entries(one(t))
-					runner := prepared(t, way.at(t, shop, version), entries)
+					runner := prepare(t, way.at(t, shop, version), entries)
 					for _, e := range entries {
 						row, canonical := runner.Run(context.Background(), e, time.Now(), false)
 						if row.Outcome != outcome.OK {
@@ -194,7 +194,7 @@ func TestBrowsersProtocolsReadAsTheyShould(t *testing.T) {
 	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
 		shop := shoptest.Start(t)
 		entries := one(t)
-		runner := prepared(t, shop.Target(t, protocol, 1), entries)
+		runner := prepare(t, shop.Target(t, protocol, 1), entries)
 		for _, e := range entries {
 			if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
 				t.Fatalf("%s: %s", e.Journey, row.Error)
@@ -220,7 +220,7 @@ func TestOneKindOfJourneyNamesItself(t *testing.T) {
 			at := way.at(t, shop, 2)
 			at.Apart = string(journey.BulkLines)
 			entries := way.entries(one(t))
-			runner := prepared(t, at, entries)
+			runner := prepare(t, at, entries)
 			for _, e := range entries {
 				before := len(shop.Seen())
 				if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
@@ -249,7 +249,7 @@ func TestWhatIsUnderWaySaysSo(t *testing.T) {
 			at := way.at(t, shop, 2)
 			at.Urgent = true
 			entries := way.entries(one(t))
-			runner := prepared(t, at, entries)
+			runner := prepare(t, at, entries)
 			for _, e := range entries {
 				before := len(shop.Seen())
 				row, _ := runner.Run(context.Background(), e, time.Now(), false)
@@ -338,7 +338,7 @@ func TestShapeOfPlans(t *testing.T) {
 			entries := way.entries(one(t))
 			at := way.at(t, shop, 2)
 			at.Fresh = fresh
-			runner := prepared(t, at, entries)
+			runner := prepare(t, at, entries)
 			registering, opened := len(shop.Seen()), runner.Client.Meter().Dialed()
 			// The shop answers after a short delay, so that all requests of a wave have arrived.
 			shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
@@ -373,7 +373,7 @@ func TestPrepareChangesNothing(t *testing.T) {
 			t.Errorf("a mutation ran: %v", data)
 		}
 	}
-	prepared(t, shop.Target(t, target.GraphQL, 2), one(t))
+	prepare(t, shop.Target(t, target.GraphQL, 2), one(t))
 	if len(shop.Seen()) == 0 {
 		t.Error("nothing was registered")
 	}
@@ -385,7 +385,7 @@ func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	at := shop.Target(t, target.GraphQL, 2)
 	at.Texts = true
 	entries := one(t)
-	runner := prepared(t, at, entries)
+	runner := prepare(t, at, entries)
 	for _, e := range entries {
 		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
 			t.Errorf("%s: %s", e.Journey, row.Error)
@@ -404,7 +404,7 @@ func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 	at := shop.Target(t, target.GraphQL, 2)
 	at.Gets = true
 	entries := one(t)
-	runner := prepared(t, at, entries)
+	runner := prepare(t, at, entries)
 	registered := len(shop.Seen())
 	for _, e := range entries {
 		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
@@ -427,7 +427,7 @@ func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
-	runner := prepared(t, shop.Target(t, target.GraphQL, 2), []journey.Entry{e})
+	runner := prepare(t, shop.Target(t, target.GraphQL, 2), []journey.Entry{e})
 	shop.Forget()
 	for _, want := range []int64{2, 1} {
 		row, _ := runner.Run(context.Background(), e, time.Now(), false)
@@ -444,7 +444,7 @@ func TestBytesAreThoseOnTheWire(t *testing.T) {
 		shop := shoptest.Start(t)
 		shop.Gzip = packed
 		e := find(t, journey.BulkLines)
-		runner := prepared(t, shop.Target(t, target.GraphQL, 2), []journey.Entry{e})
+		runner := prepare(t, shop.Target(t, target.GraphQL, 2), []journey.Entry{e})
 		sizes[packed], _ = runner.Run(context.Background(), e, time.Now(), false)
 		seen := shop.Seen()
 		if sent := int64(len(seen[len(seen)-1].Body)); sizes[packed].BytesOut != sent {
@@ -505,7 +505,7 @@ func TestPartnerChecksOutForAnyone(t *testing.T) {
 			shop := shoptest.Start(t)
 			e := find(t, journey.Checkout)
 			e.Channel = channel
-			runner := prepared(t, shop.Target(t, protocol, 2), []journey.Entry{e})
+			runner := prepare(t, shop.Target(t, protocol, 2), []journey.Entry{e})
 			runner.Run(context.Background(), e, time.Now(), false)
 			seen := shop.Seen()
 			last := seen[len(seen)-1]
@@ -526,7 +526,7 @@ func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 	at := gateways[target.GraphQL].Target(t, target.GraphQL, 1)
 	at.Entry[target.Partner] = target.Entry{Protocol: target.REST, URL: gateways[target.REST].URL}
 	entries := one(t)
-	runner := prepared(t, at, entries)
+	runner := prepare(t, at, entries)
 	for _, e := range entries {
 		before := map[target.Protocol]int{}
 		for protocol, gateway := range gateways {
@@ -557,7 +557,7 @@ func TestSelectionsAgree(t *testing.T) {
 				shop := shoptest.Start(t)
 				at := shop.Target(t, protocol, 2)
 				at.Selection = selection
-				runner := prepared(t, at, screens)
+				runner := prepare(t, at, screens)
 				runner.Compares = true
 				for _, entry := range screens {
 					row, canonical := runner.Run(context.Background(), entry, time.Now(), false)

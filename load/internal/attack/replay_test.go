@@ -40,7 +40,7 @@ func makeTape(t testing.TB, rate float64, duration time.Duration) *tape.Tape {
 func TestReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, 2*time.Second)
-	runner := prepared(t, shop.Target(t, target.GraphQL, 2), made.Entries)
+	runner := prepare(t, shop.Target(t, target.GraphQL, 2), made.Entries)
 	runner.Timeout = patience
 	var digests []string
 	for range 2 {
@@ -140,7 +140,7 @@ func TestInterrupt(t *testing.T) {
 				made.Entries = made.Entries[:2]
 				made.Entries[1].AtNs = 50e9
 			}
-			runner := prepared(t, shop.Target(t, target.GraphQL, 2), made.Entries)
+			runner := prepare(t, shop.Target(t, target.GraphQL, 2), made.Entries)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
 			o.Watch = func(int64, int64) { time.AfterFunc(100*time.Millisecond, cancel) } // after the first journey

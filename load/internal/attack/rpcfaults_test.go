@@ -52,7 +52,7 @@ func (a rpcAnswer) serve(w http.ResponseWriter, _ shoptest.Seen) {
 	}
 }
 
-func packed(t testing.TB, message proto.Message) []byte {
+func pack(t testing.TB, message proto.Message) []byte {
 	t.Helper()
 	text, err := proto.Marshal(message)
 	if err != nil {
@@ -65,8 +65,8 @@ func packed(t testing.TB, message proto.Message) []byte {
 // the status is missing.
 func TestFaultyRPC(t *testing.T) {
 	whole := shoptest.Product(find(t, journey.Product).Params.ProductID)
-	right := packed(t, whole)
-	line := packed(t, &orderv1.StreamOrderLinesResponse{Lines: []*orderv1.JoinedOrderLine{{Id: 1}}})
+	right := pack(t, whole)
+	line := pack(t, &orderv1.StreamOrderLinesResponse{Lines: []*orderv1.JoinedOrderLine{{Id: 1}}})
 	abort := func() { panic(http.ErrAbortHandler) }
 	linger := func() { time.Sleep(400 * time.Millisecond) }
 	failing := func(code, message string) fault { return rpcAnswer{status: code, message: message}.serve }
@@ -163,7 +163,7 @@ func TestWrongMessages(t *testing.T) {
 			shop := shoptest.Start(t)
 			shop.BendRPC = c.bend
 			e := find(t, c.journey)
-			runner := prepared(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
+			runner := prepare(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != outcome.WrongAnswer || !strings.Contains(row.Error, c.says) {
 				t.Errorf("%s: %q; expected wrong_answer: %q", row.Outcome, row.Error, c.says)
@@ -176,7 +176,7 @@ func TestWrongMessages(t *testing.T) {
 func TestRPCConnectsAgain(t *testing.T) {
 	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
-	runner := prepared(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
+	runner := prepare(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 	shop.CloseConnections()
 	deadline := time.Now().Add(patience)
 	for {
@@ -194,7 +194,7 @@ func TestRPCConnectsAgain(t *testing.T) {
 func TestRPCMetadata(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := one(t)
-	runner := prepared(t, shop.Target(t, target.GRPC, 2), entries)
+	runner := prepare(t, shop.Target(t, target.GRPC, 2), entries)
 	for _, e := range entries {
 		before := len(shop.Seen())
 		row, _ := runner.Run(context.Background(), e, time.Now(), false)

@@ -102,12 +102,12 @@ func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	return nil
 }
 
-// Longest is the time limit of a journey, pauses included.
-func (r *Runner) Longest() time.Duration {
+// MaxDuration is the time limit of a journey, pauses included.
+func (r *Runner) MaxDuration() time.Duration {
 	if r.Steps == nil {
 		return r.Timeout
 	}
-	return r.Timeout + r.Steps.LongestPauses()
+	return r.Timeout + r.Steps.MaxPauses()
 }
 
 // work returns the journeys of each driver.
@@ -152,7 +152,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	}
 	ended := started.Add(time.Since(started))
 	if err != nil && (limited.Err() != nil || steps.IsLate(err)) {
-		err = within(err, stopped(ctx, r.Timeout))
+		err = within(err, stopError(ctx, r.Timeout))
 	}
 	cancel()
 	leave(err == nil)
@@ -218,8 +218,8 @@ func within(err, stopped error) error {
 	return stopped
 }
 
-// stopped returns the error of a stopped journey: its time was over, or the whole replay was stopped.
-func stopped(ctx context.Context, timeout time.Duration) error {
+// stopError returns the error of a stopped journey: its time was over, or the whole replay was stopped.
+func stopError(ctx context.Context, timeout time.Duration) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, outcome.ErrInterrupted) {
 			return cause

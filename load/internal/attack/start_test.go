@@ -20,7 +20,7 @@ func TestStartInstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner := prepared(t, shop.Target(t, target.REST, 2), shard.Entries)
+	runner := prepare(t, shop.Target(t, target.REST, 2), shard.Entries)
 	runner.Timeout = patience
 	const ahead = time.Second
 	start := time.Now().Add(ahead)
@@ -50,7 +50,7 @@ func TestStartInstant(t *testing.T) {
 func TestStartInstantOutOfReach(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, time.Second)
-	runner := prepared(t, shop.Target(t, target.REST, 2), made.Entries)
+	runner := prepare(t, shop.Target(t, target.REST, 2), made.Entries)
 	for want, start := range map[string]time.Time{
 		"before the generator was ready": time.Unix(0, time.Now().Add(-time.Millisecond).UnixNano()),
 		"passed":                         time.Unix(0, 0),
@@ -70,7 +70,7 @@ func TestStartInstantOutOfReach(t *testing.T) {
 func TestInterruptBeforeTheStart(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, time.Second)
-	runner := prepared(t, shop.Target(t, target.REST, 2), made.Entries)
+	runner := prepare(t, shop.Target(t, target.REST, 2), made.Entries)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()

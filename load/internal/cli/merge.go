@@ -31,7 +31,7 @@ written.`,
 		if len(parts) == 0 {
 			return badInput{fmt.Errorf("--part is missing; see %s --help", cmd.CommandPath())}
 		}
-		if err := required(cmd, "out"); err != nil {
+		if err := requireFlags(cmd, "out"); err != nil {
 			return err
 		}
 		rows, figures, err := record.Merge(parts)

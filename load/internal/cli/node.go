@@ -75,7 +75,7 @@ func (f *nodeFlags) run(cmd *cobra.Command, stderr *os.File) error {
 	if f.wait <= 0 {
 		return badInput{fmt.Errorf("--wait %v is not above 0", f.wait)}
 	}
-	if err := errors.Join(f.check(cmd), required(cmd, "tape", "target")); err != nil {
+	if err := errors.Join(f.check(cmd), requireFlags(cmd, "tape", "target")); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {

@@ -119,7 +119,7 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		f.trace = 0
 		return nil
 	}
-	return required(cmd, "out")
+	return requireFlags(cmd, "out")
 }
 
 // checkClosed checks the flags of a closed loop, which --vus selects.
@@ -213,7 +213,7 @@ func (f *replayFlags) emulate(o *opened) (err error) {
 		}
 	}
 	// No journey takes longer than its time limit, so this is the maximum number under way.
-	ready := func(of []target.Channel) int { return o.tape.MostWithin(o.runner.Longest(), of) }
+	ready := func(of []target.Channel) int { return o.tape.MaxWithin(o.runner.MaxDuration(), of) }
 	if c := f.loop(); c != nil {
 		ready = func([]target.Channel) int { return c.VUs }
 	}
@@ -258,7 +258,7 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	if f.warmup {
 		name = "warm-up"
 	}
-	options := attack.Options{Drain: max(f.drain, s.runner.Longest()), Closed: f.loop(), StartAt: f.startAt}
+	options := attack.Options{Drain: max(f.drain, s.runner.MaxDuration()), Closed: f.loop(), StartAt: f.startAt}
 	_, length := options.Mode(s.tape)
 	if !f.quiet {
 		line := progress.Start(stderr, name, len(s.tape.Entries), length)

@@ -109,8 +109,8 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// required returns bad input that names the first empty flag.
-func required(cmd *cobra.Command, names ...string) error {
+// requireFlags returns bad input that names the first empty flag.
+func requireFlags(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if cmd.Flag(name).Value.String() == "" {
 			return badInput{fmt.Errorf("--%s is missing; see %s --help", name, cmd.CommandPath())}

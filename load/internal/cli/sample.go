@@ -59,7 +59,7 @@ journey has the connections to itself, every byte that crosses them until they a
 	cmd.Flags().StringVar(&c.out, "out", "", "file to write")
 	cmd.Flags().BoolVar(&each, "each", false, "send the first journey of each kind only")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := required(cmd, "out"); err != nil {
+		if err := requireFlags(cmd, "out"); err != nil {
 			return err
 		}
 		s, err := c.read(cmd)

@@ -57,7 +57,7 @@ func (c *common) read(cmd *cobra.Command) (setup, error) {
 }
 
 func (c *common) load(cmd *cobra.Command) (s setup, err error) {
-	if err := required(cmd, "tape", "target"); err != nil {
+	if err := requireFlags(cmd, "tape", "target"); err != nil {
 		return s, err
 	}
 	if cmd.Flags().Changed("connections") && (c.connections < 1 || c.connections > target.MaxConnections) {

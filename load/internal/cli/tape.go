@@ -65,7 +65,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 		if stepsPath != "" {
 			needed[0] = "steps"
 		}
-		if err := required(cmd, needed...); err != nil {
+		if err := requireFlags(cmd, needed...); err != nil {
 			return err
 		}
 		w, plan, err := journeysOf(workloadPath, stepsPath)

@@ -124,7 +124,7 @@ func (f *watchFlags) read(cmd *cobra.Command) (at target.Target, err error) {
 }
 
 func (f *watchFlags) check(cmd *cobra.Command) error {
-	if err := required(cmd, "tape", "target", "way", "out"); err != nil {
+	if err := requireFlags(cmd, "tape", "target", "way", "out"); err != nil {
 		return err
 	}
 	f.options.Way, f.options.Channel = watch.Way(f.way), target.Channel(f.channel)

@@ -201,7 +201,7 @@ var _ connect.HTTPClient = sender{}
 func (sender) Do(r *http.Request) (*http.Response, error) {
 	call := r.Context().Value(connectKey{}).(*connectCall)
 	at := call.x.at
-	r = r.WithContext(call.way.traced(r.Context()))
+	r = r.WithContext(call.way.withTrace(r.Context()))
 	r.Host = at.host
 	call.x.sizes.out.Add(max(r.ContentLength, 0))
 	transport, leave := at.client.transport()

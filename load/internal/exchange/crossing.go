@@ -48,8 +48,8 @@ func (c *Client) follow(body bool) *crossing {
 	return &crossing{client: c, body: body, began: time.Now()}
 }
 
-// traced returns the context with which a request over HTTP is followed.
-func (w *crossing) traced(ctx context.Context) context.Context {
+// withTrace returns the context with which a request over HTTP is followed.
+func (w *crossing) withTrace(ctx context.Context) context.Context {
 	if w == nil {
 		return ctx
 	}

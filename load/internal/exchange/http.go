@@ -50,7 +50,7 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	x.begin()
 	call := x.trace.Call(r.Method, r.Route, cmp.Or(r.Path, r.Route))
 	way := x.at.client.follow(len(r.Body) > 0)
-	response, err := x.send(way.traced(ctx), r, call.Traceparent(), way)
+	response, err := x.send(way.withTrace(ctx), r, call.Traceparent(), way)
 	status := response.Status
 	if response.unchanged {
 		status = http.StatusNotModified
@@ -218,8 +218,8 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 	return nil, errors.New("unknown encoding " + encoding)
 }
 
-// mostKept is the maximum number of bytes of bodies in a cache; a full cache keeps no further answers.
-const mostKept = 64 << 20
+// maxKept is the maximum number of bytes of bodies in a cache; a full cache keeps no further answers.
+const maxKept = 64 << 20
 
 // Cache keeps answers with an entity tag, and revalidates them with the next request (If-None-Match). Public answers
 // are shared by all customers of the cache, private ones belong to their reader. It never answers without revalidation,
@@ -270,7 +270,7 @@ func (c *Cache) keep(r *http.Request, answer Response) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if bytes := c.bytes - len(c.kept[of].answer.Body) + len(answer.Body); bytes <= mostKept {
+	if bytes := c.bytes - len(c.kept[of].answer.Body) + len(answer.Body); bytes <= maxKept {
 		c.kept[of], c.bytes = kept{tag, answer}, bytes
 	}
 }

@@ -65,7 +65,7 @@ func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.C
 
 // await opens the channel's connection.
 func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
-	switch opened(ctx, channel) {
+	switch openChannel(ctx, channel) {
 	case connectivity.Ready:
 		return nil
 	case connectivity.TransientFailure:
@@ -74,9 +74,9 @@ func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
 	return ctx.Err()
 }
 
-// opened opens the channel's connection, and returns the resulting state: ready, a failure, or neither after the time
+// openChannel opens the channel's connection, and returns the resulting state: ready, a failure, or neither after the time
 // limit.
-func opened(ctx context.Context, channel *grpc.ClientConn) connectivity.State {
+func openChannel(ctx context.Context, channel *grpc.ClientConn) connectivity.State {
 	channel.Connect()
 	for {
 		state := channel.GetState()
@@ -162,7 +162,7 @@ func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
 		return at.channels[at.client.next.Add(1)%uint64(len(at.channels))], nil
 	}
 	if r.own, err = at.client.NewChannel(at.base.Host); err == nil {
-		opened(ctx, r.own) // after a failure, the RPC returns the cause
+		openChannel(ctx, r.own) // after a failure, the RPC returns the cause
 		r.progress.way.connected()
 	}
 	return r.own, err

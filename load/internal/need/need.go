@@ -182,12 +182,12 @@ func (b *Beyond) weigh(whole, needed []byte, packed bool) {
 	b.BytesBeyond = int64(len(whole) - len(needed))
 	b.PackedBeyond = b.BytesBeyond
 	if packed {
-		b.PackedBeyond = sent(whole) - sent(needed)
+		b.PackedBeyond = sentSize(whole) - sentSize(needed)
 	}
 }
 
-// sent returns the size of a body that the shop sends to a client that accepts gzip.
-func sent(body []byte) int64 {
+// sentSize returns the size of a body that the shop sends to a client that accepts gzip.
+func sentSize(body []byte) int64 {
 	if len(body) < minPacked {
 		return int64(len(body))
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lowestRealtime runs before all ordinary processes and after all other real-time processes.
-	lowestRealtime = 1
+	// minRealtime runs before all ordinary processes and after all other real-time processes.
+	minRealtime = 1
 	// slice is the shortest time slice that Linux accepts. A process with a short slice need not wait until others have
 	// used up theirs, which are about 3 ms long. Every user may request it, since Linux 6.12.
 	slice = 100 * time.Microsecond
@@ -19,7 +19,7 @@ const (
 
 // set gives every thread of this process a priority; threads that start later inherit it.
 func set(w Wish) error {
-	attributes := unix.SchedAttr{Policy: unix.SCHED_RR, Priority: lowestRealtime}
+	attributes := unix.SchedAttr{Policy: unix.SCHED_RR, Priority: minRealtime}
 	if w == Prompt {
 		attributes = unix.SchedAttr{Policy: unix.SCHED_NORMAL, Runtime: uint64(slice)}
 	}
@@ -39,11 +39,11 @@ func set(w Wish) error {
 			}
 		}
 	}
-	return taken(attributes)
+	return verify(attributes)
 }
 
-// taken returns an error if the system has ignored the request, as an older Linux does with time slices.
-func taken(asked unix.SchedAttr) error {
+// verify returns an error if the system has ignored the request, as an older Linux does with time slices.
+func verify(asked unix.SchedAttr) error {
 	has, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		return err

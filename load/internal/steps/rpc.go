@@ -75,7 +75,7 @@ func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoreg
 		source = "the reflection of " + x.At()
 		key := s.url + " " + service
 		if files = asked[key]; files == nil {
-			if files, err = reflected(ctx, x.Channel(""), service); err != nil {
+			if files, err = requestFiles(ctx, x.Channel(""), service); err != nil {
 				return fmt.Errorf("%s does not describe %s: %w; give descriptors: a file made by protoc --descriptor_set_out --include_imports", x.At(), service, err)
 			}
 			asked[key] = files
@@ -151,8 +151,8 @@ func filesOf(set []byte) (*protoregistry.Files, error) {
 // Versions of the reflection service, whose messages are the same.
 var reflections = []string{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
 
-// reflected requests the files that describe a service from a server.
-func reflected(ctx context.Context, channel grpc.ClientConnInterface, service string) (files *protoregistry.Files, err error) {
+// requestFiles requests the files that describe a service from a server.
+func requestFiles(ctx context.Context, channel grpc.ClientConnInterface, service string) (files *protoregistry.Files, err error) {
 	for _, method := range reflections {
 		if files, err = ask(ctx, channel, method, service); err == nil || !strings.Contains(err.Error(), codes.Unimplemented.String()) {
 			return files, err
@@ -269,8 +269,8 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	return answer, nil
 }
 
-// mostStreamed is the maximum total size of a stream's messages in bytes, as for a single message.
-const mostStreamed = 64 << 20
+// maxStreamed is the maximum total size of a stream's messages in bytes, as for a single message.
+const maxStreamed = 64 << 20
 
 // messages sends a request and returns the answer: one message, or all messages of a stream once it has ended.
 func (s *Step) messages(
@@ -299,10 +299,10 @@ func (s *Step) messages(
 		if err != nil {
 			return nil, err
 		}
-		if size += proto.Size(message); size > mostStreamed {
+		if size += proto.Size(message); size > maxStreamed {
 			cancel()
 			_ = stream.RecvMsg(message) // waits for the end of the cancelled stream
-			return nil, outcome.Wrong("the stream has more than %d bytes", mostStreamed)
+			return nil, outcome.Wrong("the stream has more than %d bytes", maxStreamed)
 		}
 		got = append(got, message)
 	}

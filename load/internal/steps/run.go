@@ -105,7 +105,7 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	for name, value := range s.headers {
 		request.Header[name] = value.fill(values)
 		if !httpguts.ValidHeaderFieldValue(request.Header[name]) {
-			return answered{}, outcome.Failed(outcome.Client, "the header %s cannot have the value %q", name, s.shown(request.Header[name]))
+			return answered{}, outcome.Failed(outcome.Client, "the header %s cannot have the value %q", name, s.printable(request.Header[name]))
 		}
 	}
 	if body := s.body.fill(values); body != "" {
@@ -129,7 +129,7 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 		if len(got.Body) == 0 {
 			kind = "empty"
 		}
-		return answered{}, outcome.Wrong("the answer is %s, not JSON: %q", kind, s.shown(string(got.Body)))
+		return answered{}, outcome.Wrong("the answer is %s, not JSON: %q", kind, s.printable(string(got.Body)))
 	}
 	return answered{s, fmt.Sprint(got.Status), body, got.Header, got.Body}, nil
 }
@@ -153,69 +153,69 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 		return nil
 	}
 	if got.Status >= 300 && got.Status < 400 && got.Header.Get("Location") != "" {
-		return s.redirected(got, base)
+		return s.redirectError(got, base)
 	}
 	class := outcome.OfStatus(got.Status)
 	if class == outcome.OK {
 		class = outcome.WrongAnswer
 	}
-	return outcome.Failed(class, "status %d instead of %s: %q", got.Status, wanted, s.shown(string(got.Body)))
+	return outcome.Failed(class, "status %d instead of %s: %q", got.Status, wanted, s.printable(string(got.Body)))
 }
 
-// redirected returns the error for a redirect, which is never followed.
-func (s *Step) redirected(got exchange.Response, base *url.URL) error {
+// redirectError returns the error for a redirect, which is never followed.
+func (s *Step) redirectError(got exchange.Response, base *url.URL) error {
 	to, err := base.Parse(got.Header.Get("Location"))
 	if err == nil && to.Scheme == base.Scheme && to.Host == base.Host {
 		return outcome.Wrong("status %d leads to %s; redirects are not followed: give that path, or expect the status", got.Status, to.RequestURI())
 	}
-	return outcome.Wrong("status %d leads away from the target, to %q; redirects are not followed", got.Status, s.shown(got.Header.Get("Location")))
+	return outcome.Wrong("status %d leads away from the target, to %q; redirects are not followed", got.Status, s.printable(got.Header.Get("Location")))
 }
 
 // check compares the answer with the expectations, and takes variables from it.
 func (s *Step) check(got answered, values Values) error {
 	if errors, _ := at(got.body, "/errors"); s.NoErrors && hasAny(errors) {
-		return outcome.Wrong("/errors is in the answer: %s", s.shown(string(marshal(errors))))
+		return outcome.Wrong("/errors is in the answer: %s", s.printable(string(marshal(errors))))
 	}
 	for _, pointer := range s.Absent {
 		if value, there := at(got.body, pointer); there && value != nil {
-			return outcome.Wrong("%s is in the answer: %s", pointer, s.shown(string(marshal(value))))
+			return outcome.Wrong("%s is in the answer: %s", pointer, s.printable(string(marshal(value))))
 		}
 	}
 	for pointer, want := range s.equal {
 		value, there := at(got.body, pointer)
 		if !there {
-			return outcome.Wrong("%s is not in the answer: %s", pointer, s.shown(string(marshal(got.body))))
+			return outcome.Wrong("%s is not in the answer: %s", pointer, s.printable(string(marshal(got.body))))
 		}
 		wanted, err := decode([]byte(want.fill(values)))
 		if err != nil || !equal(value, wanted) {
-			return outcome.Wrong("%s is %s instead of %s", pointer, s.shown(string(marshal(value))), s.shown(want.fill(values)))
+			return outcome.Wrong("%s is %s instead of %s", pointer, s.printable(string(marshal(value))), s.printable(want.fill(values)))
 		}
 	}
 	for _, pointer := range s.There {
 		if _, there := at(got.body, pointer); !there {
-			return outcome.Wrong("%s is not in the answer: %s", pointer, s.shown(string(marshal(got.body))))
+			return outcome.Wrong("%s is not in the answer: %s", pointer, s.printable(string(marshal(got.body))))
 		}
 	}
 	for name, source := range s.Take {
 		value, there := source.of(got)
 		if !there {
-			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %s", name, source, s.shown(source.instead(got)))
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %s", name, source, s.printable(source.instead(got)))
 		}
 		if text, is := value.(string); is && !utf8.ValidString(text) {
-			return outcome.Wrong("the variable %s is to be taken from %s, which is not UTF-8: %q", name, source, s.shown(text))
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not UTF-8: %q", name, source, s.printable(text))
 		}
 		values[name] = marshal(value)
 	}
 	return nil
 }
 
-const mostShown = 200 // bytes of an answer in an error
+const maxShown = 200 // bytes of an answer in an error
 
-// shown returns a text of a request or an answer for an error, without secrets and truncated.
-func (s *Step) shown(text string) string {
+// printable returns a text of a request or an answer for an error, without secrets and truncated.
+func (s *Step) printable(text string) string {
 	hidden := s.secrets.Hide(text)
-	if len(hidden) > mostShown {
-		hidden = strings.ToValidUTF8(hidden[:mostShown], "")
+	if len(hidden) > maxShown {
+		hidden = strings.ToValidUTF8(hidden[:maxShown], "")
 	}
 	return hidden
 }

@@ -22,7 +22,7 @@ func TestSecretsReachTheTargetAndNothingElse(t *testing.T) {
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		got.header, got.query, got.body = r.Header.Get("X-Token"), r.URL.Query().Get("token"), body.Token+body.Part
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"echo": %s, "long": %q}`, marshal(token), strings.Repeat("-", mostShown-10)+token)
+		_, _ = fmt.Fprintf(w, `{"echo": %s, "long": %q}`, marshal(token), strings.Repeat("-", maxShown-10)+token)
 	}))
 	defer server.Close()
 	for pointer, value := range map[string]string{"/absent": "1", "/echo": `"${env:SHOP_TOKEN}!"`, "/long": "1"} {

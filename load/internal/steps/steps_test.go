@@ -572,7 +572,7 @@ func TestPauses(t *testing.T) {
 			t.Errorf("journey %d: the pauses do not add up by %v", i, sum)
 		}
 	}
-	if longest := p.LongestPauses(); longest != 1800*time.Millisecond {
+	if longest := p.MaxPauses(); longest != 1800*time.Millisecond {
 		t.Errorf("the longest pauses are %v", longest)
 	}
 }

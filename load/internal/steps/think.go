@@ -27,8 +27,8 @@ func (p *Plan) Pauses(name string, values Values) (sum time.Duration) {
 	return sum
 }
 
-// LongestPauses returns the maximum total time to think of any journey.
-func (p *Plan) LongestPauses() (longest time.Duration) {
+// MaxPauses returns the maximum total time to think of any journey.
+func (p *Plan) MaxPauses() (longest time.Duration) {
 	for _, journey := range p.Journeys {
 		sum := 0.0
 		for _, step := range journey.Steps {

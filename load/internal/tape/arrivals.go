@@ -86,8 +86,8 @@ func mulDiv(a, b, c int64) int64 {
 // Numbers returns the count of journey numbers, including those of left-out journeys.
 func (t *Tape) Numbers() int { return int(t.Entries[len(t.Entries)-1].Seq) + 1 }
 
-// MostWithin returns the maximum number of the channels' journeys that arrive within any period of this length.
-func (t *Tape) MostWithin(d time.Duration, of []target.Channel) int {
+// MaxWithin returns the maximum number of the channels' journeys that arrive within any period of this length.
+func (t *Tape) MaxWithin(d time.Duration, of []target.Channel) int {
 	most := 0
 	var arrived []int64
 	for _, entry := range t.Entries {

@@ -117,15 +117,15 @@ func TestMostWithin(t *testing.T) {
 		made.Entries = append(made.Entries, journey.Entry{AtNs: at, Channel: target.Web}, journey.Entry{AtNs: at, Channel: target.Mobile})
 	}
 	web := []target.Channel{target.Web}
-	if got := made.MostWithin(5, target.Channels()); got != 4 {
+	if got := made.MaxWithin(5, target.Channels()); got != 4 {
 		t.Errorf("%d of all channels within 5, expected 4", got)
 	}
 	for within, want := range map[time.Duration]int{0: 1, 5: 2, 10: 3, 25: 4, 100: 6} {
-		if got := made.MostWithin(within, web); got != want {
+		if got := made.MaxWithin(within, web); got != want {
 			t.Errorf("%d within %d, expected %d", got, within, want)
 		}
 	}
-	if got := (&Tape{}).MostWithin(time.Second, web); got != 0 {
+	if got := (&Tape{}).MaxWithin(time.Second, web); got != 0 {
 		t.Errorf("%d of an empty tape", got)
 	}
 }

@@ -332,8 +332,8 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// sealed returns a tape of one arbitrary line, under a header with a valid digest.
-func sealed(t testing.TB, line string) string {
+// seal returns a tape of one arbitrary line, under a header with a valid digest.
+func seal(t testing.TB, line string) string {
 	t.Helper()
 	made := build(t, defaultSpec(t))
 	made.Header.Journeys, made.Header.BodySHA256 = 1, digest([]byte(line+"\n"))
@@ -382,10 +382,10 @@ func TestDamagedTapes(t *testing.T) {
 		{"a header of brackets", strings.Repeat("[", 20_000) + "\n", "not the header"},
 		{"a header that is no UTF-8", "\xff\n" + whole, "not the header"},
 		{"a duration that is none", strings.Replace(whole, `"duration_ns":`, `"duration_ns":-`, 1), "line 2: at_ns"},
-		{"a journey of brackets", sealed(t, strings.Repeat("[", 20_000)), "line 2: "},
-		{"a journey that is no UTF-8", sealed(t, "{\"seq\":0,\"journey\":\"\xff\"}"), "line 2: "},
-		{"an endless journey", sealed(t, strings.Repeat(" ", maxLineBytes+1)), "token too long"},
-		{"two journeys in a line", sealed(t, "{} {}"), "line 2: more than one value"},
+		{"a journey of brackets", seal(t, strings.Repeat("[", 20_000)), "line 2: "},
+		{"a journey that is no UTF-8", seal(t, "{\"seq\":0,\"journey\":\"\xff\"}"), "line 2: "},
+		{"an endless journey", seal(t, strings.Repeat(" ", maxLineBytes+1)), "token too long"},
+		{"two journeys in a line", seal(t, "{} {}"), "line 2: more than one value"},
 		{"a scale of none", strings.Replace(whole, `"scale":1`, `"scale":0`, 1), "scale 0"},
 	}
 	for _, c := range cases {

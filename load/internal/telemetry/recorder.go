@@ -11,7 +11,7 @@ import (
 
 const (
 	batchSpans  = 512
-	mostBatches = 256 // about 130,000 spans, or 40 MB
+	maxBatches = 256 // about 130,000 spans, or 40 MB
 )
 
 // recorder keeps spans until after the load, because encoding and sending them would take CPU time from it. Only a
@@ -40,7 +40,7 @@ func (r *recorder) add(s *span) {
 	r.ended.Add(1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.batches) == mostBatches {
+	if len(r.batches) == maxBatches {
 		return
 	}
 	if r.open == nil {
@@ -50,7 +50,7 @@ func (r *recorder) add(s *span) {
 		return
 	}
 	r.batches, r.open = append(r.batches, r.open), nil
-	if len(r.batches) > mostBatches/2 {
+	if len(r.batches) > maxBatches/2 {
 		select {
 		case r.pressed <- struct{}{}:
 		default:
@@ -68,7 +68,7 @@ func (r *recorder) relieve() {
 			return
 		case <-r.pressed:
 		}
-		for batch := r.oldest(mostBatches / 2); batch != nil && r.send(context.Background(), batch); batch = r.oldest(mostBatches / 2) {
+		for batch := r.oldest(maxBatches / 2); batch != nil && r.send(context.Background(), batch); batch = r.oldest(maxBatches / 2) {
 			r.forgetOldest()
 		}
 	}

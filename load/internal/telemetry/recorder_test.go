@@ -47,7 +47,7 @@ func tracedBy(m *moody) (*Tracing, func(spans int)) {
 	}
 }
 
-func closed(t *testing.T, tracing *Tracing, exported, dropped int64) {
+func closeTracing(t *testing.T, tracing *Tracing, exported, dropped int64) {
 	t.Helper()
 	if err := tracing.Close(context.Background()); err != nil {
 		t.Fatal(err)
@@ -61,35 +61,35 @@ func closed(t *testing.T, tracing *Tracing, exported, dropped int64) {
 func TestSpansWaitForTheEndOfTheLoad(t *testing.T) {
 	receiver := &moody{}
 	tracing, spans := tracedBy(receiver)
-	const half = mostBatches / 2 * batchSpans
+	const half = maxBatches / 2 * batchSpans
 	spans(half)
 	select {
 	case <-receiver.tries:
 		t.Error("spans were sent during the load")
 	default:
 	}
-	closed(t, tracing, half, 0)
+	closeTracing(t, tracing, half, 0)
 }
 
 func TestASpanBeyondTheBoundIsLostAndCounted(t *testing.T) {
 	receiver := &moody{hold: make(chan struct{})}
 	tracing, spans := tracedBy(receiver)
-	const room, more = mostBatches * batchSpans, 700
+	const room, more = maxBatches * batchSpans, 700
 	spans(room + more)
 	<-receiver.tries // an export has started meanwhile, and hangs
 	close(receiver.hold)
-	closed(t, tracing, room, more)
+	closeTracing(t, tracing, room, more)
 }
 
 func TestSpansAreKeptForAReceiverThatComesBack(t *testing.T) {
 	receiver := &moody{}
 	receiver.away.Store(true)
 	tracing, spans := tracedBy(receiver)
-	const many = (mostBatches/2 + 1) * batchSpans
+	const many = (maxBatches/2 + 1) * batchSpans
 	spans(many)
 	<-receiver.tries
 	receiver.away.Store(false)
-	closed(t, tracing, many, 0)
+	closeTracing(t, tracing, many, 0)
 }
 
 func TestSpansAreLostWithAReceiverThatStaysAway(t *testing.T) {
@@ -97,7 +97,7 @@ func TestSpansAreLostWithAReceiverThatStaysAway(t *testing.T) {
 	receiver.away.Store(true)
 	tracing, spans := tracedBy(receiver)
 	spans(3 * batchSpans)
-	closed(t, tracing, 0, 3*batchSpans)
+	closeTracing(t, tracing, 0, 3*batchSpans)
 }
 
 func TestASpanCostsTime(t *testing.T) {

@@ -42,25 +42,25 @@ func NewServices(x *exchange.Exchange, token string, protocol target.Protocol) S
 	}
 }
 
-// beside returns a request's metadata, which the client fills in.
-func beside() map[string]string { return map[string]string{} }
+// newMetadata returns a request's metadata, which the client fills in.
+func newMetadata() map[string]string { return map[string]string{} }
 
 func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
-	page, err := s.products.ListProducts(ctx, beside(), &stub.ListProductsRequest{
+	page, err := s.products.ListProducts(ctx, newMetadata(), &stub.ListProductsRequest{
 		PageSize: shopdata.BrowsePage, Category: category,
 	})
 	return mapped(there(page).Products, product), err
 }
 
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
-	page, err := s.products.ListProductsWithReviews(ctx, beside(), &stub.ListProductsWithReviewsRequest{
+	page, err := s.products.ListProductsWithReviews(ctx, newMetadata(), &stub.ListProductsWithReviewsRequest{
 		PageSize: shopdata.BrowsePage, Category: category, ReviewLimit: shopdata.ReviewsPerProduct,
 	})
 	return mapped(there(page).Products, reviewedProduct), err
 }
 
 func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
-	batch, err := s.products.BatchListReviews(ctx, beside(), &stub.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
+	batch, err := s.products.BatchListReviews(ctx, newMetadata(), &stub.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
 	for _, p := range there(batch).Products {
 		listed.Reviews = mapped(p.Reviews, review)
 	}
@@ -68,32 +68,32 @@ func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Pro
 }
 
 func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
-	p, err := s.products.GetProduct(ctx, beside(), &stub.GetProductRequest{ID: id})
+	p, err := s.products.GetProduct(ctx, newMetadata(), &stub.GetProductRequest{ID: id})
 	return product(p), err
 }
 
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
-	batch, err := s.products.BatchGetProducts(ctx, beside(), &stub.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
+	batch, err := s.products.BatchGetProducts(ctx, newMetadata(), &stub.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
 	return mapped(there(batch).Products, product), err
 }
 
 func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
-	d, err := s.products.GetDocument(ctx, beside(), &stub.GetDocumentRequest{ID: id})
+	d, err := s.products.GetDocument(ctx, newMetadata(), &stub.GetDocumentRequest{ID: id})
 	return shop.Document{ID: there(d).ID, Sections: mapped(there(d).Sections, section)}, err
 }
 
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
-	opened, err := s.users.Login(ctx, beside(), &stub.LoginRequest{Email: email, Password: password})
+	opened, err := s.users.Login(ctx, newMetadata(), &stub.LoginRequest{Email: email, Password: password})
 	return shop.Session{Token: there(opened).Token, User: user(there(opened).User)}, err
 }
 
 func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
-	u, err := stub.NewUserServiceClient(s.to("user", token)).GetUser(ctx, beside(), &stub.GetUserRequest{ID: id})
+	u, err := stub.NewUserServiceClient(s.to("user", token)).GetUser(ctx, newMetadata(), &stub.GetUserRequest{ID: id})
 	return user(u), err
 }
 
 func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Address) (shop.User, error) {
-	u, err := s.users.UpdateUser(ctx, beside(), &stub.UpdateUserRequest{
+	u, err := s.users.UpdateUser(ctx, newMetadata(), &stub.UpdateUserRequest{
 		User:       &stub.User{ID: id, Address: addressOf(address)},
 		UpdateMask: []string{"address"},
 	})
@@ -101,24 +101,24 @@ func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Addr
 }
 
 func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
-	page, err := s.orders.ListOrdersByUser(ctx, beside(), &stub.ListOrdersByUserRequest{
+	page, err := s.orders.ListOrdersByUser(ctx, newMetadata(), &stub.ListOrdersByUserRequest{
 		UserID: user, PageSize: shopdata.OrdersPerRegular,
 	})
 	return mapped(there(page).Orders, order), err
 }
 
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
-	o, err := s.orders.GetOrder(ctx, beside(), &stub.GetOrderRequest{ID: id})
+	o, err := s.orders.GetOrder(ctx, newMetadata(), &stub.GetOrderRequest{ID: id})
 	return order(o), err
 }
 
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
-	batch, err := s.payments.BatchGetPaymentsByOrder(ctx, beside(), &stub.BatchGetPaymentsByOrderRequest{OrderIds: orders})
+	batch, err := s.payments.BatchGetPaymentsByOrder(ctx, newMetadata(), &stub.BatchGetPaymentsByOrderRequest{OrderIds: orders})
 	return mapped(there(batch).Payments, payment), err
 }
 
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
-	o, err := s.orders.Checkout(ctx, beside(), &stub.CheckoutRequest{
+	o, err := s.orders.Checkout(ctx, newMetadata(), &stub.CheckoutRequest{
 		UserID: p.UserID, PaymentToken: shopdata.PaymentToken, IdempotencyKey: p.IdempotencyKey,
 		Lines: mapped(p.Items, func(i shop.Item) *stub.CheckoutLine {
 			return &stub.CheckoutLine{ProductID: i.ProductID, Quantity: int32(i.Quantity)}
@@ -128,7 +128,7 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 }
 
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
-	page, err := s.orders.StreamOrderLines(ctx, beside(), &stub.StreamOrderLinesRequest{
+	page, err := s.orders.StreamOrderLines(ctx, newMetadata(), &stub.StreamOrderLinesRequest{
 		AfterLineID: after, Limit: shopdata.BulkPage,
 	})
 	return mapped(there(page).Lines, exportedLine), err

@@ -95,7 +95,7 @@ func failure(errors []graphError) error {
 	if cause == positionGone {
 		cause = gone
 	}
-	return ended(cause, "%s", errors[0].Message)
+	return newEnd(cause, "%s", errors[0].Message)
 }
 
 type graphUpdate struct {
@@ -103,11 +103,11 @@ type graphUpdate struct {
 	Notification *graphNews
 }
 
-// told reads the result of a subscription.
-func told(result []byte) (message, error) {
+// decodeNews reads the result of a subscription.
+func decodeNews(result []byte) (message, error) {
 	var answer graphAnswer[graphUpdate]
 	if err := json.Unmarshal(result, &answer); err != nil {
-		return message{}, ended(unreadable, "the result: %w", err)
+		return message{}, newEnd(unreadable, "the result: %w", err)
 	}
 	next := message{position: answer.Data.Notifications.Position}
 	if n := answer.Data.Notifications.Notification; n != nil {
@@ -128,9 +128,9 @@ func (l *graphLine) open(ctx context.Context, after *int64, alive func()) (strea
 	}
 	return events(answer, alive, func(event sse.Event) (message, error) {
 		if event.Type != "next" {
-			return message{}, ended(over, "the shop ended the stream")
+			return message{}, newEnd(over, "the shop ended the stream")
 		}
-		return told([]byte(event.Data))
+		return decodeNews([]byte(event.Data))
 	})
 }
 
@@ -148,9 +148,9 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 	})
 	if err != nil {
 		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
-			return nil, ended(strconv.Itoa(answer.StatusCode), "%w", err)
+			return nil, newEnd(strconv.Itoa(answer.StatusCode), "%w", err)
 		}
-		return nil, ended(broken, "%w", err)
+		return nil, newEnd(broken, "%w", err)
 	}
 	body, err := json.Marshal(request)
 	for _, each := range []socketMessage{{Type: "connection_init"}, {ID: onlyOperation, Type: "subscribe", Payload: body}} {
@@ -158,7 +158,7 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 			err = wsjson.Write(ctx, socket, each)
 		}
 		if err == nil && each.ID == "" {
-			err = acknowledged(ctx, socket)
+			err = awaitAck(ctx, socket)
 		}
 	}
 	next := func() (message, error) {
@@ -170,7 +170,7 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 			alive()
 			switch received.Type {
 			case "next":
-				news, failed := told(received.Payload)
+				news, failed := decodeNews(received.Payload)
 				if err = failed; err == nil {
 					return news, nil
 				}
@@ -180,11 +180,11 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 					err = failure(errors)
 				}
 			case "complete":
-				err = ended(over, "the shop ended the stream")
+				err = newEnd(over, "the shop ended the stream")
 			case "ping":
 				err = wsjson.Write(ctx, socket, socketMessage{Type: "pong"})
 			default:
-				err = ended(unreadable, "a message of the type %q", received.Type)
+				err = newEnd(unreadable, "a message of the type %q", received.Type)
 			}
 		}
 		_ = socket.CloseNow()
@@ -197,23 +197,23 @@ func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func
 	return next, nil
 }
 
-// acknowledged waits until the shop is ready for a subscription.
-func acknowledged(ctx context.Context, socket *websocket.Conn) error {
+// awaitAck waits until the shop is ready for a subscription.
+func awaitAck(ctx context.Context, socket *websocket.Conn) error {
 	var received socketMessage
 	if err := wsjson.Read(ctx, socket, &received); err != nil {
 		return err
 	}
 	if received.Type != "connection_ack" {
-		return ended(unreadable, "the first message is of the type %q", received.Type)
+		return newEnd(unreadable, "the first message is of the type %q", received.Type)
 	}
 	return nil
 }
 
 func (l *graphLine) list(ctx context.Context) ([]News, error) {
 	persisted := map[string]any{"persistedQuery": map[string]any{"version": 1, "sha256Hash": listHash}}
-	listed, err := l.listed(ctx, graphRequest{Extensions: persisted})
+	listed, err := l.requestList(ctx, graphRequest{Extensions: persisted})
 	if err == nil && len(listed.Errors) > 0 && listed.Errors[0].Extensions.Code == notFoundByHash {
-		listed, err = l.listed(ctx, graphRequest{Query: listDocument, Extensions: persisted})
+		listed, err = l.requestList(ctx, graphRequest{Query: listDocument, Extensions: persisted})
 	}
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (l *graphLine) list(ctx context.Context) ([]News, error) {
 	return all, listed.failure()
 }
 
-func (l *graphLine) listed(ctx context.Context, request graphRequest) (listed graphAnswer[[]graphNews], err error) {
+func (l *graphLine) requestList(ctx context.Context, request graphRequest) (listed graphAnswer[[]graphNews], err error) {
 	answer, err := l.post(ctx, "/graphql", "application/json", request)
 	if err != nil {
 		return listed, err

@@ -54,7 +54,7 @@ func (e *end) Error() string { return fmt.Sprintf("%s: %v", e.cause, e.err) }
 
 func (e *end) Unwrap() error { return e.err }
 
-func ended(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }
+func newEnd(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }
 
 // causeOf returns the name under which an end is counted.
 func causeOf(err error) string {

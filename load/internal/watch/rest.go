@@ -16,8 +16,8 @@ import (
 
 const (
 	mediaType = "text/event-stream"
-	// mostListed is far more than the size of 100 notifications, in bytes.
-	mostListed = 1 << 20
+	// maxListed is far more than the size of 100 notifications, in bytes.
+	maxListed = 1 << 20
 )
 
 // restConnection carries the requests of one or several customers.
@@ -58,7 +58,7 @@ func (l *restLine) open(ctx context.Context, after *int64, alive func()) (stream
 func events(answer *http.Response, alive func(), read func(sse.Event) (message, error)) (stream, error) {
 	if named, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); named != mediaType {
 		_ = answer.Body.Close()
-		return nil, ended(unreadable, "the answer is %q instead of %s", named, mediaType)
+		return nil, newEnd(unreadable, "the answer is %q instead of %s", named, mediaType)
 	}
 	next, stop := iter.Pull2(sse.Read(lively{answer.Body, alive}, nil))
 	return func() (message, error) {
@@ -66,9 +66,9 @@ func events(answer *http.Response, alive func(), read func(sse.Event) (message, 
 		var told message
 		switch {
 		case !more:
-			err = ended(over, "the shop ended the stream")
+			err = newEnd(over, "the shop ended the stream")
 		case err != nil:
-			err = ended(broken, "%w", err)
+			err = newEnd(broken, "%w", err)
 		default:
 			told, err = read(event)
 		}
@@ -97,12 +97,12 @@ func (l lively) Read(p []byte) (int, error) {
 
 func read(event sse.Event) (told message, err error) {
 	if told.position, err = strconv.ParseInt(event.LastEventID, 10, 64); err != nil {
-		return told, ended(unreadable, "the event's id is %q instead of a position", event.LastEventID)
+		return told, newEnd(unreadable, "the event's id is %q instead of a position", event.LastEventID)
 	}
 	if event.Data != "" {
 		told.news = &News{}
 		if err := json.Unmarshal([]byte(event.Data), told.news); err != nil {
-			return told, ended(unreadable, "the event's data: %w", err)
+			return told, newEnd(unreadable, "the event's data: %w", err)
 		}
 	}
 	return told, nil
@@ -128,18 +128,18 @@ func (l *restLine) list(ctx context.Context) ([]News, error) {
 // decode reads an answer to its end, unless its status is 304.
 func decode(answer *http.Response, told any) (err error) {
 	defer answer.Body.Close()
-	defer io.Copy(io.Discard, io.LimitReader(answer.Body, mostListed)) // otherwise the connection is not kept
+	defer io.Copy(io.Discard, io.LimitReader(answer.Body, maxListed)) // otherwise the connection is not kept
 	if answer.StatusCode == http.StatusNotModified {
 		return nil
 	}
-	body := io.LimitReader(answer.Body, mostListed)
+	body := io.LimitReader(answer.Body, maxListed)
 	if answer.Header.Get("Content-Encoding") == "gzip" {
 		if body, err = gzip.NewReader(body); err != nil {
-			return ended(unreadable, "the list: %w", err)
+			return newEnd(unreadable, "the list: %w", err)
 		}
 	}
 	if err := json.NewDecoder(body).Decode(told); err != nil {
-		return ended(unreadable, "the list: %w", err)
+		return newEnd(unreadable, "the list: %w", err)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (l *restLine) get(ctx context.Context, path string, header http.Header) (*h
 func send(client *http.Client, request *http.Request) (*http.Response, error) {
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, ended(broken, "%w", err)
+		return nil, newEnd(broken, "%w", err)
 	}
 	switch answer.StatusCode {
 	case http.StatusOK, http.StatusNotModified:
@@ -167,7 +167,7 @@ func send(client *http.Client, request *http.Request) (*http.Response, error) {
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode == http.StatusGone {
-		return nil, ended(gone, "%s %s", request.Method, request.URL)
+		return nil, newEnd(gone, "%s %s", request.Method, request.URL)
 	}
-	return nil, ended(strconv.Itoa(answer.StatusCode), "%s %s", request.Method, request.URL)
+	return nil, newEnd(strconv.Itoa(answer.StatusCode), "%s %s", request.Method, request.URL)
 }

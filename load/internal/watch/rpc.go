@@ -33,7 +33,7 @@ type rpcLine struct {
 var _ line = (*rpcLine)(nil)
 
 func (l *rpcLine) open(ctx context.Context, after *int64, alive func()) (stream, error) {
-	messages, err := l.service.WatchNotifications(l.authorised(ctx),
+	messages, err := l.service.WatchNotifications(l.authorise(ctx),
 		&notificationv1.WatchNotificationsRequest{UserId: l.customer.UserID, AfterPosition: after})
 	if err != nil {
 		return nil, rpcEnd(err)
@@ -54,7 +54,7 @@ func (l *rpcLine) open(ctx context.Context, after *int64, alive func()) (stream,
 }
 
 func (l *rpcLine) list(ctx context.Context) ([]News, error) {
-	answer, err := l.service.ListNotifications(l.authorised(ctx), &notificationv1.ListNotificationsRequest{UserId: l.customer.UserID})
+	answer, err := l.service.ListNotifications(l.authorise(ctx), &notificationv1.ListNotificationsRequest{UserId: l.customer.UserID})
 	if err != nil {
 		return nil, rpcEnd(err)
 	}
@@ -65,7 +65,7 @@ func (l *rpcLine) list(ctx context.Context) ([]News, error) {
 	return all, nil
 }
 
-func (l *rpcLine) authorised(ctx context.Context) context.Context {
+func (l *rpcLine) authorise(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+l.customer.Token)
 }
 
@@ -77,9 +77,9 @@ func rpcEnd(err error) error {
 	s := status.Convert(err)
 	switch {
 	case errors.Is(err, io.EOF):
-		return ended(over, "the shop ended the stream")
+		return newEnd(over, "the shop ended the stream")
 	case s.Code() == codes.OutOfRange:
-		return ended(gone, "%s", s.Message())
+		return newEnd(gone, "%s", s.Message())
 	}
-	return ended(rpccode.Code(s.Code()).String(), "%s", s.Message())
+	return newEnd(rpccode.Code(s.Code()).String(), "%s", s.Message())
 }

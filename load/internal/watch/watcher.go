@@ -10,7 +10,7 @@ import (
 
 const (
 	// A shop sends a keep-alive on a stream every 15 s; a stream that is silent for three times as long is dead.
-	longestSilence = 45 * time.Second
+	maxSilence = 45 * time.Second
 	reopenLimit    = 10 * time.Second // to reopen a stream
 	pollLimit      = 5 * time.Second  // for one poll
 	// Pauses before a stream is reopened are random, so that watchers do not all return to a recovered shop at once.
@@ -31,11 +31,11 @@ type watcher struct {
 // open.
 func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration) (stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	watchdog := time.AfterFunc(limit, func() { cancel(ended(silent, "nothing came for too long")) })
+	watchdog := time.AfterFunc(limit, func() { cancel(newEnd(silent, "nothing came for too long")) })
 	var open atomic.Bool
 	opened, err := w.line.open(ctx, after, func() {
 		if open.Load() {
-			watchdog.Reset(longestSilence)
+			watchdog.Reset(maxSilence)
 		}
 	})
 	next := func() (told message, err error) {
@@ -60,7 +60,7 @@ func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration
 		w.last = first.position
 	}
 	open.Store(true)
-	watchdog.Reset(longestSilence)
+	watchdog.Reset(maxSilence)
 	return next, nil
 }
 
@@ -107,7 +107,7 @@ func (w *watcher) hear(next stream) error {
 
 // begin reads the list from which polls continue.
 func (w *watcher) begin(ctx context.Context, limit time.Duration) error {
-	limited, cancel := context.WithTimeoutCause(ctx, limit, ended(silent, "nothing came for too long"))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, newEnd(silent, "nothing came for too long"))
 	defer cancel()
 	told, err := w.line.list(limited)
 	if err != nil {
@@ -143,7 +143,7 @@ func (w *watcher) poll(ctx context.Context, offset, interval time.Duration) {
 
 // ask lists the customer's updates, and records the new ones, oldest first.
 func (w *watcher) ask(ctx context.Context) error {
-	limited, cancel := context.WithTimeoutCause(ctx, pollLimit, ended(silent, "no answer within %v", pollLimit))
+	limited, cancel := context.WithTimeoutCause(ctx, pollLimit, newEnd(silent, "no answer within %v", pollLimit))
 	defer cancel()
 	told, err := w.line.list(limited)
 	if err != nil {

@@ -268,7 +268,7 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.Transcoded {
-		status, answer := s.transcoded(r, request)
+		status, answer := s.transcode(r, request)
 		s.send(w, r, status, answer)
 		return
 	}

@@ -54,8 +54,8 @@ func (r rule) match(request *http.Request) (fields map[string]any, ok bool) {
 	return fields, true
 }
 
-// transcoded turns a request into a call of the gRPC services, as Envoy's transcoder does, and their answer into JSON.
-func (s *Shop) transcoded(r *http.Request, seen Seen) (int, any) {
+// transcode turns a request into a call of the gRPC services, as Envoy's transcoder does, and their answer into JSON.
+func (s *Shop) transcode(r *http.Request, seen Seen) (int, any) {
 	for method, rule := range s.rules {
 		fields, ok := rule.match(r)
 		if !ok {

@@ -53,7 +53,7 @@ const (
 	issuer            = "hopwise"
 	customer          = "customer"
 	partner           = "partner"
-	mostKnownTokens   = 4_096
+	maxKnownTokens   = 4_096
 )
 
 var (
@@ -73,7 +73,7 @@ type Authenticator struct {
 
 // New returns the authenticator of a service.
 func New(c config.Config) (*Authenticator, error) {
-	known, err := lru.New[[sha256.Size]byte, Caller](mostKnownTokens)
+	known, err := lru.New[[sha256.Size]byte, Caller](maxKnownTokens)
 	if err != nil {
 		return nil, err
 	}

@@ -50,14 +50,14 @@ func Open(
 		return nil, err
 	}
 	where := fmt.Sprintf("%s:%d/%s", c.ConnConfig.Host, c.ConnConfig.Port, c.ConnConfig.Database)
-	if err := answered(ctx, pool, where); err != nil {
+	if err := awaitAnswer(ctx, pool, where); err != nil {
 		pool.Close()
 		return nil, err
 	}
 	return pool, nil
 }
 
-func answered(ctx context.Context, pool *pgxpool.Pool, where string) error {
+func awaitAnswer(ctx context.Context, pool *pgxpool.Pool, where string) error {
 	for began := time.Now(); ; {
 		err := pool.Ping(ctx)
 		var refused *pgconn.PgError
@@ -75,20 +75,20 @@ func answered(ctx context.Context, pool *pgxpool.Pool, where string) error {
 
 // InTransaction does work in a READ COMMITTED transaction, which rolls back if the work fails.
 func InTransaction(ctx context.Context, pool *pgxpool.Pool, work func(pgx.Tx) error) error {
-	return Told(ctx, pgx.BeginFunc(ctx, pool, work))
+	return ClientError(ctx, pgx.BeginFunc(ctx, pool, work))
 }
 
-// Told returns the error for callers after an error of the database; other errors stay as they are.
-func Told(ctx context.Context, err error) error {
+// ClientError returns the error for callers after an error of the database; other errors stay as they are.
+func ClientError(ctx context.Context, err error) error {
 	known := new(shoperr.Error)
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
 	code, message := meaning(ctx, err)
 	if code == shoperr.Internal {
-		slog.Error("the database refused a statement", "error", redacted(err))
+		slog.Error("the database refused a statement", "error", redact(err))
 	}
-	return &shoperr.Error{Code: code, Message: message, Cause: redacted(err)}
+	return &shoperr.Error{Code: code, Message: message, Cause: redact(err)}
 }
 
 func meaning(ctx context.Context, err error) (shoperr.Code, string) {
@@ -109,8 +109,8 @@ func meaning(ctx context.Context, err error) (shoperr.Code, string) {
 	return shoperr.Internal, "internal error"
 }
 
-// redacted returns an error without PostgreSQL's quotes of rows.
-func redacted(err error) error {
+// redact returns an error without PostgreSQL's quotes of rows.
+func redact(err error) error {
 	var of *pgconn.PgError
 	if errors.As(err, &of) {
 		return fmt.Errorf("sqlstate %s, constraint %q", of.Code, of.ConstraintName)

@@ -201,13 +201,13 @@ func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument,
 	if err != nil {
 		return nil, err
 	}
-	document, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, mostTokens)
+	document, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, maxTokens)
 	if err == nil {
 		return document, words.check(document)
 	}
 	mistake := gqlerror.WrapIfUnwrapped(err)
 	if strings.Contains(mistake.Message, "exceeded token limit") {
-		return nil, exhausted("the document has more than %d tokens, which is the limit", mostTokens)
+		return nil, exhausted("the document has more than %d tokens, which is the limit", maxTokens)
 	}
 	return nil, gqlerror.List{mistake}
 }

@@ -23,8 +23,8 @@ const persistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND"
 
 var snake = regexp.MustCompile(`_[a-z]`)
 
-// shown returns an error of the shop in the form for clients.
-func shown(failure *shoperr.Error) *gqlerror.Error {
+// presentFailure returns an error of the shop in the form for clients.
+func presentFailure(failure *shoperr.Error) *gqlerror.Error {
 	extensions := map[string]any{"code": string(failure.Code)}
 	if failure.Field != "" {
 		extensions["field"] = snake.ReplaceAllStringFunc(failure.Field, func(s string) string { return strings.ToUpper(s[1:]) })
@@ -35,8 +35,8 @@ func shown(failure *shoperr.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: failure.Message, Extensions: extensions}
 }
 
-// mistaken returns a mistake in a document or its values in the form for clients.
-func mistaken(mistake *gqlerror.Error) *gqlerror.Error {
+// presentMistake returns a mistake in a document or its values in the form for clients.
+func presentMistake(mistake *gqlerror.Error) *gqlerror.Error {
 	message := mistake.Message
 	if runes := []rune(message); len(runes) > maxMessage {
 		message = string(runes[:maxMessage]) + "..."
@@ -55,9 +55,9 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	case code == persistedQueryNotFound || shoperr.Code(code).IsKnown():
 		return mistake
 	case errors.As(err, &failure) || !isMistake:
-		made = shown(guard.Told(ctx, err))
+		made = presentFailure(guard.ClientError(ctx, err))
 	default:
-		made = mistaken(mistake)
+		made = presentMistake(mistake)
 	}
 	made.Path, made.Locations = mistake.Path, mistake.Locations
 	return made
@@ -73,9 +73,9 @@ func (x *exchange) requestError(ctx context.Context, err error) *gqlerror.Error 
 		return &gqlerror.Error{Message: err.Error(), Extensions: map[string]any{"code": persistedQueryNotFound}}
 	case errors.As(err, &mistakes):
 		for _, mistake := range mistakes[1:] {
-			x.mistakes = append(x.mistakes, mistaken(mistake))
+			x.mistakes = append(x.mistakes, presentMistake(mistake))
 		}
-		return mistaken(mistakes[0])
+		return presentMistake(mistakes[0])
 	}
-	return shown(guard.Told(ctx, err))
+	return presentFailure(guard.ClientError(ctx, err))
 }

@@ -42,7 +42,7 @@ func exchangeOf(ctx context.Context) *exchange { return ctx.Value(exchangeKey{})
 // refuse answers a request that is not a GraphQL request.
 func (x *exchange) refuse(r *web.Refusal) {
 	x.refusal = r
-	x.send(&graphql.Response{Errors: gqlerror.List{shown(r.Failure)}})
+	x.send(&graphql.Response{Errors: gqlerror.List{presentFailure(r.Failure)}})
 }
 
 // send writes the answer with its cache headers. The media type of an answer to GET depends on Accept.

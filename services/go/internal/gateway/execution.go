@@ -44,7 +44,7 @@ func (l limits) MutateOperationContext(ctx context.Context, asked *graphql.Opera
 	x, operation := exchangeOf(ctx), asked.Operation
 	if x.request.Method == http.MethodGet && operation.Operation == ast.Mutation {
 		x.refusal = web.RefuseMethod("mutations need POST", http.MethodPost)
-		return shown(x.refusal.Failure)
+		return presentFailure(x.refusal.Failure)
 	}
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(attribute.String("graphql.operation.type", string(operation.Operation)))
@@ -81,7 +81,7 @@ func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHa
 		defer span.End()
 		response := handle(ctx)
 		if response == nil || counted.isCut.Load() {
-			response = &graphql.Response{Errors: gqlerror.List{shown(guard.Told(ctx, context.Cause(ctx)))}}
+			response = &graphql.Response{Errors: gqlerror.List{presentFailure(guard.ClientError(ctx, context.Cause(ctx)))}}
 		}
 		return response
 	}

@@ -40,7 +40,7 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 		services: s, authenticator: a, config: c, tracer: tracer, executor: newExecutor(tracer), compressed: web.Compress(""),
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc(route, g.traced)
+	mux.HandleFunc(route, g.serveTraced)
 	mux.HandleFunc("/healthz", web.AnswerHealth)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		path := []rune(r.URL.Path)
@@ -61,11 +61,11 @@ func newExecutor(tracer trace.Tracer) *executor.Executor {
 	e.Use(extension.Introspection{})
 	e.Use(limits{executable.Schema(), tracer})
 	e.SetErrorPresenter(present)
-	e.SetRecoverFunc(func(_ context.Context, panicked any) error { return guard.Recovered(panicked) })
+	e.SetRecoverFunc(func(_ context.Context, panicked any) error { return guard.PanicError(panicked) })
 	return e
 }
 
-func (g *Gateway) traced(w http.ResponseWriter, r *http.Request) {
+func (g *Gateway) serveTraced(w http.ResponseWriter, r *http.Request) {
 	web.Trace(g.tracer, r, route, g.config.Delay, func(ctx context.Context) web.Outcome {
 		var x *exchange
 		g.compressed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,10 +85,10 @@ func (g *Gateway) answer(ctx context.Context, x *exchange) {
 		return
 	}
 	if err := g.authenticator.RequireOrigin(r.Header.Values); err != nil {
-		x.refuse(&web.Refusal{Failure: guard.Told(ctx, err), Status: http.StatusUnauthorized})
+		x.refuse(&web.Refusal{Failure: guard.ClientError(ctx, err), Status: http.StatusUnauthorized})
 		return
 	}
-	ctx, cancel := guard.Limited(ctx, wait)
+	ctx, cancel := guard.WithLimit(ctx, wait)
 	defer cancel()
 	ctx = graph.WithRequest(ctx, g.services, func() (access.Caller, error) {
 		return g.authenticator.Authenticate(r.Header.Get("Authorization"))
@@ -101,7 +101,7 @@ func (g *Gateway) execute(ctx context.Context, x *exchange, params *graphql.RawP
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			x.status = http.StatusInternalServerError
-			response = &graphql.Response{Errors: gqlerror.List{present(ctx, guard.Recovered(panicked))}}
+			response = &graphql.Response{Errors: gqlerror.List{present(ctx, guard.PanicError(panicked))}}
 		}
 	}()
 	ctx = graphql.StartOperationTrace(ctx)

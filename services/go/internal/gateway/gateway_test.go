@@ -91,12 +91,12 @@ func TestMembersOfARequestAreReadInOneWay(t *testing.T) {
 		`{"Query": "{ __typename }"}`, `{"query": "a", "QUERY": "b"}`, `{"variable\u017f": {}}`, `{"variables": {"a": 1, "a": 2}}`,
 		`{"query": 7}`, `[]`, `null`, `{"query": "a"} {}`,
 	} {
-		if _, refusal := decoded[graphql.RawParams]([]byte(text), "", "the body", parameters...); refusal == nil {
+		if _, refusal := decodeObject[graphql.RawParams]([]byte(text), "", "the body", parameters...); refusal == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
 	const text = ` {"query": "a", "variables": {"a": {"Query": 1.5}, "A": null}, "operationName": null, "more": 1}`
-	params, refusal := decoded[graphql.RawParams]([]byte(text), "", "the body", parameters...)
+	params, refusal := decodeObject[graphql.RawParams]([]byte(text), "", "the body", parameters...)
 	if refusal != nil || params.Query != "a" || len(params.Variables) != 2 {
 		t.Errorf("read %+v, %v", params, refusal)
 	}
@@ -104,19 +104,19 @@ func TestMembersOfARequestAreReadInOneWay(t *testing.T) {
 
 func TestCursors(t *testing.T) {
 	for cursor, want := range map[string]int32{"": 0, "3.": 3, "1000.x": 1000, "0.a.b": 0} {
-		if skip, _, err := cursorOf(&cursor, mostPerPage); skip != want || err != nil {
+		if skip, _, err := cursorOf(&cursor, maxPerPage); skip != want || err != nil {
 			t.Errorf("%q: got %d, %v", cursor, skip, err)
 		}
 	}
 	for _, cursor := range []string{"x", "1001.x", "99999.", "-1.x", ".x", "+1.x", "١.x"} {
-		if _, _, err := cursorOf(&cursor, mostPerPage); err == nil {
+		if _, _, err := cursorOf(&cursor, maxPerPage); err == nil {
 			t.Errorf("%q is taken for a cursor", cursor)
 		}
 	}
 }
 
 func TestErrorsAsClientsSeeThem(t *testing.T) {
-	text, err := json.Marshal(shown(shoperr.New(shoperr.Unavailable, "page_size", "try again")))
+	text, err := json.Marshal(presentFailure(shoperr.New(shoperr.Unavailable, "page_size", "try again")))
 	const want = `{"message":"try again","extensions":{"code":"UNAVAILABLE","field":"pageSize","retryAfter":1}}`
 	if string(text) != want || err != nil {
 		t.Errorf("got %s, %v", text, err)

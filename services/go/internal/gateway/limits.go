@@ -12,13 +12,13 @@ import (
 
 // Limits on a document, measured before anything runs; graphql-gateway/README.md has their reasons.
 const (
-	mostCharacters = 16_384
-	mostTokens     = 500
-	mostPairs      = 3_000
-	mostDepth      = 10
-	mostAliases    = 20
-	mostDigits     = 50
-	mostNesting    = 200 // nested brackets
+	maxCharacters = 16_384
+	maxTokens     = 500
+	maxPairs      = 3_000
+	maxDepth      = 10
+	maxAliases    = 20
+	maxDigits     = 50
+	maxNesting    = 200 // nested brackets
 )
 
 func exhausted(format string, values ...any) error {
@@ -32,13 +32,13 @@ type tokens struct {
 }
 
 func scan(text string) (tokens, error) {
-	if length := utf8.RuneCountInString(text); length > mostCharacters {
+	if length := utf8.RuneCountInString(text); length > maxCharacters {
 		return tokens{}, exhausted(
-			"the document has %d characters; the limit is %d; send values as variables", length, mostCharacters)
+			"the document has %d characters; the limit is %d; send values as variables", length, maxCharacters)
 	}
 	var t tokens
 	words, depth, parentheses := lexer.New(&ast.Source{Input: text}), 0, 0
-	for range mostTokens {
+	for range maxTokens {
 		token, err := words.ReadToken()
 		if err != nil || token.Kind == lexer.EOF {
 			break
@@ -61,14 +61,14 @@ func scan(text string) (tokens, error) {
 		case lexer.BraceR, lexer.BracketR:
 			depth--
 		case lexer.Int, lexer.Float:
-			if len(token.Value) > mostDigits && t.longNumber == nil {
+			if len(token.Value) > maxDigits && t.longNumber == nil {
 				t.longNumber = &token
 			}
 		}
 		t.nesting = max(t.nesting, depth)
 	}
-	if t.nesting > mostNesting {
-		return t, exhausted("the document is nested too deeply to be measured; the limit is a depth of %d", mostDepth)
+	if t.nesting > maxNesting {
+		return t, exhausted("the document is nested too deeply to be measured; the limit is a depth of %d", maxDepth)
 	}
 	return t, nil
 }
@@ -111,16 +111,16 @@ func (t tokens) shapeOf(document *ast.QueryDocument) shape {
 func (t tokens) check(document *ast.QueryDocument) error {
 	if n := t.longNumber; n != nil {
 		return exhausted("the number at line %d, column %d has %d digits; the limit is %d",
-			n.Pos.Line, n.Pos.Column, len(n.Value), mostDigits)
+			n.Pos.Line, n.Pos.Column, len(n.Value), maxDigits)
 	}
 	switch s := t.shapeOf(document); {
-	case s.aliases > mostAliases:
-		return exhausted("the document has %d aliases; the limit is %d", s.aliases, mostAliases)
-	case s.depth > mostDepth:
-		return exhausted("the operation has a depth of %d; the limit is %d", s.depth, mostDepth)
-	case s.pairs > mostPairs:
+	case s.aliases > maxAliases:
+		return exhausted("the document has %d aliases; the limit is %d", s.aliases, maxAliases)
+	case s.depth > maxDepth:
+		return exhausted("the operation has a depth of %d; the limit is %d", s.depth, maxDepth)
+	case s.pairs > maxPairs:
 		return exhausted("the document has %d pairs of fields with the same name, of fragments spread, or of operations "+
-			"and variables; the limit is %d; ask for each field once", s.pairs, mostPairs)
+			"and variables; the limit is %d; ask for each field once", s.pairs, maxPairs)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (mutations) CreateProduct(ctx context.Context, input schema.CreateProductIn
 }
 
 func (mutations) UpdateProduct(ctx context.Context, input schema.UpdateProductInput) (*schema.ProductPayload, error) {
-	number, err := admitted(ctx, productv1.ProductService_UpdateProduct_FullMethodName, input.ID, "Product")
+	number, err := admit(ctx, productv1.ProductService_UpdateProduct_FullMethodName, input.ID, "Product")
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (mutations) UpdateProduct(ctx context.Context, input schema.UpdateProductIn
 func (mutations) DeleteProduct(
 	ctx context.Context, input schema.DeleteProductInput,
 ) (*schema.DeleteProductPayload, error) {
-	number, err := admitted(ctx, productv1.ProductService_DeleteProduct_FullMethodName, input.ID, "Product")
+	number, err := admit(ctx, productv1.ProductService_DeleteProduct_FullMethodName, input.ID, "Product")
 	if err == nil {
 		_, err = graph.Of(ctx).Services.Product.DeleteProduct(ctx, &productv1.DeleteProductRequest{
 			Id: number, Expected: expectedProduct(input.Expected, number),
@@ -149,7 +149,7 @@ func (mutations) Checkout(ctx context.Context, input schema.CheckoutInput) (*sch
 func (mutations) UpdateOrderStatus(
 	ctx context.Context, input schema.UpdateOrderStatusInput,
 ) (*schema.OrderPayload, error) {
-	number, err := admitted(ctx, orderv1.OrderService_UpdateOrderStatus_FullMethodName, input.ID, "Order")
+	number, err := admit(ctx, orderv1.OrderService_UpdateOrderStatus_FullMethodName, input.ID, "Order")
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +200,8 @@ func buyer(ctx context.Context, id *string) (int64, error) {
 	return caller.CustomerID()
 }
 
-// admitted returns the service's id of the resource that a call changes, if the caller may make the call.
-func admitted(ctx context.Context, call, id, kind string) (int64, error) {
+// admit returns the service's id of the resource that a call changes, if the caller may make the call.
+func admit(ctx context.Context, call, id, kind string) (int64, error) {
 	if err := graph.Of(ctx).Admit(call); err != nil {
 		return 0, err
 	}

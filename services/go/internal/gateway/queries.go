@@ -16,11 +16,11 @@ import (
 
 // Maximum sizes of pages: of each list, and of the service behind it.
 const (
-	mostListed        = 100
-	mostOrders        = 50
-	mostLines         = 1_000
-	mostPerPage       = 1_000
-	mostOrdersPerPage = 100
+	maxListed        = 100
+	maxOrders        = 50
+	maxLines         = 1_000
+	maxPerPage       = 1_000
+	maxOrdersPerPage = 100
 )
 
 type resolvers struct{}
@@ -41,7 +41,7 @@ func (queries) Product(ctx context.Context, id string) (*graph.Product, error) {
 	}
 	graph.ExpectProducts(ctx)
 	var product *graph.Product
-	if reviews := graph.ReviewsAsked(ctx); reviews > 0 {
+	if reviews := graph.CountReviews(ctx); reviews > 0 {
 		product, err = graph.Of(ctx).Reviewed.Load(graph.ReviewsKey{Product: number, First: reviews})
 	} else {
 		product, err = graph.Of(ctx).Products.Load(number)
@@ -50,16 +50,16 @@ func (queries) Product(ctx context.Context, id string) (*graph.Product, error) {
 }
 
 func (queries) Products(ctx context.Context, first int32, after, category *string) (*schema.ProductConnection, error) {
-	if err := graph.CheckFirst(first, mostListed); err != nil {
+	if err := graph.CheckFirst(first, maxListed); err != nil {
 		return nil, err
 	}
-	r, reviews := graph.Of(ctx), graph.ReviewsAsked(ctx, "edges", "node")
+	r, reviews := graph.Of(ctx), graph.CountReviews(ctx, "edges", "node")
 	var products []*graph.Product
 	var edges []*schema.ProductEdge
 	var info *schema.PageInfo
-	skip, _, err := cursorOf(after, mostPerPage)
+	skip, _, err := cursorOf(after, maxPerPage)
 	// Far inside a page, most of the products read are left out, so they are read without reviews.
-	if reviews == 0 || err != nil || skip+first > mostListed {
+	if reviews == 0 || err != nil || skip+first > maxListed {
 		edges, info, err = connect(
 			func(size int32, token string) (*productv1.ListProductsResponse, error) {
 				return r.Services.Product.ListProducts(
@@ -69,7 +69,7 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 			func(item *productv1.Product, cursor string) *schema.ProductEdge {
 				products = append(products, graph.NewProduct(item))
 				return &schema.ProductEdge{Node: products[len(products)-1], Cursor: cursor}
-			}, first, after, mostPerPage)
+			}, first, after, maxPerPage)
 		r.ExpectReviews(products, reviews)
 	} else {
 		edges, info, err = connect(
@@ -82,7 +82,7 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 			func(item *productv1.ReviewedProduct, cursor string) *schema.ProductEdge {
 				products = append(products, graph.NewReviewedProduct(item, reviews))
 				return &schema.ProductEdge{Node: products[len(products)-1], Cursor: cursor}
-			}, first, after, mostPerPage)
+			}, first, after, maxPerPage)
 		r.ExpectAuthors(products...)
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (queries) User(ctx context.Context, id string) (*graph.User, error) {
 func (queries) Users(ctx context.Context, first int32, after *string) (*schema.UserConnection, error) {
 	err := graph.Of(ctx).Admit(userv1.UserService_ListUsers_FullMethodName)
 	if err == nil {
-		err = graph.CheckFirst(first, mostListed)
+		err = graph.CheckFirst(first, maxListed)
 	}
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (queries) Users(ctx context.Context, first int32, after *string) (*schema.U
 		(*userv1.ListUsersResponse).GetUsers,
 		func(item *userv1.User, cursor string) *schema.UserEdge {
 			return &schema.UserEdge{Node: graph.NewUser(item), Cursor: cursor}
-		}, first, after, mostPerPage)
+		}, first, after, maxPerPage)
 	return &schema.UserConnection{Edges: edges, PageInfo: info}, err
 }
 
@@ -153,7 +153,7 @@ func (queries) Order(ctx context.Context, id string) (*graph.Order, error) {
 func (queries) OrderLines(ctx context.Context, first int32, after *string) (*schema.OrderLineConnection, error) {
 	err := graph.Of(ctx).Admit(orderv1.OrderService_StreamOrderLines_FullMethodName)
 	if err == nil {
-		err = graph.CheckFirst(first, mostLines)
+		err = graph.CheckFirst(first, maxLines)
 	}
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func node[N graph.Node](thing N, err error) (graph.Node, error) {
 func (users) Orders(ctx context.Context, of *graph.User, first int32, after *string) (*schema.OrderConnection, error) {
 	err := of.CheckOwner(ctx)
 	if err == nil {
-		err = graph.CheckFirst(first, mostOrders)
+		err = graph.CheckFirst(first, maxOrders)
 	}
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 		func(item *orderv1.Order, cursor string) *schema.OrderEdge {
 			orders = append(orders, graph.Of(ctx).NewOrder(item))
 			return &schema.OrderEdge{Node: orders[len(orders)-1], Cursor: cursor}
-		}, first, after, mostOrdersPerPage)
+		}, first, after, maxOrdersPerPage)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func receive(w http.ResponseWriter, r *http.Request, wait time.Duration) (*graph
 		if refusal != nil {
 			return nil, refusal
 		}
-		return decoded[graphql.RawParams](body, "", "the body", parameters...)
+		return decodeObject[graphql.RawParams](body, "", "the body", parameters...)
 	}
 	return nil, web.RefuseMethod("only GET and POST are valid", "GET, POST")
 }
@@ -44,7 +44,7 @@ func fromQuery(text string) (*graphql.RawParams, *web.Refusal) {
 	params := &graphql.RawParams{Query: given.Get("query"), OperationName: given.Get("operationName")}
 	for name, into := range map[string]*map[string]any{"variables": &params.Variables, "extensions": &params.Extensions} {
 		if value := given.Get(name); value != "" && value != "null" {
-			object, refusal := decoded[map[string]any]([]byte(value), name, name)
+			object, refusal := decodeObject[map[string]any]([]byte(value), name, name)
 			if refusal != nil {
 				return nil, refusal
 			}
@@ -54,8 +54,8 @@ func fromQuery(text string) (*graphql.RawParams, *web.Refusal) {
 	return params, nil
 }
 
-// decoded returns the JSON object of a text.
-func decoded[T any](text []byte, field, what string, names ...string) (*T, *web.Refusal) {
+// decodeObject returns the JSON object of a text.
+func decodeObject[T any](text []byte, field, what string, names ...string) (*T, *web.Refusal) {
 	if refusal := web.CheckObject(text, field, what, names...); refusal != nil {
 		return nil, refusal
 	}

@@ -37,10 +37,10 @@ func ExpectProducts(ctx context.Context) {
 	r.Reviewed.Expect(reviewed...)
 }
 
-// ReviewsAsked returns the maximum number of reviews that the query selects for each product; path leads from the
+// CountReviews returns the maximum number of reviews that the query selects for each product; path leads from the
 // current field to the products.
-func ReviewsAsked(ctx context.Context, path ...string) int32 {
-	return Of(ctx).reviewsOf(asked(ctx, path...))
+func CountReviews(ctx context.Context, path ...string) int32 {
+	return Of(ctx).reviewsOf(selectAt(ctx, path...))
 }
 
 // reviewsOf returns the maximum number of reviews in a selection of products; invalid lengths do not count.
@@ -50,7 +50,7 @@ func (r *Request) reviewsOf(products selection) (most int32) {
 		r.authors.Store(true)
 	}
 	for _, first := range reviews.firsts() {
-		if CheckFirst(first, mostReviews) == nil {
+		if CheckFirst(first, maxReviews) == nil {
 			most = max(most, first)
 		}
 	}
@@ -77,7 +77,7 @@ func (r *Request) ExpectAuthors(products ...*Product) {
 
 // ExpectOrders reads ahead the payments and products of orders.
 func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
-	r, order := Of(ctx), asked(ctx, path...)
+	r, order := Of(ctx), selectAt(ctx, path...)
 	if len(order.inside("payment").nodes) > 0 {
 		r.Payments.Expect(each(orders, func(o *Order) int64 { return o.Id })...)
 	}
@@ -92,7 +92,7 @@ func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
 
 // ExpectLines reads ahead the products, orders and users of the bulk read's lines.
 func ExpectLines(ctx context.Context, lines []*OrderLine, path ...string) {
-	r, line := Of(ctx), asked(ctx, path...)
+	r, line := Of(ctx), selectAt(ctx, path...)
 	if !line.inside("product").only(knownOfProduct) {
 		r.Products.Expect(each(lines, func(l *OrderLine) int64 { return l.ProductId })...)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mostReviews = 20
+	maxReviews = 20
 	orderStatus = "ORDER_STATUS_" // prefix of the contract's names of statuses; clients see the names without it
 )
 
@@ -123,7 +123,7 @@ func StatusNumber(name string) orderv1.OrderStatus {
 
 // Reviews returns the first reviews of the product.
 func (p *Product) Reviews(ctx context.Context, first int32) ([]*Review, error) {
-	if err := CheckFirst(first, mostReviews); err != nil {
+	if err := CheckFirst(first, maxReviews); err != nil {
 		return nil, err
 	}
 	if first <= p.reviewsRead {
@@ -165,7 +165,7 @@ func (o *Order) User(ctx context.Context) (*User, error) {
 
 // userKnown returns a user, without a call if the query selects only known fields.
 func (r *Request) userKnown(ctx context.Context, id int64) (*User, error) {
-	if asked(ctx).only(knownOfUser) {
+	if selectAt(ctx).only(knownOfUser) {
 		return NewUser(&userv1.User{Id: id}), nil
 	}
 	return r.Users.Load(id)
@@ -199,7 +199,7 @@ func (l *OrderLine) LineNumber() (int32, error) {
 
 // Product returns the bought product; nil if it was removed since.
 func (l *OrderLine) Product(ctx context.Context) (*Product, error) {
-	if asked(ctx).only(knownOfProduct) {
+	if selectAt(ctx).only(knownOfProduct) {
 		return NewProduct(&productv1.Product{Id: l.ProductId}), nil
 	}
 	return Of(ctx).Products.Load(l.ProductId)
@@ -211,7 +211,7 @@ func (l *OrderLine) Order(ctx context.Context) (*Order, error) {
 		ExpectOrders(ctx, []*Order{l.order})
 		return l.order, nil
 	}
-	if asked(ctx).only(knownByLine) {
+	if selectAt(ctx).only(knownByLine) {
 		return l.order, nil
 	}
 	return l.order.request.prepared(ctx, l.order.Id)
@@ -223,7 +223,7 @@ func (p *Payment) Order(ctx context.Context) (*Order, error) {
 		return nil, nil
 	}
 	r := Of(ctx)
-	if asked(ctx).only(knownOfOrder) {
+	if selectAt(ctx).only(knownOfOrder) {
 		return &Order{Order: &orderv1.Order{Id: p.OrderId}, request: r}, nil
 	}
 	return r.prepared(ctx, p.OrderId)

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	mostPerCall = 1_000
+	maxPerCall = 1_000
 	// settling is the time without new keys after which a batch is sent: ready goroutines run in between. A timer of
 	// the runtime would take a whole millisecond on an idle process.
 	settling = 30 * time.Microsecond
@@ -71,7 +71,7 @@ func (l *loader[K, V]) send() {
 	l.mu.Lock()
 	keys, l.waiting = l.waiting, nil
 	l.mu.Unlock()
-	for chunk := range slices.Chunk(keys, mostPerCall) {
+	for chunk := range slices.Chunk(keys, maxPerCall) {
 		go l.read(chunk)
 	}
 }

@@ -38,7 +38,7 @@ func TestWhatIsExpectedTogetherIsOneCall(t *testing.T) {
 func TestManyKeysAreSeveralCalls(t *testing.T) {
 	var made calls
 	l := made.loader(t, nil)
-	keys := make([]int64, mostPerCall+1)
+	keys := make([]int64, maxPerCall+1)
 	for place := range keys {
 		keys[place] = int64(place)
 	}

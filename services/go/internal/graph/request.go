@@ -105,7 +105,7 @@ func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request
 
 func (r *Request) setLoaders(ctx context.Context) {
 	r.Products = loader[int64, *Product]{ctx: ctx, fetch: r.products}
-	r.Reviewed = loader[ReviewsKey, *Product]{ctx: ctx, fetch: r.reviewed}
+	r.Reviewed = loader[ReviewsKey, *Product]{ctx: ctx, fetch: r.readReviewed}
 	r.Users = loader[int64, *User]{ctx: ctx, fetch: r.users}
 	r.Orders = loader[int64, *Order]{ctx: ctx, fetch: r.orders}
 	r.Payments = loader[int64, *Payment]{ctx: ctx, fetch: r.payments}
@@ -117,8 +117,8 @@ func (r *Request) products(ctx context.Context, ids []int64) (map[int64]*Product
 	return keyed(answer.GetProducts(), (*productv1.Product).GetId, NewProduct), err
 }
 
-// reviewed makes one call for the longest list of reviews in the query; shorter lists are prefixes of it.
-func (r *Request) reviewed(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey]*Product, error) {
+// readReviewed makes one call for the longest list of reviews in the query; shorter lists are prefixes of it.
+func (r *Request) readReviewed(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey]*Product, error) {
 	ids, longest := productsOf(keys)
 	answer, err := r.Product.BatchGetProductsWithReviews(
 		ctx, &productv1.BatchGetProductsWithReviewsRequest{Ids: ids, ReviewLimit: longest})

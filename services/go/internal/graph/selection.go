@@ -16,9 +16,9 @@ type selection struct {
 // entities are the types that a query's fragments may have, in addition to the type of a field.
 var entities = []string{"Query", "Node", "Product", "Review", "User", "Order", "OrderLine", "Payment"}
 
-// asked returns the fields that the query selects at the end of a path from the current field; an empty path is the
+// selectAt returns the fields that the query selects at the end of a path from the current field; an empty path is the
 // current field.
-func asked(ctx context.Context, path ...string) selection {
+func selectAt(ctx context.Context, path ...string) selection {
 	current := graphql.GetFieldContext(ctx).Field
 	return selection{graphql.GetOperationContext(ctx), []graphql.CollectedField{current}}.inside(path...)
 }
@@ -37,7 +37,7 @@ func (s selection) inside(path ...string) selection {
 }
 
 // Asks tells whether the query selects this field of the current one.
-func Asks(ctx context.Context, name string) bool { return len(asked(ctx, name).nodes) > 0 }
+func Asks(ctx context.Context, name string) bool { return len(selectAt(ctx, name).nodes) > 0 }
 
 // only tells whether the query selects only these fields.
 func (s selection) only(known []string) bool {

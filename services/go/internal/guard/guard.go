@@ -31,11 +31,11 @@ const (
 	Over = "the deadline of the request has passed; allow it more time"
 
 	defaultWait = 5 * time.Second  // for a caller with an invalid header
-	longestWait = 30 * time.Second // of any caller
+	maxWait = 30 * time.Second // of any caller
 	work        = 0.95             // share of the time limit that the work may take
 	readLimit   = 20 * time.Second // for a client to read the next message of a stream
 
-	smallestPacked = 1024 // bytes of an answer; smaller answers do not benefit
+	minPacked = 1024 // bytes of an answer; smaller answers do not benefit
 )
 
 // Guard wraps the methods in its rules, and passes all others: health and reflection.
@@ -52,10 +52,10 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 	if !isGuarded {
 		return handler(ctx, request)
 	}
-	ctx, cancel := limited(ctx)
+	ctx, cancel := withCallersLimit(ctx)
 	defer cancel()
 	var answer any
-	err := g.guarded(ctx, rule.GetAccess(), func() error {
+	err := g.run(ctx, rule.GetAccess(), func() error {
 		mask, err := readmask.Of(request, info.FullMethod)
 		if err == nil {
 			answer, err = handler(ctx, request)
@@ -65,7 +65,7 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 		}
 		return err
 	})
-	if message, ok := answer.(proto.Message); ok && proto.Size(message) >= smallestPacked {
+	if message, ok := answer.(proto.Message); ok && proto.Size(message) >= minPacked {
 		g.pack(ctx)
 	}
 	return answer, err
@@ -84,14 +84,14 @@ func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamSe
 	if !isGuarded {
 		return handler(server, stream)
 	}
-	ctx, cancel := limited(stream.Context())
+	ctx, cancel := withCallersLimit(stream.Context())
 	defer cancel()
 	g.pack(stream.Context())
-	return g.guarded(ctx, rule.GetAccess(), func() error { return handler(server, &limitedStream{stream, ctx}) })
+	return g.run(ctx, rule.GetAccess(), func() error { return handler(server, &limitedStream{stream, ctx}) })
 }
 
-// guarded does the work for an admitted caller, and returns errors in the form for callers.
-func (g *Guard) guarded(ctx context.Context, level access.Level, work func() error) error {
+// run does the work for an admitted caller, and returns errors in the form for callers.
+func (g *Guard) run(ctx context.Context, level access.Level, work func() error) error {
 	err := Recovering(func() error {
 		if g.Delay > 0 {
 			Pause(ctx, g.Delay)
@@ -108,7 +108,7 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 	if errors.Is(ctx.Err(), context.Canceled) { // the caller has gone
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	failure := Told(ctx, err)
+	failure := ClientError(ctx, err)
 	trace.SpanFromContext(ctx).SetAttributes(attribute.String("error.type", string(failure.Code)))
 	return failure
 }
@@ -117,20 +117,20 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 func Recovering(work func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = Recovered(panicked)
+			err = PanicError(panicked)
 		}
 	}()
 	return work()
 }
 
-// Recovered returns the error for the client after a panic; the cause goes to the log only.
-func Recovered(panicked any) error {
+// PanicError returns the error for the client after a panic; the cause goes to the log only.
+func PanicError(panicked any) error {
 	slog.Error("panic", "cause", panicked, "stack", string(debug.Stack()))
 	return shoperr.Hidden()
 }
 
-// Told returns the error for the client; an unknown cause goes to the log only.
-func Told(ctx context.Context, err error) *shoperr.Error {
+// ClientError returns the error for the client; an unknown cause goes to the log only.
+func ClientError(ctx context.Context, err error) *shoperr.Error {
 	failure := new(shoperr.Error)
 	switch {
 	case errors.As(err, &failure):
@@ -145,9 +145,9 @@ func Told(ctx context.Context, err error) *shoperr.Error {
 	return shoperr.Hidden()
 }
 
-// limited returns a context that ends slightly before the caller's deadline, or the edge's.
-func limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	waits := longestWait
+// withCallersLimit returns a context that ends slightly before the caller's deadline, or the edge's.
+func withCallersLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	waits := maxWait
 	if deadline, says := ctx.Deadline(); says {
 		waits = min(waits, time.Until(deadline))
 	}
@@ -155,17 +155,17 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if values := md.Get(DeadlineHeader); len(values) > 0 {
 		waits = min(waits, EdgeWait(values[len(values)-1]))
 	}
-	return Limited(ctx, waits)
+	return WithLimit(ctx, waits)
 }
 
-// Limited returns a context that ends slightly before the caller, who waits this long, stops waiting.
-func Limited(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
+// WithLimit returns a context that ends slightly before the caller, who waits this long, stops waiting.
+func WithLimit(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, WorkFor(waits))
 }
 
 // WorkFor returns how long the work may take for a caller who waits this long; the rest is for the way back.
 func WorkFor(waits time.Duration) time.Duration {
-	return time.Duration(float64(min(waits, longestWait)) * work)
+	return time.Duration(float64(min(waits, maxWait)) * work)
 }
 
 // EdgeWait returns how long a caller waits, by its header.

@@ -36,11 +36,11 @@ import (
 )
 
 const (
-	mostReceived = 16 << 20 // bytes of a message
+	maxReceived = 16 << 20 // bytes of a message
 	pingEvery    = 20 * time.Second
 	pingLimit    = 5 * time.Second
 	firstPause   = 100 * time.Millisecond // before a lost connection is opened again
-	longestPause = time.Second
+	maxPause = time.Second
 	lookUpEvery  = time.Second // a name whose addresses may have changed
 	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 )
@@ -85,11 +85,11 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 			return Restore(invoke(ctx, method, request, answer, c, o...), name)
 		}),
 		grpc.WithDefaultServiceConfig(serviceConfig(contract.Services().Get(0), peer)),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostReceived)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceived)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingLimit, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestPause},
-			MinConnectTimeout: longestPause,
+			Backoff:           backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxPause},
+			MinConnectTimeout: maxPause,
 		}),
 		grpc.WithNoProxy(),
 		grpc.WithAuthority(peer.Addresses[0]),

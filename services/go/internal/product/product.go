@@ -21,9 +21,9 @@ const (
 	pageSize        = 20
 	largestPage     = 1_000
 	reviewsEach     = 3
-	mostReviews     = 20
+	maxReviews     = 20
 	rowsByDefault   = 1_000
-	mostRows        = 100_000
+	maxRows        = 100_000
 	rowsAChunk      = 250
 	rowsAQuery      = 5_000 // one query for a typical stream, but few enough for memory
 	sectionsAChunk  = 10
@@ -77,11 +77,11 @@ func (s *Service) BatchGetProductsWithReviews(
 	if err != nil {
 		return nil, err
 	}
-	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, mostReviews)
+	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, maxReviews)
 	if err != nil {
 		return nil, err
 	}
-	products, err := s.reviewed(ctx, batchGetWithReviewsSQL, wanted, each)
+	products, err := s.readReviewed(ctx, batchGetWithReviewsSQL, wanted, each)
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +116,15 @@ func (s *Service) ListProducts(ctx context.Context, r *pb.ListProductsRequest) (
 func (s *Service) ListProductsWithReviews(
 	ctx context.Context, r *pb.ListProductsWithReviewsRequest,
 ) (*pb.ListProductsWithReviewsResponse, error) {
-	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, mostReviews)
+	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, maxReviews)
 	if err != nil {
 		return nil, err
 	}
 	products, token, err := pageOf(s, r, func(after int64, limit int) ([]*pb.ReviewedProduct, error) {
 		if r.Category == "" {
-			return s.reviewed(ctx, pageWithReviewsSQL, after, limit, each)
+			return s.readReviewed(ctx, pageWithReviewsSQL, after, limit, each)
 		}
-		return s.reviewed(ctx, pageOfCategoryWithReviewsSQL, after, limit, r.Category, each)
+		return s.readReviewed(ctx, pageOfCategoryWithReviewsSQL, after, limit, r.Category, each)
 	})
 	return &pb.ListProductsWithReviewsResponse{Products: products, NextPageToken: token}, err
 }
@@ -241,7 +241,7 @@ func (s *Service) BatchListReviews(
 	if err != nil {
 		return nil, err
 	}
-	each, err := validate.Size(r.Limit, "limit", reviewsEach, mostReviews)
+	each, err := validate.Size(r.Limit, "limit", reviewsEach, maxReviews)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +265,7 @@ func (s *Service) StreamProductRows(r *pb.StreamProductRowsRequest, stream pb.Pr
 	if err := validate.Between(r.AfterProductId, "after_product_id", 0, math.MaxInt64); err != nil {
 		return err
 	}
-	limit, err := validate.Size(r.Limit, "limit", rowsByDefault, mostRows)
+	limit, err := validate.Size(r.Limit, "limit", rowsByDefault, maxRows)
 	if err != nil {
 		return err
 	}

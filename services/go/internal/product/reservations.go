@@ -53,7 +53,7 @@ func (s *Service) ConfirmReservation(ctx context.Context, r *pb.ConfirmReservati
 	if err != nil {
 		return nil, err
 	}
-	return s.moved(ctx, key, confirmed, func(stock stock, reservation *pb.Reservation) error {
+	return s.moveReservation(ctx, key, confirmed, func(stock stock, reservation *pb.Reservation) error {
 		switch reservation.State {
 		case released:
 			return shoperr.New(shoperr.FailedPrecondition, "reservation_id",
@@ -72,7 +72,7 @@ func (s *Service) ReleaseReservation(ctx context.Context, r *pb.ReleaseReservati
 	if err != nil {
 		return nil, err
 	}
-	return s.moved(ctx, key, released, func(stock stock, reservation *pb.Reservation) error {
+	return s.moveReservation(ctx, key, released, func(stock stock, reservation *pb.Reservation) error {
 		switch reservation.State {
 		case held:
 			return stock.move(ctx, reservation, released, 1, 0)
@@ -83,8 +83,8 @@ func (s *Service) ReleaseReservation(ctx context.Context, r *pb.ReleaseReservati
 	})
 }
 
-// moved changes a locked reservation, and returns it in its new state; a release claims the id first.
-func (s *Service) moved(
+// moveReservation changes a locked reservation, and returns it in its new state; a release claims the id first.
+func (s *Service) moveReservation(
 	ctx context.Context, key string, to pb.ReservationState, work func(stock, *pb.Reservation) error,
 ) (*pb.Reservation, error) {
 	reservation := &pb.Reservation{Id: key}

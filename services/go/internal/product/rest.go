@@ -51,7 +51,7 @@ func NewDoor(s *Service, g *guard.Guard, tracer trace.Tracer) http.Handler {
 }
 
 func (d door) list(ctx context.Context, c *rest.Call) (any, error) {
-	size, each := int32(c.Whole("page_size", pageSize, 1, largestPage)), int32(c.Whole("review_limit", reviewsEach, 1, mostReviews))
+	size, each := int32(c.Whole("page_size", pageSize, 1, largestPage)), int32(c.Whole("review_limit", reviewsEach, 1, maxReviews))
 	category, token, withReviews := c.Text("category"), c.Text("page_token"), c.Includes("reviews")
 	mask := c.Fields((*pb.ReviewedProduct)(nil))
 	var ids []int64
@@ -180,7 +180,7 @@ func (d door) readExpected(ctx context.Context, c *rest.Call, id int64) (*pb.Pro
 }
 
 func (d door) reviews(ctx context.Context, c *rest.Call) (any, error) {
-	ids, each := c.IDs("product_ids"), int32(c.Whole("limit", reviewsEach, 1, mostReviews))
+	ids, each := c.IDs("product_ids"), int32(c.Whole("limit", reviewsEach, 1, maxReviews))
 	if c.Err() != nil {
 		return nil, c.Err()
 	}

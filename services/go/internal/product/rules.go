@@ -19,9 +19,9 @@ const (
 	confirmed = pb.ReservationState_RESERVATION_STATE_CONFIRMED
 	released  = pb.ReservationState_RESERVATION_STATE_RELEASED
 
-	mostLines    = 100
-	mostPieces   = 1_000
-	mostStock    = 1_000_000_000 // in a request; the column holds far more, so reserved pieces always fit back
+	maxLines    = 100
+	maxPieces   = 1_000
+	maxStock    = 1_000_000_000 // in a request; the column holds far more, so reserved pieces always fit back
 	largestPrice = 1_000_000_000_000
 
 	categoryForm = "1 to 40 lower-case letters, digits or hyphens, as c0042"
@@ -81,7 +81,7 @@ func (c change) check() error {
 		err = validate.PositiveMoney(c.price, "product.price", largestPrice)
 	}
 	if err == nil && c.stock != nil {
-		err = validate.Between(*c.stock, "product.stock", 0, mostStock)
+		err = validate.Between(*c.stock, "product.stock", 0, maxStock)
 	}
 	return err
 }
@@ -110,14 +110,14 @@ func changedSince(id int64) error {
 }
 
 func checkLines(lines []*pb.StockLine) error {
-	if len(lines) < 1 || len(lines) > mostLines {
-		return shoperr.New(shoperr.InvalidArgument, "lines", "lines has %d entries; it must have 1 to %d", len(lines), mostLines)
+	if len(lines) < 1 || len(lines) > maxLines {
+		return shoperr.New(shoperr.InvalidArgument, "lines", "lines has %d entries; it must have 1 to %d", len(lines), maxLines)
 	}
 	for index, line := range lines {
 		if err := validate.Identifier(line.ProductId, productField(index)); err != nil {
 			return err
 		}
-		if err := validate.Between(int64(line.Quantity), quantityField(index), 1, mostPieces); err != nil {
+		if err := validate.Between(int64(line.Quantity), quantityField(index), 1, maxPieces); err != nil {
 			return err
 		}
 	}

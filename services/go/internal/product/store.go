@@ -33,7 +33,7 @@ func many[T any](ctx context.Context, q querier, of pgx.RowToFunc[*T], sql strin
 			return all, nil
 		}
 	}
-	return nil, database.Told(ctx, err)
+	return nil, database.ClientError(ctx, err)
 }
 
 // one returns the only row of a statement; nil if there is none.
@@ -61,8 +61,8 @@ func rowOf(row pgx.CollectableRow) (*pb.ProductRow, error) {
 	return r, row.Scan(&r.ProductId, &r.Title, &r.Price.AmountMinor, &r.Price.Currency, &r.Stock)
 }
 
-// reviewed returns the products of a statement with a row for each of their reviews.
-func (s store) reviewed(ctx context.Context, sql string, args ...any) ([]*pb.ReviewedProduct, error) {
+// readReviewed returns the products of a statement with a row for each of their reviews.
+func (s store) readReviewed(ctx context.Context, sql string, args ...any) ([]*pb.ReviewedProduct, error) {
 	var products []*pb.ReviewedProduct
 	_, err := many(ctx, s.pool, func(row pgx.CollectableRow) (*pb.ReviewedProduct, error) {
 		p := &pb.ReviewedProduct{Price: &typev1.Money{}}

@@ -89,7 +89,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		path = route.path
 	}
 	web.Trace(h.tracer, r, path, h.guard.Delay, func(ctx context.Context) web.Outcome {
-		ctx, cancel := guard.Limited(ctx, guard.EdgeWait(r.Header.Get(guard.DeadlineHeader)))
+		ctx, cancel := guard.WithLimit(ctx, guard.EdgeWait(r.Header.Get(guard.DeadlineHeader)))
 		defer cancel()
 		var document any
 		err := guard.Recovering(func() (err error) {
@@ -136,6 +136,6 @@ func refusalOf(ctx context.Context, err error) *web.Refusal {
 	if errors.As(err, &refusal) {
 		return refusal
 	}
-	failure := guard.Told(ctx, err)
+	failure := guard.ClientError(ctx, err)
 	return &web.Refusal{Failure: failure, Status: failure.Code.HTTPStatus()}
 }

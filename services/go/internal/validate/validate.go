@@ -14,7 +14,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-const mostIdentifiers = 1000
+const maxIdentifiers = 1000
 
 // currencies are the ISO 4217 codes of currencies for payments, as in services/shop/money.py.
 var currencies = strings.Fields(`
@@ -45,8 +45,8 @@ func Identifier(value int64, field string) error {
 
 // Identifiers returns 1 to 1000 identifiers without repetitions, in their order.
 func Identifiers(values []int64, field string) ([]int64, error) {
-	if len(values) < 1 || len(values) > mostIdentifiers {
-		return nil, invalid(field, "%s has %d entries; it must have 1 to %d", field, len(values), mostIdentifiers)
+	if len(values) < 1 || len(values) > maxIdentifiers {
+		return nil, invalid(field, "%s has %d entries; it must have 1 to %d", field, len(values), maxIdentifiers)
 	}
 	seen := make(map[int64]struct{}, len(values))
 	unique := make([]int64, 0, len(values))
