@@ -37,9 +37,11 @@ MIN_WORDS = 4
 """Number of words in a row that make a string in a program a sentence for people."""
 TIMEOUT_S = 600
 PROSE = re.compile(rf"(?:[A-Za-z][\w',`]*[ \n]+){{{MIN_WORDS - 1},}}[A-Za-z]")
-STATEMENT = re.compile(
-    r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|GRANT|REVOKE|query|mutation|subscription)\b"
+PROGRAM = re.compile(
+    r"\s*(?:(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH|GRANT|REVOKE|query|mutation|subscription)\b"
+    r"|import [a-z]|if True:|#!|# HELP )"
 )
+"""The beginning of a program, or of a page of metrics, in a string."""
 ARGUMENT = re.compile(r"[\w.*, ]{1,40}: ")
 HEADING = re.compile(r"(?:Args|Attributes|Raises|Returns|Yields):$")
 
@@ -284,7 +286,7 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
             string = node.value
         else:
             continue
-        if id(node) in docstrings or (PROSE.search(string) and not string.isupper() and not STATEMENT.match(string)):
+        if id(node) in docstrings or (PROSE.search(string) and not string.isupper() and not PROGRAM.match(string)):
             in_one_line = node.end_lineno == node.lineno or string.count("\n") != (node.end_lineno or 0) - node.lineno
             for offset, line in enumerate(string.splitlines()):
                 yield from _paragraph(node.lineno + (0 if in_one_line else offset), line.strip())

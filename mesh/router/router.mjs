@@ -13,7 +13,7 @@ const DEADLINE = "x-envoy-expected-rq-timeout-ms";
 const FORWARDED = ["authorization", "x-hopwise-edge"];
 const LIMITS = { maxTokens: 500, maxCost: 5_000, listSize: 20, maxDocuments: 128, defaultMs: 5_000, maxMs: 30_000 };
 const SIGNALS = ["SIGTERM", "SIGINT"];
-const WORK_SHARE = 0.95; // of the time that a caller waits
+const WORK_SHARE = 0.95; // of the caller's time limit
 
 /** Codes of the router, as the shop has them; what a subgraph says keeps its code. */
 const CODES = {
@@ -108,7 +108,7 @@ function useShopErrors() {
     },
     onResultProcess({ request, result, setResult }) {
       if (!result?.errors?.length) return;
-      // Of application/json, clients expect 200 for any GraphQL request.
+      // With application/json, clients expect 200 for any GraphQL request.
       const isNew = request.headers.get("accept")?.includes("application/graphql-response+json");
       const status = isNew && result.data === undefined ? 400 : 200;
       const errors = result.errors.map((error) => shopError(error, status));
@@ -214,7 +214,7 @@ async function stop() {
 }
 await gateway.getSchema();
 for (const signal of SIGNALS) {
-  process.removeAllListeners(signal); // Hive's own break off requests under way.
+  process.removeAllListeners(signal); // Hive's own listeners break off requests under way.
   process.once(signal, stop);
 }
 if (listen.startsWith("unix:")) {

@@ -186,7 +186,7 @@ export function openTracing(env) {
         if (SERVER_FAULTS.has(code)) span.setStatus({ code: SpanStatusCode.ERROR });
         span.end(clock.now());
       };
-      // The first of both: a client that leaves lets no answer finish.
+      // The first of the two events: if a client leaves, the answer never finishes.
       response.once("finish", end).once("close", end);
       const call = currentCall();
       await (span ? context.with(trace.setSpan(below, span), () => answer(span)) : answer(undefined));

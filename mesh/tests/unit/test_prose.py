@@ -61,6 +61,10 @@ def test_an_argument_begins_a_paragraph() -> None:
     assert texts[texts.index("path: File to read.") - 1] == ""
 
 
+def test_a_program_in_a_string_is_not_prose() -> None:
+    assert list(prose.python_prose('CODE = "import sys, time, pathlib"\n')) == [(0, ""), (1, "constant CODE"), (1, "")]
+
+
 def test_comments_on_consecutive_lines_are_a_paragraph() -> None:
     program = "// A queue that\n// waits.\nx := 1 // first\ny := 2 // second\n//go:build tools\n"
     assert list(prose.comments(program, "//")) == [

@@ -29,11 +29,11 @@ sub vcl_recv {
         return (synth(405));
     }
     unset req.http.Surrogate-Key;
-    # Never `pipe`: what follows on a piped connection would reach the edge unread.
+    # Never `pipe`: later data on a piped connection would reach the edge unread.
     if (req.method != "GET" && req.method != "HEAD") {
         return (pass);
     }
-    # Credentials do not matter here: `vcl_backend_response` keeps only what is the same for everybody.
+    # Credentials do not matter here: `vcl_backend_response` keeps only public answers.
     return (hash);
 }
 
@@ -59,7 +59,7 @@ sub vcl_backend_response {
         beresp.http.Cache-Control ~ "(?i)(^|[, ])(private|no-store|no-cache)($$|[, =])" ||
         beresp.http.Vary ~ "\*|(?i)authorization") {
         set beresp.uncacheable = true;
-        # For so long, requests for this URL do not wait for each other.
+        # During this time, requests for this URL do not wait for each other.
         set beresp.ttl = 120s;
     }
     return (deliver);

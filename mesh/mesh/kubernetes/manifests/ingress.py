@@ -63,7 +63,7 @@ def _ingress(topology: Topology, port: int, options: ClusterOptions) -> Document
     if topology.speaks_grpc_only:
         raise SwitchError(
             f"host={options.host} with mesh=none: the clients of {topology.name} speak gRPC, which an Ingress does not "
-            "support; give mesh=istio, or leave host out and route your own gateway to the Service edge."
+            "support. Give mesh=istio, or leave host out and route your own gateway to the Service edge."
         )
     to_edge = {"service": {"name": EDGE, "port": {"number": port}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": to_edge}]

@@ -457,7 +457,7 @@ def test_an_edge_that_hands_over_refuses_no_request(
         unanswered = (httpx.ReadError, httpx.RemoteProtocolError) if program == "kong" else ()
 
         def ask() -> None:
-            # The connection is kept: who was let in by one process is told to come to the next one.
+            # The connection is kept: the old process asks its clients to reconnect to the new one.
             with httpx.Client(base_url=url, verify=trusted, trust_env=False, timeout=10) as kept:
                 while not over.is_set():
                     with contextlib.suppress(*unanswered):

@@ -78,10 +78,10 @@ def test_missing_file_is_named() -> None:
 @pytest.mark.parametrize("name", ["grpc", "hybrid"])
 def test_notification_is_there_with_updates_only(name: str) -> None:
     assert "notification" not in load_topology(name).model_dump_json()
-    told = load_topology(name, updates="on")
-    assert told.links["notification"] == {"order": Protocol.GRPC, "user": Protocol.GRPC}
-    assert told.links["order"]["notification"] is Protocol.GRPC
-    assert told.without_updates() == load_topology(name)
+    updated = load_topology(name, updates="on")
+    assert updated.links["notification"] == {"order": Protocol.GRPC, "user": Protocol.GRPC}
+    assert updated.links["order"]["notification"] is Protocol.GRPC
+    assert updated.without_updates() == load_topology(name)
 
 
 def test_updates_of_a_topology_without_notification_name_those_that_have_it() -> None:
@@ -102,15 +102,15 @@ def test_updates_of_a_topology_without_notification_name_those_that_have_it() ->
 )
 def test_only_deliveries_may_lead_back_to_their_caller(more: str, problem: str | None) -> None:
     text = (
-        "name: told\nabout: Customers are told\nentry: {web: services, mobile: services, partner: services}\nlinks:\n"
+        "name: mine\nabout: It has updates\nentry: {web: services, mobile: services, partner: services}\nlinks:\n"
         "  client: {product: grpc, user: grpc, payment: grpc, order: grpc, notification: grpc}\n"
         f"  order: {{product: grpc, user: grpc, payment: grpc, notification: grpc}}\n  {more}\n"
     )
     if problem is None:
-        assert parse_topology(text, "told.yaml").has_updates
+        assert parse_topology(text, "mine.yaml").has_updates
         return
     with pytest.raises(TopologyError, match=problem):
-        parse_topology(text, "told.yaml")
+        parse_topology(text, "mine.yaml")
 
 
 def replace(old: str, new: str) -> str:

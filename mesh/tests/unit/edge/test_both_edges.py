@@ -155,7 +155,7 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
 
 
 def by_kong(config: Mapping[str, Any], path: str) -> str | None:
-    """Kong takes the regular expression of highest priority among those that match from the path's beginning."""
+    """Of the matching regular expressions, anchored at the path's beginning, Kong takes that of highest priority."""
     routes = [(route, HEALTH) for route in config["routes"]]
     routes += [(route, service["name"]) for service in config["services"] for route in service["routes"]]
     assert len({route["regex_priority"] for route, _ in routes}) == len(routes)
@@ -241,8 +241,8 @@ def test_limits_are_the_same() -> None:
     assert f"{lua_table(KONGS['hybrid'])['request_s']}s" == config["request_timeout"]
     assert settings["KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT"] == config["common_http_protocol_options"]["idle_timeout"]
     told = lua_table(KONGS["hybrid"])
-    assert told["most_headers"] == config["common_http_protocol_options"]["max_headers_count"]
-    assert told["largest_headers"] == 1024 * config["max_request_headers_kb"]
+    assert told["max_headers"] == config["common_http_protocol_options"]["max_headers_count"]
+    assert told["max_header_bytes"] == 1024 * config["max_request_headers_kb"]
     streams = config["http2_protocol_options"]["max_concurrent_streams"]
     assert settings["KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS"] == str(streams)
     over_http1, *_ = ENVOYS["hybrid"]["static_resources"]["clusters"]

@@ -711,7 +711,7 @@ def test_a_host_is_reached_by_tls_alone() -> None:
     for version in (".".join(map(str, OLDEST)), kubernetes_validate.latest_version()):
         kubernetes_validate.validate(ingress, ".".join(version.split(".")[:2]), strict=True)
     assert ingress["spec"]["tls"] == [{"hosts": ["shop.example.com"], "secretName": "shop-tls"}]
-    with pytest.raises(SwitchError, match="which an Ingress does not support; give mesh=istio"):
+    with pytest.raises(SwitchError, match=r"which an Ingress does not support\. Give mesh=istio"):
         in_production("grpc", "plain", host="shop.example.com")
     with pytest.raises(SwitchError, match="needs an edge"):
         in_production("hybrid", "no-edge", host="shop.example.com")

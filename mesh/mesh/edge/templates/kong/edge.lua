@@ -1,6 +1,6 @@
--- What Kong does to every request besides its plugins, so that it is the same edge as Envoy: header rules, limits, error
--- replies, the times of its spans, and the access log. `mesh.edge.kong` puts the table EDGE (limits and replies) above it
--- and gives it to the pre-function plugin, which runs it once in each phase and from then on calls what it returned.
+-- Kong's work on every request in addition to its plugins, so that it is the same edge as Envoy: header rules, limits,
+-- error replies, times of spans, and the access log. `mesh.edge.kong` puts the table EDGE (limits and replies) above it
+-- and gives it to the pre-function plugin. The plugin runs it once in each phase, then calls the returned function.
 local cjson = require("cjson.safe").new()
 local ffi = require "ffi"
 local time_ns = require("kong.tools.time").time_ns
@@ -9,7 +9,7 @@ cjson.encode_escape_forward_slash(false)
 
 local phases = {}
 
--- Under a name of its own: Kong declares the function too, and LuaJIT refuses a second declaration.
+-- Under a separate name: Kong declares the function too, and LuaJIT refuses a second declaration.
 pcall(ffi.cdef, [[
   struct edge_time { long s; long ns; };
   int edge_clock_gettime(int clock, struct edge_time *now) __asm__("clock_gettime");
@@ -38,7 +38,7 @@ end
 
 local function is_removed(name)
   return EDGE.removed[name] or name:sub(-#EDGE.removed_suffix) == EDGE.removed_suffix
-    -- Components behind the edge heed some of them, and clients must not control those.
+    -- Components behind the edge use some of them, and clients must not control those headers.
     or name:sub(1, 8) == "x-envoy-"
 end
 
@@ -50,7 +50,7 @@ local function starts_with(text, beginning)
   return text:sub(1, #beginning) == beginning
 end
 
--- Whether a request asks for another protocol, but h2c, at a path that has no WebSockets.
+-- Whether a request asks for an upgrade other than h2c at a path without WebSockets.
 local function is_refused_upgrade(headers)
   local to, connection = joined(headers["upgrade"]), joined(headers["connection"])
   if not to or to == "h2c" or not (connection and connection:lower():find("upgrade", 1, true)) then
@@ -64,19 +64,19 @@ local function is_refused_upgrade(headers)
   return true
 end
 
--- Whether it has what HTTP/2 forbids; nginx would even pass an upgrade on.
+-- Whether a request has headers that HTTP/2 forbids; nginx would even forward an upgrade.
 local function is_of_http1(headers)
   return headers["connection"] or headers["upgrade"] or headers["transfer-encoding"]
     or (headers["te"] or "trailers") ~= "trailers"
 end
 
--- Whether a line has no colon, which nginx takes for a header without a value.
+-- Whether a header line has no colon; nginx treats it as a header without a value.
 local function lacks_colon()
   return ngx.re.find(ngx.req.raw_header(true), "^[^:\\r\\n]+\\r?$", "jom")
 end
 
--- The status of what Envoy refuses before it looks at the path, which nginx lets through. Of nginx's functions only those
--- that LuaJIT compiles: one other for every request would cost more than all of this.
+-- The status for requests that Envoy refuses before it looks at the path, and that nginx accepts. Of nginx's functions,
+-- only those that LuaJIT compiles are called: any other call would cost every request more than this whole function.
 local function malformed(headers, is_http2)
   local count = 0
   for _, value in pairs(headers) do
@@ -86,7 +86,7 @@ local function malformed(headers, is_http2)
       return 400
     end
   end
-  if count > EDGE.most_headers or tonumber(ngx.var.request_length) > EDGE.largest_headers then
+  if count > EDGE.max_headers or tonumber(ngx.var.request_length) > EDGE.max_header_bytes then
     return 431
   end
   if ngx.re.find(ngx.var.request_uri, "[#\\x80-\\xff]", "jo") or (is_http2 and is_of_http1(headers)) then
@@ -95,7 +95,7 @@ local function malformed(headers, is_http2)
   return headers["upgrade"] and is_refused_upgrade(headers) and 403
 end
 
--- The status for a method that is refused: 405 with the methods of the route, or 404 where no route leads.
+-- The status for a refused method: 405 with the methods of the route, or 404 without a route.
 local function refused_method()
   for _, route in ipairs(EDGE.routes) do
     if ngx.re.find(path(), "^(?:" .. route.pattern .. ")$", "joD") then
@@ -117,7 +117,7 @@ local function refusal(headers)
   end
 end
 
--- nginx itself limits the pause between two pieces of a body, not the time that it takes in all, and then says nothing.
+-- nginx itself limits the pause between two parts of a body, not the total time, and then sends no answer.
 local function read_body_in_time()
   local whole = false
   local reader = ngx.thread.spawn(function()
@@ -132,7 +132,7 @@ local function read_body_in_time()
   if not whole then
     ngx.status = 408
     ngx.print()
-    -- nginx would take `ngx.exit(408)` for its own timeout, and close the connection without an answer.
+    -- nginx would treat `ngx.exit(408)` as its own timeout, and close the connection without an answer.
     return ngx.exit(ngx.HTTP_OK)
   end
   ngx.thread.kill(limit)
@@ -148,7 +148,7 @@ function phases.rewrite()
     end
     return kong.response.exit(426)
   end
-  -- Without what lets a header be asked for by other spellings, at a cost for each one that is not there.
+  -- Without the metatable for other spellings of header names, which makes each lookup of a missing header slow.
   local headers = setmetatable(ngx.req.get_headers(0), nil)
   local refused = malformed(headers, version == "HTTP/2.0") or refusal(headers)
   if refused then
@@ -162,7 +162,7 @@ function phases.rewrite()
   ngx.req.set_header(EDGE.mark, ngx.var.remote_addr)
   ngx.req.set_header(EDGE.deadline, EDGE.deadline_ms)
   if is_call() then
-    -- gRPC resets a call without it, which would be UNAVAILABLE to the client.
+    -- Without it, gRPC resets the call, and the client gets UNAVAILABLE.
     ngx.var.upstream_te = "trailers"
   end
   if headers["content-length"] or headers["transfer-encoding"] then
@@ -183,7 +183,7 @@ function phases.header_filter()
   if status < 400 or kong.response.get_source() == "service" then
     return
   end
-  -- Where nginx could not read the request's line, this is HTTP/1.0 and the path empty.
+  -- If nginx could not read the request line, this is HTTP/1.0 and the path is empty.
   local version = ngx.var.server_protocol
   if version ~= "HTTP/2.0" and version ~= "HTTP/1.1" and path() ~= "" then
     status = 426
@@ -241,7 +241,7 @@ function phases.body_filter()
   end
 end
 
--- Kong knows only the millisecond in which a request began, and lets the request to the component end with its own.
+-- Kong records only the millisecond of a request's start, and ends the component's span with the request's own span.
 local function set_times_of(spans, ctx)
   local server, upstream = spans[1], spans[spans[0]]
   server.start_time_ns = ctx.edge_began_at_ns
