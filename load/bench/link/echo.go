@@ -114,7 +114,7 @@ var nothing = make([]byte, maxBody)
 
 func answer(request []byte) ([]byte, error) {
 	if len(request) < sizeBytes || binary.BigEndian.Uint64(request) > maxBody {
-		return nil, errors.New("the request does not say how large its answer is to be")
+		return nil, errors.New("the request lacks the size of its answer")
 	}
 	return nothing[:binary.BigEndian.Uint64(request)], nil
 }

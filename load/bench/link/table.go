@@ -105,7 +105,7 @@ func (m measured) print(out io.Writer) error {
 		fmt.Fprintf(out, "%-9s %-16s %10.3f %22s %9s %8s %s\n", r.Protocol, fmt.Sprintf("%s %g %s", r.What, r.Asked, r.Unit), r.Median,
 			fmt.Sprintf("%.3f to %.3f", slices.Min(r.Measured), slices.Max(r.Measured)), off, payload, verdict(r.OK))
 	}
-	fmt.Fprintf(out, "\nJourneys of 1 kB while another customer downloads 1 MB, less those while nobody does, 20 ms and 10 Mbit/s each\n")
+	fmt.Fprintf(out, "\nJourneys of 1 kB during another customer's download of 1 MB, minus journeys without it, 20 ms and 10 Mbit/s each\n")
 	fmt.Fprintf(out, "%-9s %-10s %6s %10s %12s %22s\n", "protocol", "links", "pairs", "alone", "longer by", "95 % interval")
 	for _, n := range m.Neighbours {
 		links, within := "their own", fmt.Sprintf("%+.3f to %+.3f ms", n.CI95Ms[0], n.CI95Ms[1])

@@ -37,7 +37,7 @@ func newSubject(i input) (*subject, error) {
 		return nil, err
 	}
 	if !c.equal(value, again) {
-		return nil, errors.New("what Go encodes is not what it decodes")
+		return nil, errors.New("Go's encoding differs from what it decodes")
 	}
 	if s.packed, err = pack(s.encoded); err != nil {
 		return nil, err

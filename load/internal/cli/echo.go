@@ -12,7 +12,7 @@ func newEcho() *cobra.Command {
 	var at echo.Addresses
 	cmd := &cobra.Command{
 		Use:   "echo --http ADDRESS --grpc ADDRESS",
-		Short: "Serves answers that cost next to nothing, for `shopload max`",
+		Short: "Serves minimal answers, for `shopload max`",
 		Long: `Answers HTTP requests (HTTP/1.1, and HTTP/2 without TLS) with their own bodies, and the RPC ` + echo.Method + `
 with the id asked for, until it is interrupted. The addresses that it listens at go to stdout as one JSON object.`,
 		Example: "  shopload echo --http 127.0.0.1:18180 --grpc 127.0.0.1:18181",

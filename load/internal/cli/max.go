@@ -39,13 +39,13 @@ maximum if the server does next to nothing. With --get, it loads any HTTP server
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "base URL of an HTTP server that answers POST /echo with the request's body")
-	flags.StringVar(&f.get, "get", "", "path to GET in place of POST /echo; every answer must have status 200; needs --url")
-	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the id asked for")
+	flags.StringVar(&f.get, "get", "", "path to GET instead of POST /echo; every answer must have status 200; needs --url")
+	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the requested id")
 	flags.IntVar(&f.http, "http", 2, "HTTP version, 1 or 2; needs --url")
 	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request under way")
 	flags.IntVar(&f.connections, "connections", defaultConnections, "number of client connections")
-	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "time to send requests for")
-	flags.Uint64Var(&f.requests, "requests", 0, "end after so many requests; 0 for as many as there is time for")
+	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "how long to send requests")
+	flags.Uint64Var(&f.requests, "requests", 0, "number of requests after which to end; 0 for no limit")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time limit of one request")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
 	return cmd

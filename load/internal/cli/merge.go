@@ -16,7 +16,7 @@ func newMerge() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "merge --part DIR --part DIR --out DIR",
-		Short: "Joins what several generators wrote of the shards of one tape",
+		Short: "Joins the results of several generators that replayed the shards of one tape",
 		Long: `Joins the folders of "shopload replay --shard I/N" for every I to the folder that one generator would have written of the whole
 tape: journeys.jsonl and vegeta.gob have all journeys by seq, generator.json has their digest, the sums of CPU, bytes, connections and spans,
 and under "shards" what each generator said itself.

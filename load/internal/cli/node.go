@@ -66,7 +66,7 @@ Files that others write are best written under another name and renamed. Each wa
 		Example: "  shopload node --tape tape.jsonl --target target.json --shard 0/3 --trace 0.2 --out results/shard-0",
 	}
 	f.register(cmd)
-	cmd.Flags().DurationVar(&f.wait, "wait", defaultWait, "longest wait for each of the files that others write")
+	cmd.Flags().DurationVar(&f.wait, "wait", defaultWait, "maximum wait for each of the driver's files")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stderr) }
 	return cmd
 }

@@ -47,7 +47,7 @@ func newReplay(stderr *os.File) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "replay --tape FILE --target FILE --out DIR",
-		Short: "Sends a tape's journeys at their times and writes how each went",
+		Short: "Sends a tape's journeys at their times and writes their results",
 		Long: `Sends the journeys of a tape at their arrival times, however slow the shop is (open loop), checks every answer, and writes:
 
   DIR/journeys.jsonl  a row per journey: times, outcome, requests, bytes of bodies, digest of the answer
@@ -76,7 +76,7 @@ Customers and partners hold valid sessions before the load; only the login journ
 	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
 	flags.DurationVar(&f.closed.Duration, "duration", 0, "how long the virtual users start journeys; needs --vus")
 	flags.Float64SliceVar(&f.closed.Steps, "steps", nil,
-		"share of the virtual users who are there in each of so many equal parts of --duration, 0 to 1 (default: all); needs --vus")
+		"share of the virtual users in each of several equal parts of --duration, 0 to 1 (default: all); needs --vus")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("start-at") {
 			f.startAt = time.Unix(0, startAt)
@@ -100,7 +100,7 @@ func (f *replayFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.out, "out", "", "folder to write to")
 	flags.TextVar(&f.shard, "shard", tape.Whole, "shard `I/N` of the tape to send, the journeys whose seq modulo N is I, over that share of the connections")
 	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
-	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
+	flags.DurationVar(&f.drain, "drain", defaultDrain, "maximum wait for answers after the last arrival")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
 		"priority of this process: normal, prompt (a short time slice), realtime, or auto (the best that the system allows)")
 }

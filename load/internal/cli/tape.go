@@ -50,15 +50,15 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&workloadPath, "workload", "", "workload file (YAML)")
-	flags.StringVar(&stepsPath, "steps", "", "file of the steps of a target that is not the shop, in place of --workload")
+	flags.StringVar(&stepsPath, "steps", "", "file of the steps of a target other than the shop, instead of --workload")
 	flags.Uint64Var(&seed, "seed", 1, "seed of all random choices")
 	flags.Float64Var(&rate, "rate", 20, "mean journeys per second")
 	flags.DurationVar(&duration, "duration", 20*time.Second, "length of the tape")
 	flags.Int64Var(&scale, "scale", 1, "scale of the seeded data")
 	flags.StringVar(&pool, "pool", "", "which users and products journeys write to: trial or parity (default: the workload's)")
 	flags.StringVar(&payload, "payload", "", fmt.Sprintf("size of the documents that journeys read: %s (default %s)", choice.List(shopdata.Payloads()), shopdata.DefaultPayload))
-	flags.StringVar(&without, "without", "", "kind of journey to leave out; all others are those of the whole tape, at their times")
-	flags.Float64SliceVar(&stairs, "stairs", nil, "rates of equally long steps, in units of --rate, in place of the workload's arrivals")
+	flags.StringVar(&without, "without", "", "kind of journey to leave out; all others keep their numbers and times")
+	flags.Float64SliceVar(&stairs, "stairs", nil, "rates of equally long steps, in units of --rate, instead of the workload's arrivals")
 	flags.StringVar(&out, "out", "", "tape file to write")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		needed := []string{"workload", "out"}

@@ -39,7 +39,7 @@ func newWatch(stderr *os.File) *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch --tape FILE --target FILE --watchers N --way push|poll --duration D --out DIR",
-		Short: "Has customers wait for news of their orders while the tape is replayed elsewhere",
+		Short: "Simulates customers who wait for updates of their orders while the tape is replayed elsewhere",
 		Long: `Has N customers wait for news of their orders, those first who buy on the tape, while another process replays it. Once all of them wait it
 prints {"event":"open",...}. When the duration is over it writes:
 
@@ -59,12 +59,12 @@ Each watcher has a connection of its own unless --connections says how many all 
 	flags.StringVar(&f.tapePath, "tape", "", `tape file, made by "shopload tape"; may be compressed by gzip`)
 	flags.StringVar(&f.targetPath, "target", "", "target file (JSON) with the entries of the topology")
 	flags.StringVar(&f.options.Out, "out", "", "folder to write to")
-	flags.StringVar(&f.way, "way", "", "how customers learn of news: push (a stream that stays open) or poll (asking every interval)")
-	flags.StringVar(&f.channel, "channel", string(target.Web), "by which channel they enter: web, mobile or partner")
+	flags.StringVar(&f.way, "way", "", "how customers get updates: push (a stream that stays open) or poll (a request every interval)")
+	flags.StringVar(&f.channel, "channel", string(target.Web), "channel of the customers: web, mobile or partner")
 	flags.IntVar(&f.watchers, "watchers", 0, "number of customers who watch")
-	flags.IntVar(&f.options.Connections, "connections", 0, "number of connections that all watchers share; 0 for a connection of each one's own")
+	flags.IntVar(&f.options.Connections, "connections", 0, "number of connections that all watchers share; 0 for one each")
 	flags.DurationVar(&f.options.Interval, "interval", defaultInterval, "time between two polls of a watcher; needs --way poll")
-	flags.DurationVar(&f.options.Duration, "duration", 0, "how long customers watch, from when all of them do")
+	flags.DurationVar(&f.options.Duration, "duration", 0, "how long customers watch, once all of them do")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		crowd, err := f.open(cmd)
 		if err != nil {
