@@ -32,7 +32,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAnswered(t *testing.T) {
+func TestUnanswerableQuestions(t *testing.T) {
 	for name, c := range map[string]struct{ asked, want string }{
 		"another journey":   {`{"answers": [{"journey": "tea", "encoding": "json", "parts": [""]}]}`, "tea as json: there is no such answer"},
 		"another encoding":  {`{"answers": [{"journey": "login", "encoding": "bson", "parts": [""]}]}`, "login as bson: there is no such answer"},

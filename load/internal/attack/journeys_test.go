@@ -189,7 +189,7 @@ func TestJourneysAgree(t *testing.T) {
 
 // Connect reads by GET, without a body, and writes by POST; gRPC-Web has POST only. Both send their protocol's content
 // type.
-func TestBrowsersProtocolsReadAsTheyShould(t *testing.T) {
+func TestMethodsOfBrowsersProtocols(t *testing.T) {
 	changes := map[string]bool{"Checkout": true, "Login": true, "UpdateUser": true, "StreamOrderLines": true}
 	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
 		shop := shoptest.Start(t)
@@ -213,7 +213,7 @@ func TestBrowsersProtocolsReadAsTheyShould(t *testing.T) {
 }
 
 // The kind of journey with exclusive components sends its name in each of its requests; other journeys do not.
-func TestOneKindOfJourneyNamesItself(t *testing.T) {
+func TestKindOfJourneyIsSent(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
 			shop := shoptest.Start(t)
@@ -242,7 +242,7 @@ func TestOneKindOfJourneyNamesItself(t *testing.T) {
 
 // Requests that begin a checkout have a higher urgency than new ones, and requests after a journey's first answer the
 // highest.
-func TestWhatIsUnderWaySaysSo(t *testing.T) {
+func TestUrgency(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
 			shop := shoptest.Start(t)
@@ -269,7 +269,7 @@ func TestWhatIsUnderWaySaysSo(t *testing.T) {
 	}
 }
 
-func TestAnUnknownKindApartIsNamed(t *testing.T) {
+func TestUnknownExclusiveKindIsNamed(t *testing.T) {
 	at := ways[0].at(t, shoptest.Start(t), 2)
 	at.Apart = "dance"
 	if _, err := NewRunner(at, one(t)); err == nil || !strings.Contains(err.Error(), `apart: journey "dance" is unknown; journeys: browse`) {
@@ -438,7 +438,7 @@ func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 }
 
 // Bodies are counted in their compressed size on the wire, and the counts match the bytes sent.
-func TestBytesAreThoseOnTheWire(t *testing.T) {
+func TestBytesAreCountedOnTheWire(t *testing.T) {
 	sizes := map[bool]record.Row{}
 	for _, packed := range []bool{false, true} {
 		shop := shoptest.Start(t)

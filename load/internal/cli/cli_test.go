@@ -71,7 +71,7 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 }
 
 // A check's journeys have idempotency keys that the load does not use.
-func TestTheFirstOfEachKindHasAnotherKey(t *testing.T) {
+func TestFirstOfEachKindHasANewKey(t *testing.T) {
 	entries := []journey.Entry{
 		{Journey: "look", Params: journey.Params{IdempotencyKey: "one"}},
 		{Journey: "look", Params: journey.Params{IdempotencyKey: "two"}},

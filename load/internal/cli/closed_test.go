@@ -83,7 +83,7 @@ func TestClosedLoopEnds(t *testing.T) {
 }
 
 // Users who think start spread over the first time to think, not at once.
-func TestUsersComeInSpread(t *testing.T) {
+func TestStartsOfUsersAreSpread(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "2s")
 	out := t.TempDir()

@@ -139,7 +139,7 @@ func TestNodeFails(t *testing.T) {
 }
 
 // Results that are not collected are a failure.
-func TestNodeIsForgotten(t *testing.T) {
+func TestUncollectedNodeFails(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)
 	out := t.TempDir()

@@ -164,7 +164,7 @@ func TestShardsAreOneReplay(t *testing.T) {
 }
 
 // Each trial draws its traced journeys again, so that trials are independent.
-func TestEachTrialTracesJourneysOfItsOwn(t *testing.T) {
+func TestEachTrialDrawsItsTracedJourneys(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
 	at.OTLP = startReceiver(t)

@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-func TestAnswersComeWithoutGzipWhereTheTargetSaysSo(t *testing.T) {
+func TestTargetTurnsGzipOff(t *testing.T) {
 	var accepted string
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { accepted = r.Header.Get("Accept-Encoding") }))
 	defer web.Close()

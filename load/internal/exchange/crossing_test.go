@@ -148,7 +148,7 @@ func TestRequestsSideBySide(t *testing.T) {
 
 // Over HTTP/1.1, requests beyond a browser's connections wait for the answers of earlier requests. This adds a round
 // trip to the journey but no handshake, even if all connections were opened meanwhile.
-func TestRequestsBehindOthers(t *testing.T) {
+func TestRequestsWaitForOthers(t *testing.T) {
 	const rtt, beyond = 20 * time.Millisecond, 2
 	for _, visit := range link.Visits() {
 		t.Run(string(visit), func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestRequestsBehindOthers(t *testing.T) {
 
 // On a first visit, a request that opens a connection takes another connection if that is free earlier. The new
 // connection then stays idle, and the next request that takes it does not wait.
-func TestAConnectionThatIsFreeBeforeAnotherIsOpen(t *testing.T) {
+func TestFreeConnectionIsTakenBeforeANewOne(t *testing.T) {
 	t.Parallel()
 	const rtt = 40 * time.Millisecond
 	shop, client := distant(t, target.REST, 1, target.Network{RTTMs: rtt.Seconds() * 1e3}, link.First)
@@ -313,7 +313,7 @@ func TestCriticalBehindAnother(t *testing.T) {
 }
 
 // A link without delay leaves no span, which would otherwise show as a nanosecond.
-func TestWhatTookNoTimeIsNoPartOfATrace(t *testing.T) {
+func TestZeroDurationsLeaveNoSpan(t *testing.T) {
 	sent := time.Now()
 	c := crossed{up: stretch{sent, sent}, down: stretch{sent, sent.Add(5)}}
 	parts := c.parts()

@@ -12,7 +12,7 @@ import (
 )
 
 // The service reads one frame and answers in various ways, or does not listen.
-func TestFailuresOfFramedCallsHaveTheirClass(t *testing.T) {
+func TestClassesOfFramedFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer []byte // nil for a service that hangs
 		away   bool

@@ -161,7 +161,7 @@ func TestUnchangedAnswersComeFromTheCache(t *testing.T) {
 }
 
 // A connection dropped without an answer is a failure of the server, even if net/http would retry the request.
-func TestADroppedConnectionIsNoAnswer(t *testing.T) {
+func TestDroppedConnectionIsAFailure(t *testing.T) {
 	for _, r := range []Request{
 		{Method: http.MethodGet},
 		{Method: http.MethodHead},
@@ -208,7 +208,7 @@ func answerEmpty(w http.ResponseWriter, r *http.Request) {
 
 // The number of connections is fixed over HTTP/2 and gRPC, for any number of requests under way. Requests above the
 // server's limit of streams wait, and so do requests that come while a connection is being opened.
-func TestTheCountOfConnectionsHolds(t *testing.T) {
+func TestNumberOfConnectionsIsFixed(t *testing.T) {
 	const connections, requests = 2, 12
 	for name, c := range connected {
 		for _, streams := range []int{2, requests} {
@@ -275,7 +275,7 @@ func TestTheCountOfConnectionsHolds(t *testing.T) {
 }
 
 // An answer that could not be compared does not count as an answer without over-fetching.
-func TestWhatIsBeyondANeedIsUnknownUntilAnAnswerWasCompared(t *testing.T) {
+func TestOverFetchingIsUnknownWithoutAComparison(t *testing.T) {
 	x := Untraced(nil)
 	x.Need([]string{"id"})
 	x.compareMessage("no message")

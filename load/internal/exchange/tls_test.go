@@ -203,7 +203,7 @@ func TestTransportsShareNoTLSSettings(t *testing.T) {
 	}
 }
 
-func TestCertificatesThatAreRefused(t *testing.T) {
+func TestRefusedCertificates(t *testing.T) {
 	authority, later := shoptest.NewAuthority(t), time.Now().Add(time.Hour)
 	trusted := authority.Write(t)
 	for name, c := range map[string]struct {

@@ -48,7 +48,7 @@ func TestRelayCarriesConnectionsThroughTheLink(t *testing.T) {
 	}
 }
 
-func TestRelayClosesWhatLeadsNowhere(t *testing.T) {
+func TestRelayClosesConnectionsWithoutATarget(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 var card = Fields{"id", "title", "price"}
 
-func TestWhatJSONHasBeyondANeed(t *testing.T) {
+func TestOverFetchingOfJSON(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		want       Beyond
@@ -34,7 +34,7 @@ func TestWhatJSONHasBeyondANeed(t *testing.T) {
 	}
 }
 
-func TestWhatAMessageHasBeyondANeed(t *testing.T) {
+func TestOverFetchingOfMessages(t *testing.T) {
 	price := &typev1.Money{AmountMinor: 5, Currency: "EUR"}
 	whole := &productv1.Product{Id: 1, Title: "Lamp", Price: price, Stock: 3, Description: "Gives light."}
 	listed := &productv1.ListProductsResponse{Products: []*productv1.Product{whole, whole}, NextPageToken: "x"}
@@ -51,7 +51,7 @@ func TestWhatAMessageHasBeyondANeed(t *testing.T) {
 	}
 }
 
-func TestCompressedBytesBeyondANeedAreThoseThatTheShopWouldHaveSaved(t *testing.T) {
+func TestCompressedBytesBeyondANeed(t *testing.T) {
 	long := `{"id":1,"title":"Lamp","price":1,"description":"` + strings.Repeat("Gives light. ", 100) + `"}`
 	got := card.OfJSON([]byte(long), true)
 	if got.BytesBeyond < 1300 || got.PackedBeyond < 20 || got.PackedBeyond > 200 {

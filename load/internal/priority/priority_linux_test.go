@@ -39,7 +39,7 @@ func exitIf(asItSays bool) {
 	os.Exit(2)
 }
 
-func TestProcessHasThePriorityThatItSays(t *testing.T) {
+func TestReportedPriorityIsTheProcesss(t *testing.T) {
 	for _, wish := range wishes {
 		t.Run(string(wish), func(t *testing.T) {
 			child := exec.Command(os.Args[0])

@@ -29,7 +29,7 @@ func TestLines(t *testing.T) {
 }
 
 // A command that sends no journeys prints its own state.
-func TestStateOfItsOwn(t *testing.T) {
+func TestCustomState(t *testing.T) {
 	var out bytes.Buffer
 	l := start(&out, &Line{what: "watch", state: func() string { return "17 updates" }}, time.Minute, false, time.Hour)
 	l.Stop()

@@ -12,7 +12,7 @@ import (
 const childMark = "RECORD_TEST_CHILD"
 
 // The peak is this program's own: a child started by a process that has used much memory does not inherit it.
-func TestPeakMemoryIsOnesOwn(t *testing.T) {
+func TestPeakMemoryIsThisProgramsOwn(t *testing.T) {
 	const large = 300 << 20
 	if os.Getenv(childMark) != "" {
 		os.Stdout.WriteString(strconv.FormatInt(ReadUsage(&wire.Meter{}).MaxRSS, 10) + "\n")
@@ -25,7 +25,7 @@ func TestPeakMemoryIsOnesOwn(t *testing.T) {
 	if own := ReadUsage(&wire.Meter{}).MaxRSS; own < large {
 		t.Errorf("the peak is %d bytes with %d in use", own, large)
 	}
-	child := exec.Command(os.Args[0], "-test.run=TestPeakMemoryIsOnesOwn")
+	child := exec.Command(os.Args[0], "-test.run=TestPeakMemoryIsThisProgramsOwn")
 	child.Env = append(os.Environ(), childMark+"=1")
 	said, err := child.Output()
 	if err != nil {

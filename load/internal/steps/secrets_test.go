@@ -45,7 +45,7 @@ func TestSecretsReachTheTargetAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAVariableThatTheEnvironmentDoesNotHave(t *testing.T) {
+func TestMissingEnvironmentVariable(t *testing.T) {
 	_, err := textTemplate("Bearer ${env:NO_SUCH_TOKEN}")
 	if err == nil || err.Error() != "the environment has no NO_SUCH_TOKEN, which ${env:NO_SUCH_TOKEN} stands for" {
 		t.Error(err)

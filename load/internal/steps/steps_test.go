@@ -64,7 +64,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-func TestNumbersAreEqualHoweverTheyAreWritten(t *testing.T) {
+func TestNumbersAreComparedByValue(t *testing.T) {
 	for _, c := range []struct {
 		one, other string
 		same       bool
@@ -300,7 +300,7 @@ func TestBasePaths(t *testing.T) {
 }
 
 // An answer without a body may declare a content encoding.
-func TestNothingIsDecompressed(t *testing.T) {
+func TestEmptyBodyIsNotDecompressed(t *testing.T) {
 	head := get("/packed")
 	head.Method = http.MethodHead
 	if _, err := run(t, plan(t, get("/packed"), head), target.REST, serve(t)); err != nil {

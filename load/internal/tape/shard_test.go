@@ -111,7 +111,7 @@ func TestCompressedTape(t *testing.T) {
 	}
 }
 
-func TestMostWithin(t *testing.T) {
+func TestMaxWithin(t *testing.T) {
 	made := Tape{}
 	for _, at := range []int64{0, 10, 25, 30, 35, 50} {
 		made.Entries = append(made.Entries, journey.Entry{AtNs: at, Channel: target.Web}, journey.Entry{AtNs: at, Channel: target.Mobile})

@@ -291,7 +291,7 @@ func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopda
 
 // A warm-up with another seed or length must not use a key of the trial: the shop would treat the trial's checkout as a
 // repetition.
-func TestIdempotencyKeysOfTwoTapesNeverMeet(t *testing.T) {
+func TestIdempotencyKeysOfTwoTapesDiffer(t *testing.T) {
 	keys := map[string]bool{}
 	for _, change := range []func(*Spec){
 		func(*Spec) {},

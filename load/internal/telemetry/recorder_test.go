@@ -71,7 +71,7 @@ func TestSpansWaitForTheEndOfTheLoad(t *testing.T) {
 	closeTracing(t, tracing, half, 0)
 }
 
-func TestASpanBeyondTheBoundIsLostAndCounted(t *testing.T) {
+func TestSpansBeyondTheLimitAreDroppedAndCounted(t *testing.T) {
 	receiver := &moody{hold: make(chan struct{})}
 	tracing, spans := tracedBy(receiver)
 	const room, more = maxBatches * batchSpans, 700
@@ -81,7 +81,7 @@ func TestASpanBeyondTheBoundIsLostAndCounted(t *testing.T) {
 	closeTracing(t, tracing, room, more)
 }
 
-func TestSpansAreKeptForAReceiverThatComesBack(t *testing.T) {
+func TestSpansAreKeptForARecoveringReceiver(t *testing.T) {
 	receiver := &moody{}
 	receiver.away.Store(true)
 	tracing, spans := tracedBy(receiver)
@@ -92,7 +92,7 @@ func TestSpansAreKeptForAReceiverThatComesBack(t *testing.T) {
 	closeTracing(t, tracing, many, 0)
 }
 
-func TestSpansAreLostWithAReceiverThatStaysAway(t *testing.T) {
+func TestSpansAreDroppedWithoutAReceiver(t *testing.T) {
 	receiver := &moody{}
 	receiver.away.Store(true)
 	tracing, spans := tracedBy(receiver)

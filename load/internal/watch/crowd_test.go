@@ -26,7 +26,7 @@ import (
 var entered = map[string]struct {
 	protocol target.Protocol
 	http     int
-	causes   map[string]int // of TestStreamsGoOn
+	causes   map[string]int // of TestStreamsContinue
 }{
 	"grpc":   {target.GRPC, 2, map[string]int{over: 1, "UNAVAILABLE": 2, gone: 1}},
 	"http 1": {target.REST, 1, map[string]int{over: 1, "503": 1, broken: 1, gone: 1}},
@@ -111,7 +111,7 @@ func positions(updates []Update) (all []int64) {
 
 // A stream that ends, breaks off, is refused or begins too far back is opened again after the last position; repeated
 // and missed updates are counted.
-func TestStreamsGoOn(t *testing.T) {
+func TestStreamsContinue(t *testing.T) {
 	for name, c := range entered {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

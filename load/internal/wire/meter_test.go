@@ -9,7 +9,7 @@ import (
 )
 
 // Every byte is counted, both ways, over all connections; the count settles once the connections are idle.
-func TestMeterCountsWhatTheOtherSideSees(t *testing.T) {
+func TestMeterAgreesWithTheOtherSide(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

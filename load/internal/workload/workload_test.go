@@ -42,7 +42,7 @@ func TestShippedWorkloads(t *testing.T) {
 }
 
 // Networks in a workload are for the maker of the target; they do not change the tape.
-func TestNetworksAreOfNoConcern(t *testing.T) {
+func TestNetworksAreIgnored(t *testing.T) {
 	const mix = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
 	near, err := Parse("w.yaml", []byte(head+mix))
 	if err != nil {

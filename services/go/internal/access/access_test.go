@@ -4,7 +4,7 @@ import "testing"
 
 const edge = "spiffe://cluster.local/ns/default/sa/edge"
 
-func TestCallerIdentityIsTheLastElements(t *testing.T) {
+func TestCallerIdentity(t *testing.T) {
 	for header, want := range map[string]string{
 		"URI=" + edge: edge,
 		`Hash=00;Subject="CN=a,b;c";URI="` + edge + `"`: edge,

@@ -86,7 +86,7 @@ func TestDocumentsAreRemembered(t *testing.T) {
 	}
 }
 
-func TestMembersOfARequestAreReadInOneWay(t *testing.T) {
+func TestAmbiguousRequestsAreRefused(t *testing.T) {
 	for _, text := range []string{
 		`{"Query": "{ __typename }"}`, `{"query": "a", "QUERY": "b"}`, `{"variable\u017f": {}}`, `{"variables": {"a": 1, "a": 2}}`,
 		`{"query": 7}`, `[]`, `null`, `{"query": "a"} {}`,

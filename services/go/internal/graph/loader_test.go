@@ -21,7 +21,7 @@ func (c *calls) loader(t *testing.T, failure error) *loader[int64, string] {
 	}}
 }
 
-func TestWhatIsExpectedTogetherIsOneCall(t *testing.T) {
+func TestKeysExpectedTogetherAreOneCall(t *testing.T) {
 	var made calls
 	l := made.loader(t, nil)
 	l.Expect(1, 2, 3, 2)
@@ -53,7 +53,7 @@ func TestManyKeysAreSeveralCalls(t *testing.T) {
 	}
 }
 
-func TestAFailureIsThatOfAllWhoWait(t *testing.T) {
+func TestFailureReachesAllWaiters(t *testing.T) {
 	var made calls
 	broken := errors.New("broken")
 	l := made.loader(t, broken)

@@ -63,7 +63,7 @@ func (*sizes) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context  
 func (*sizes) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*sizes) HandleConn(context.Context, stats.ConnStats)                       {}
 
-func TestAnswersAreCompressedWhereTheSettingSaysSo(t *testing.T) {
+func TestSettingTurnsCompressionOn(t *testing.T) {
 	for _, compresses := range []bool{false, true} {
 		g := guarding(t)
 		g.Compresses = compresses
@@ -93,7 +93,7 @@ func TestAnswersAreCompressedWhereTheSettingSaysSo(t *testing.T) {
 	}
 }
 
-func TestCallersAreToldNothingOfTheInside(t *testing.T) {
+func TestInternalDetailsAreHidden(t *testing.T) {
 	for name, work := range map[string]func(context.Context) error{
 		"an error": func(context.Context) error { return errors.New("the password is secret") },
 		"a panic":  func(context.Context) error { panic("the password is secret") },
@@ -107,7 +107,7 @@ func TestCallersAreToldNothingOfTheInside(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheShopArriveAsTheyAre(t *testing.T) {
+func TestErrorsOfTheShopArriveUnchanged(t *testing.T) {
 	got := call(t.Context(), guarding(t), method, func(context.Context) error { return shoperr.NoSuch("product", 7) })
 	if got.Code() != codes.NotFound || got.Message() != "there is no product 7" || reason(got) != "NOT_FOUND" {
 		t.Errorf("got %v", got)
@@ -123,7 +123,7 @@ func TestOutsidersAreKeptOut(t *testing.T) {
 	}
 }
 
-func TestWorkHasLessTimeThanItsCallerWaits(t *testing.T) {
+func TestWorkEndsBeforeTheCallersDeadline(t *testing.T) {
 	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(DeadlineHeader, "100"))
 	got := call(ctx, guarding(t), method, func(ctx context.Context) error {
 		if deadline, has := ctx.Deadline(); !has || time.Until(deadline) > 95*time.Millisecond {

@@ -24,7 +24,7 @@ func TestTokenStandsForItsID(t *testing.T) {
 }
 
 // Other implementations of the shop make the same tokens.
-func TestTokenIsTheShops(t *testing.T) {
+func TestTokenIsTheSameAsThePythonShops(t *testing.T) {
 	const want = "AAAAAAAAEmfV5-eZlwuwA-ErfSQ"
 	if got := pagetoken.Encode(key, "ListProducts:c0042", 4711); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -39,7 +39,7 @@ func TestErrorsOfServices(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatChangesNothingIsTriedAgain(t *testing.T) {
+func TestOnlyReadOnlyCallsAreRetried(t *testing.T) {
 	const want = `{"healthCheckConfig":{"serviceName":"shop.product.v1.ProductService"},` +
 		`"loadBalancingConfig":[{"round_robin":{}}],"methodConfig":[{"name":[` +
 		`{"method":"GetProduct","service":"shop.product.v1.ProductService"},` +

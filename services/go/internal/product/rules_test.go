@@ -18,7 +18,7 @@ func code(err error) shoperr.Code {
 	return ""
 }
 
-func TestEveryMethodAdmitsWhomTheContractSays(t *testing.T) {
+func TestAccessOfEveryMethod(t *testing.T) {
 	rules := access.RulesOf(pb.File_shop_product_v1_product_proto)
 	for name, rule := range rules {
 		if rule.GetAccess() == typev1.Access_ACCESS_UNSPECIFIED {
@@ -56,7 +56,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-func TestAReservationAnswersTheSameLinesAgain(t *testing.T) {
+func TestRepeatedReservation(t *testing.T) {
 	reservation := &pb.Reservation{Id: "r", State: confirmed, Lines: []*pb.ReservedLine{{ProductId: 1, Quantity: 2}}}
 	same, other := []*pb.StockLine{{ProductId: 1, Quantity: 2}}, []*pb.StockLine{{ProductId: 1, Quantity: 3}}
 	if err := checkAgain(reservation, same); err != nil {

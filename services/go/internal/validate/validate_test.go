@@ -68,7 +68,7 @@ func TestRefusalsNameTheFieldAndTheValidValues(t *testing.T) {
 	}
 }
 
-func TestWhatIsInRangeIsAdmitted(t *testing.T) {
+func TestValuesInRangeAreValid(t *testing.T) {
 	ids, err := validate.Identifiers([]int64{3, 1, 3, 2, 1}, "ids")
 	if err != nil || !slices.Equal(ids, []int64{3, 1, 2}) {
 		t.Errorf("got %v, %v", ids, err)
