@@ -93,7 +93,7 @@ def _status_code(reply: Reply) -> dict[str, Any]:
 
 @cache
 def _within(reply: Reply) -> Sequence[Mapping[str, Any]]:
-    return [_status("GE", reply.least), _status("LE", reply.most)]
+    return [_status("GE", reply.min_status), _status("LE", reply.max_status)]
 
 
 def header(name: str, value: str, action: str = OVERWRITE) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from provision.paths import ROOT, TOOLS, VENV
 from provision.step import Step, output_of, run
 
 UV_VERSION = "0.13.8"
-NEWEST_PYTHON = (3, 14)
+MAX_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
@@ -68,8 +68,8 @@ def sync() -> None:
     Raises:
         SetupError: The index does not answer, or this Python is too new.
     """
-    if sys.version_info[:2] > NEWEST_PYTHON:
-        newest = ".".join(map(str, NEWEST_PYTHON))
+    if sys.version_info[:2] > MAX_PYTHON:
+        newest = ".".join(map(str, MAX_PYTHON))
         raise SetupError(
             f"{sys.executable} is Python {sys.version_info[0]}.{sys.version_info[1]}; the locked packages are made "
             f"for 3.11 to {newest}. Name another interpreter with `make PYTHON=/path/to/python3 …`."

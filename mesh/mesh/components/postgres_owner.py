@@ -32,7 +32,7 @@ STATE = Path("/var/lib/hopwise")
 UIDS = range(60706, 61184)
 """Neither accounts nor systemd's services get these (https://systemd.io/UIDS-GIDS), and every container has them."""
 
-OTHERWISE = "Run as another user, or set DATABASE_URL to your own server."
+REMEDY = "Run as another user, or set DATABASE_URL to your own server."
 _COPIED = ("bin/postgres", "bin/initdb", "lib/postgresql", "share")
 
 
@@ -112,7 +112,7 @@ def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
         raise StartError(
             f"PostgreSQL does not run as root, so its programs and data are kept in {state} for another user, and "
             f"{error.filename or state} cannot be written: {error.strerror}. Make room there or make it writable. "
-            + OTHERWISE
+            + REMEDY
         ) from error
     return Cluster(place / "postgres", programs, owner, User(_uid_with_a_name(), owner.gid))
 
@@ -218,7 +218,7 @@ def _require_runs(programs: Path, owner: User) -> None:
         cause = done.stderr.strip() or f"exit code {done.returncode}"
         raise StartError(
             f"PostgreSQL does not run as root, and user {owner.uid} cannot run it from {programs} here: {cause}. Every "
-            f"user must be able to enter that folder and to run programs from it. {OTHERWISE}"
+            f"user must be able to enter that folder and to run programs from it. {REMEDY}"
         )
 
 
@@ -229,8 +229,7 @@ def _as_user(user: User | None) -> list[str]:
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise StartError(
-            "PostgreSQL does not run as root, and there is no `setpriv` (of util-linux) to change users with. "
-            + OTHERWISE
+            "PostgreSQL does not run as root, and there is no `setpriv` (of util-linux) to change users with. " + REMEDY
         )
     options = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups")
     return [setpriv, *options, "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs"]
@@ -242,7 +241,7 @@ def _unused_user() -> User:
         if not _is_known(pwd.getpwuid, number) and not _is_known(grp.getgrgid, number):
             return User(number, number)
     raise StartError(
-        f"PostgreSQL does not run as root, and all user ids {UIDS.start} to {UIDS.stop - 1} are taken. {OTHERWISE}"
+        f"PostgreSQL does not run as root, and all user ids {UIDS.start} to {UIDS.stop - 1} are taken. {REMEDY}"
     )
 
 
@@ -264,7 +263,7 @@ def _uid_with_a_name() -> int:
         return pwd.getpwnam("nobody").pw_uid
     others = [user.pw_uid for user in pwd.getpwall() if user.pw_uid != 0]
     if not others:
-        raise StartError(f"PostgreSQL does not run as root, and this machine has no other user. {OTHERWISE}")
+        raise StartError(f"PostgreSQL does not run as root, and this machine has no other user. {REMEDY}")
     return max(others)
 
 

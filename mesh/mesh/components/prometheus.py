@@ -19,13 +19,13 @@ from mesh.supervisor.processes import STORE_RANK, Component
 from mesh.supervisor.readiness import http_ok
 
 PROMETHEUS = "prometheus"
-EVERY_S = 5
+SCRAPE_INTERVAL_S = 5
 """Interval between two scrapes of a component, and between two evaluations of the rules, in seconds."""
 PART_OF = {"part_of": "hopwise"}
 """The label of everything in the shop: a cluster's Prometheus monitors other systems too."""
 
 
-SIDECARS_SAY = "|".join(
+SIDECAR_STATISTICS = "|".join(
     (
         r"^(cluster|http)\.(in|out)bound(.*;|[^.]*)\.("
         r"(downstream|upstream)_rq_(\dxx|time)|upstream_rq_(retry|timeout|pending_overflow)|upstream_cx_connect_fail|"
@@ -67,7 +67,7 @@ def options(config: Path, data: Path, listens: Place) -> list[str]:
 
 def config_of(jobs: Sequence[Mapping[str, Any]], rules: Path) -> str:
     """Prometheus' configuration: the scrape jobs and the file of the rules."""
-    every = f"{EVERY_S}s"
+    every = f"{SCRAPE_INTERVAL_S}s"
     config = {
         "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
         "rule_files": [str(rules)],
@@ -116,7 +116,7 @@ def _sidecar_jobs(workloads: Sequence[Workload]) -> list[dict[str, Any]]:
     return [
         {
             **_job(group[0].sidecar_component, METRICS_PATH, [one.metrics for one in group], {"component": component}),
-            "params": {"usedonly": [""], "filter": [SIDECARS_SAY]},
+            "params": {"usedonly": [""], "filter": [SIDECAR_STATISTICS]},
         }
         for component, group in beside.items()
     ]

@@ -23,8 +23,8 @@ class Reply:
     """One kind of failure.
 
     Attributes:
-        least: The lowest HTTP status that it is for.
-        most: The highest HTTP status that it is for.
+        min_status: The lowest HTTP status that it is for.
+        max_status: The highest HTTP status that it is for.
         code: The shop's error code.
         title: Title of the problem.
         grpc_status: Number of the status over gRPC.
@@ -33,8 +33,8 @@ class Reply:
         status: The HTTP status that clients get, if it differs from the program's; otherwise 0.
     """
 
-    least: int
-    most: int
+    min_status: int
+    max_status: int
     code: str
     title: str
     grpc_status: int

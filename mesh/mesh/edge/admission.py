@@ -61,12 +61,12 @@ class Admission:
     Attributes:
         median_ms: The highest median response time, in ms, at which the edge admits new requests. It is somewhat above
             the median at which p99 of journeys is 100 ms in services, and 250 ms in gateways.
-        least: Concurrent requests that are always admitted. An edge starts with this number, and doubles it after each
-            `UPDATE_MS` in which answers are quick.
+        min_requests: Concurrent requests that are always admitted. An edge starts with this number, and doubles it
+            after each `UPDATE_MS` in which answers are quick.
     """
 
     median_ms: int
-    least: int
+    min_requests: int
 
 
 OF_SERVICE = Admission(6, 4)
@@ -81,18 +81,18 @@ class Limit:
     Attributes:
         name: Name of its filter, before the component's.
         times: Factor by which the highest median response time exceeds that of the first limit.
-        most: Maximum of concurrent requests, even if answers are quick. With a higher maximum, a sudden peak would
-            queue a second's work of two cores before the first response time is known.
+        max_requests: Maximum of concurrent requests, even if answers are quick. With a higher maximum, a sudden peak
+            would queue a second's work of two cores before the first response time is known.
         passed_by: Values of the header that let a request bypass it.
-        least: As `Admission.least`, where it differs.
+        min_requests: As `Admission.min_requests`, where it differs.
         busy: Whether it is for requests of busy callers only, which have `BUSY_SHARE` of the capacity.
     """
 
     name: str
     times: int
-    most: int
+    max_requests: int
     passed_by: tuple[str, ...] = ()
-    least: int = 0
+    min_requests: int = 0
     busy: bool = False
 
     def of(self, component: str) -> str:
@@ -104,12 +104,12 @@ LIMITS = (
     Limit("admission.busy", 1, 16, (UNDER_WAY, CHECKOUT), busy=True),
     Limit("admission.new", 1, 16, (UNDER_WAY, CHECKOUT)),
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
-    Limit("admission.all", 3, 40, least=16),
+    Limit("admission.all", 3, 40, min_requests=16),
 )
 """Requests of a journey under way always find capacity besides new requests; otherwise the work done so far is
 wasted."""
-HASHES = Limit("admission.hashes", 50, 64, least=8)
-BULK = Limit("admission.bulk", 50, 16, least=2)
+HASHES = Limit("admission.hashes", 50, 64, min_requests=8)
+BULK = Limit("admission.bulk", 50, 16, min_requests=2)
 """The limits of requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
 
 
@@ -255,13 +255,13 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
-            "max_concurrency_limit": int(share * limit.most),
+            "max_concurrency_limit": int(share * limit.max_requests),
             "concurrency_update_interval": _ms(UPDATE_MS),
         },
         # Fixed: Envoy's own measurement of the minimum would block nearly all requests for a while.
         "min_rtt_calc_params": {
             "fixed_value": _ms(limit.times * admission.median_ms),
-            "min_concurrency": int(share * (limit.least or admission.least)),
+            "min_concurrency": int(share * (limit.min_requests or admission.min_requests)),
             "buffer": {"value": 0},
         },
     }

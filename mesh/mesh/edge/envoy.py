@@ -397,4 +397,6 @@ def _allowing(table: Sequence[Route]) -> Iterator[dict[str, Any]]:
         for asked, body in bodies:
             if bool(asked) == route.path.startswith(GRAPHQL):
                 yield mapper(METHOD, [path(f"{route.pattern}([?].*)?"), *asked], body, allow)
-    yield from mappers_of(replace(NOWHERE, least=METHOD.least, most=METHOD.most, status=NOWHERE.least))
+    yield from mappers_of(
+        replace(NOWHERE, min_status=METHOD.min_status, max_status=METHOD.max_status, status=NOWHERE.min_status)
+    )

@@ -13,7 +13,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import load_topology, names
 from mesh.errors import MeshError, StartError
 from mesh.istio.validation import require_sound
-from mesh.kubernetes.cluster.preflight import OLDEST
+from mesh.kubernetes.cluster.preflight import MIN_VERSION
 from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION, documents, manifests
 from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.files import as_yaml
@@ -43,7 +43,7 @@ def lint(resources: list[Document], what: str) -> None:
     Raises:
         StartError: It has complaints; the message lists them.
     """
-    argv = [str(LINTER), "score", "--output-format=ci", f"--kubernetes-version=v{'.'.join(map(str, OLDEST))}"]
+    argv = [str(LINTER), "score", "--output-format=ci", f"--kubernetes-version=v{'.'.join(map(str, MIN_VERSION))}"]
     argv += ["--enable-optional-test=container-seccomp-profile", f"--ignore-test={','.join(IGNORED)}", "-"]
     text = as_yaml(resources)
     done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603

@@ -8,7 +8,7 @@ from mesh.description.switches import Switches
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import REQUEST_LIMIT, Kubectl
 
-OLDEST = (1, 30)
+MIN_VERSION = (1, 30)
 """The first version of Kubernetes with the features that the manifests use: sleep as a preStop action, and native
 sidecars."""
 ISTIO_KINDS = "networking.istio.io"
@@ -68,10 +68,10 @@ def _require_answer(kubectl: Kubectl) -> None:
             "context with `kubectl config use-context NAME`."
         ) from error
     numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
-    if numbers < OLDEST:
+    if numbers < MIN_VERSION:
         raise ClusterError(
             f"the cluster of the context {kubectl.context} is Kubernetes {version}; "
-            f"{'.'.join(map(str, OLDEST))} or later is needed."
+            f"{'.'.join(map(str, MIN_VERSION))} or later is needed."
         )
 
 

@@ -53,20 +53,20 @@ class Size:
     Attributes:
         cpu: Requested CPU.
         memory: Requested memory.
-        most_memory: Memory above which it is killed.
-        most_storage: Maximum size of its files, including those in its pod's volumes.
+        max_memory: Memory above which it is killed.
+        max_storage: Maximum size of its files, including those in its pod's volumes.
     """
 
     cpu: str = "50m"
     memory: str = "128Mi"
-    most_memory: str = "512Mi"
-    most_storage: str = "2Gi"
+    max_memory: str = "512Mi"
+    max_storage: str = "2Gi"
 
     def resources(self) -> Document:
         """Requests and limits."""
         return {
             "requests": {"cpu": self.cpu, "memory": self.memory, "ephemeral-storage": "64Mi"},
-            "limits": {"cpu": CPU_LIMIT, "memory": self.most_memory, "ephemeral-storage": self.most_storage},
+            "limits": {"cpu": CPU_LIMIT, "memory": self.max_memory, "ephemeral-storage": self.max_storage},
         }
 
 

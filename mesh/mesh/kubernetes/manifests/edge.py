@@ -125,7 +125,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             EDGE,
             options.kong_image,
             options,
-            Size(memory="256Mi", most_memory="1Gi"),
+            Size(memory="256Mi", max_memory="1Gi"),
             mounts=[*mounts, {"name": "prefix", "mountPath": str(KONG_PREFIX)}],
             env=[{"name": name, "value": value} for name, value in own.items()],
             ports=ports,

@@ -53,7 +53,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         options.image("shopload"),
         options,
         # A larger request than any component's: a generator that waits for a processor measures itself.
-        Size(cpu=f"{max(MIN_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
+        Size(cpu=f"{max(MIN_CPU_M, CPU_M // job.nodes)}m", max_memory="1Gi"),
         mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
         args=list(job.arguments),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mesh.components.prometheus import EVERY_S, PART_OF
+from mesh.components.prometheus import PART_OF, SCRAPE_INTERVAL_S
 from mesh.description.topology import Topology, metrics_port
 from mesh.envoy_config import METRICS_PATH
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy
@@ -47,7 +47,7 @@ def pod_monitor(topology: Topology, options: ClusterOptions) -> Document:
         "jobLabel": "app.kubernetes.io/name",
         "selector": {"matchLabels": {"app.kubernetes.io/part-of": "hopwise"}},
         "podMetricsEndpoints": [
-            {"port": name, "path": path, "interval": f"{EVERY_S}s", "relabelings": labelled}
+            {"port": name, "path": path, "interval": f"{SCRAPE_INTERVAL_S}s", "relabelings": labelled}
             for name, path in PATHS.items()
         ],
     }

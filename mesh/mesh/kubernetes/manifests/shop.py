@@ -175,7 +175,7 @@ def _await_schema(component: str, options: ClusterOptions) -> Document:
         "await-schema",
         options.image(IMAGE),
         options,
-        Size(cpu="10m", memory="32Mi", most_memory="128Mi"),
+        Size(cpu="10m", memory="32Mi", max_memory="128Mi"),
         mounts=[DATABASE_MOUNT],
         command=["python", "-m", "shop.database", "await", f"--service={component}"],
         env=[in_file(DATABASE_URL, url_of(component))],

@@ -77,7 +77,7 @@ def is_ready(host: str, port: int) -> list[str]:
 def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
     """PostgreSQL with the settings of a native run."""
     port = places.listens(POSTGRES).port
-    size = Size(memory="256Mi", most_memory="1Gi", most_storage="16Gi")
+    size = Size(memory="256Mi", max_memory="1Gi", max_storage="16Gi")
     data = {"name": "data", "mountPath": DATA}
     server = container(
         POSTGRES,
@@ -167,7 +167,7 @@ def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) ->
         "await-server",
         options.image("postgres"),
         options,
-        Size(cpu="10m", memory="16Mi", most_memory="64Mi"),
+        Size(cpu="10m", memory="16Mi", max_memory="64Mi"),
         mounts=[DATABASE_MOUNT],
         command=["sh", "-c", asked],
     )
@@ -175,7 +175,7 @@ def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) ->
         JOB,
         options.image("shop"),
         options,
-        Size(most_memory="1Gi"),
+        Size(max_memory="1Gi"),
         mounts=[DATABASE_MOUNT],
         command=command,
         env=[in_file("SHOP_ADMIN_URL", ADMIN_URL), in_file("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)],
@@ -200,7 +200,7 @@ def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:
         JAEGER,
         options.image(JAEGER),
         options,
-        Size(memory="256Mi", most_memory="2Gi"),
+        Size(memory="256Mi", max_memory="2Gi"),
         env=[{"name": name, "value": value} for name, value in settings.items()],
         ports=container_ports(ports),
         **probes({"httpGet": {"path": "/status", "port": places.listens("jaeger-health").port}}),

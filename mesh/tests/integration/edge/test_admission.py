@@ -29,7 +29,7 @@ from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
-CUSTOMERS, MIN_BUSY = 30, int(BUSY_SHARE * OF_GATEWAY.least)
+CUSTOMERS, MIN_BUSY = 30, int(BUSY_SHARE * OF_GATEWAY.min_requests)
 """More customers than the edge admits at once if answers are slow, and fewer than it admits if they are quick."""
 LEARNING_S, COUNTED_S = 1.5, 1.0
 LIMIT_S = 30.0
@@ -214,7 +214,7 @@ async def test_slow_requests_have_a_separate_limit_and_do_not_count_as_congestio
 async def test_only_a_post_is_slow_by_nature(edge: EdgeRun) -> None:
     async with gateway(edge, HASH_S):
         sign_ups, reads = await asyncio.gather(
-            statuses(edge, "/v1/users", {}, HASHES.least, "POST", awaited=[200]),
+            statuses(edge, "/v1/users", {}, HASHES.min_requests, "POST", awaited=[200]),
             statuses(edge, "/v1/users", {}, awaited=[503]),
         )
     assert set(sign_ups) == {200}

@@ -9,7 +9,7 @@ import pytest
 
 from mesh.components.exporters import OF_VALKEY, exporter_component
 from mesh.components.postgres import Database
-from mesh.components.prometheus import PART_OF, SIDECARS_SAY, jobs_of
+from mesh.components.prometheus import PART_OF, SIDECAR_STATISTICS, jobs_of
 from mesh.components.valkey import Cache
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
@@ -23,20 +23,20 @@ STATIC, ISTIO = "outbound|18020|stable|product", "outbound|18020||product.mesh.l
 @pytest.mark.parametrize("cluster", [STATIC, ISTIO, "inbound|18020", "inbound|18020||;"])
 def test_statistics_of_forwarded_calls_are_scraped(cluster: str) -> None:
     for name in ("upstream_rq_5xx", "upstream_rq_time", "upstream_rq_retry", "outlier_detection.ejections_active"):
-        assert re.search(SIDECARS_SAY, f"cluster.{cluster}.{name}")
+        assert re.search(SIDECAR_STATISTICS, f"cluster.{cluster}.{name}")
     for name in ("internal.upstream_rq_5xx", "upstream_rq_503", "upstream_cx_active", "membership_total"):
-        assert not re.search(SIDECARS_SAY, f"cluster.{cluster}.{name}")
+        assert not re.search(SIDECAR_STATISTICS, f"cluster.{cluster}.{name}")
 
 
 def test_statistics_of_a_sidecar_s_own_calls_are_not_scraped() -> None:
-    assert re.search(SIDECARS_SAY, "http.inbound_127.0.0.5_18020;.downstream_rq_2xx")
-    assert re.search(SIDECARS_SAY, "server.days_until_first_cert_expiring")
+    assert re.search(SIDECAR_STATISTICS, "http.inbound_127.0.0.5_18020;.downstream_rq_2xx")
+    assert re.search(SIDECAR_STATISTICS, "server.days_until_first_cert_expiring")
     for name in (
         "http.admin.downstream_rq_2xx",
         "http.metrics.downstream_rq_time",
         "cluster.jaeger-otlp.upstream_rq_2xx",
     ):
-        assert not re.search(SIDECARS_SAY, name)
+        assert not re.search(SIDECAR_STATISTICS, name)
 
 
 def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_pa
         "targets": [f"127.0.0.5:{port}", f"127.0.1.5:{port}"],
         "labels": {"component": "product", **PART_OF},
     }
-    assert jobs["product-sidecar"]["params"] == {"usedonly": [""], "filter": [SIDECARS_SAY]}
+    assert jobs["product-sidecar"]["params"] == {"usedonly": [""], "filter": [SIDECAR_STATISTICS]}
     assert jobs["postgres-exporter"]["static_configs"][0]["targets"] == [
         f"127.0.0.1:{ports['postgres-exporter-metrics']}"
     ]

@@ -294,7 +294,9 @@ def test_header_rules_are_the_same() -> None:
     "status", [400, 403, 404, 408, 413, 414, 415, 426, 429, 431, 460, 463, 500, 501, 502, 503, 504]
 )
 def test_errors_have_the_same_shape(status: int) -> None:
-    told = next(reply for reply in lua_table(KONGS["rest"])["replies"] if reply["least"] <= status <= reply["most"])
+    told = next(
+        reply for reply in lua_table(KONGS["rest"])["replies"] if reply["min_status"] <= status <= reply["max_status"]
+    )
     mappers = manager(ENVOYS["rest"])["local_reply_config"]["mappers"]
 
     def covers(mapper: Mapping[str, Any]) -> bool:

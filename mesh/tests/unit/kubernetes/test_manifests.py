@@ -20,7 +20,7 @@ from mesh.components.trial import require_fit
 from mesh.description.switches import Switches
 from mesh.description.topology import GATEWAYS, SERVICES, Program, load_topology, parse_topology
 from mesh.errors import SwitchError
-from mesh.kubernetes.cluster.preflight import OLDEST
+from mesh.kubernetes.cluster.preflight import MIN_VERSION
 from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
 from mesh.kubernetes.manifests.files import as_yaml, make_secrets, write
 from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
@@ -123,7 +123,7 @@ def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]
     return next(each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
-@pytest.mark.parametrize("version", [".".join(map(str, OLDEST)), kubernetes_validate.latest_version()])
+@pytest.mark.parametrize("version", [".".join(map(str, MIN_VERSION)), kubernetes_validate.latest_version()])
 def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -708,7 +708,7 @@ def test_a_host_is_reached_by_tls_alone() -> None:
     assert listener["tls"]["certificateRefs"] == [{"name": "shop-tls"}]
     assert one(by_gateway, "HTTPRoute", "edge")["spec"]["hostnames"] == ["shop.example.com"]
     ingress = one(in_production("hybrid", "plain", host="shop.example.com"), "Ingress", "edge")
-    for version in (".".join(map(str, OLDEST)), kubernetes_validate.latest_version()):
+    for version in (".".join(map(str, MIN_VERSION)), kubernetes_validate.latest_version()):
         kubernetes_validate.validate(ingress, ".".join(version.split(".")[:2]), strict=True)
     assert ingress["spec"]["tls"] == [{"hosts": ["shop.example.com"], "secretName": "shop-tls"}]
     with pytest.raises(SwitchError, match=r"which an Ingress does not support\. Give mesh=istio"):

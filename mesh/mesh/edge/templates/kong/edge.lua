@@ -172,7 +172,7 @@ end
 
 local function reply_of(status)
   for _, reply in ipairs(EDGE.replies) do
-    if reply.least <= status and status <= reply.most then
+    if reply.min_status <= status and status <= reply.max_status then
       return reply
     end
   end
