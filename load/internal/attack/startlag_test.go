@@ -19,7 +19,7 @@ import (
 func BenchmarkStartLag(b *testing.B) {
 	made := makeTape(b, 50, 10*time.Second)
 	for name, open := range map[string]func(testing.TB, target.Target, []journey.Entry) *Runner{
-		"shared": prepared,
+		"shared": prepare,
 		"emulated": func(t testing.TB, at target.Target, e []journey.Entry) *Runner {
 			return distant(t, at, e, link.Warm, 100)
 		},

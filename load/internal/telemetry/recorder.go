@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	batchSpans  = 512
+	batchSpans = 512
 	maxBatches = 256 // about 130,000 spans, or 40 MB
 )
 

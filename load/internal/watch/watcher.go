@@ -10,9 +10,9 @@ import (
 
 const (
 	// A shop sends a keep-alive on a stream every 15 s; a stream that is silent for three times as long is dead.
-	maxSilence = 45 * time.Second
-	reopenLimit    = 10 * time.Second // to reopen a stream
-	pollLimit      = 5 * time.Second  // for one poll
+	maxSilence  = 45 * time.Second
+	reopenLimit = 10 * time.Second // to reopen a stream
+	pollLimit   = 5 * time.Second  // for one poll
 	// Pauses before a stream is reopened are random, so that watchers do not all return to a recovered shop at once.
 	firstPause = time.Second
 	laterPause = 2 * time.Second

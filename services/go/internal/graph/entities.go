@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxReviews = 20
+	maxReviews  = 20
 	orderStatus = "ORDER_STATUS_" // prefix of the contract's names of statuses; clients see the names without it
 )
 

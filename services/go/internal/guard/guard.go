@@ -31,7 +31,7 @@ const (
 	Over = "the deadline of the request has passed; allow it more time"
 
 	defaultWait = 5 * time.Second  // for a caller with an invalid header
-	maxWait = 30 * time.Second // of any caller
+	maxWait     = 30 * time.Second // of any caller
 	work        = 0.95             // share of the time limit that the work may take
 	readLimit   = 20 * time.Second // for a client to read the next message of a stream
 

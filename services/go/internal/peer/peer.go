@@ -36,11 +36,11 @@ import (
 )
 
 const (
-	maxReceived = 16 << 20 // bytes of a message
+	maxReceived  = 16 << 20 // bytes of a message
 	pingEvery    = 20 * time.Second
 	pingLimit    = 5 * time.Second
 	firstPause   = 100 * time.Millisecond // before a lost connection is opened again
-	maxPause = time.Second
+	maxPause     = time.Second
 	lookUpEvery  = time.Second // a name whose addresses may have changed
 	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 )

@@ -21,9 +21,9 @@ const (
 	pageSize        = 20
 	largestPage     = 1_000
 	reviewsEach     = 3
-	maxReviews     = 20
+	maxReviews      = 20
 	rowsByDefault   = 1_000
-	maxRows        = 100_000
+	maxRows         = 100_000
 	rowsAChunk      = 250
 	rowsAQuery      = 5_000 // one query for a typical stream, but few enough for memory
 	sectionsAChunk  = 10

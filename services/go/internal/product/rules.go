@@ -19,9 +19,9 @@ const (
 	confirmed = pb.ReservationState_RESERVATION_STATE_CONFIRMED
 	released  = pb.ReservationState_RESERVATION_STATE_RELEASED
 
-	maxLines    = 100
-	maxPieces   = 1_000
-	maxStock    = 1_000_000_000 // in a request; the column holds far more, so reserved pieces always fit back
+	maxLines     = 100
+	maxPieces    = 1_000
+	maxStock     = 1_000_000_000 // in a request; the column holds far more, so reserved pieces always fit back
 	largestPrice = 1_000_000_000_000
 
 	categoryForm = "1 to 40 lower-case letters, digits or hyphens, as c0042"
