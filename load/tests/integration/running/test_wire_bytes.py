@@ -143,7 +143,7 @@ def read_capture(path: Path, port: int) -> CapturedTraffic:
 
 
 @contextmanager
-def capture(port: int, path: Path) -> Iterator[None]:
+def capture_packets(port: int, path: Path) -> Iterator[None]:
     """Captures a port's loopback packets during the block; skips the test if that is impossible."""
     process = subprocess.Popen(
         [
@@ -228,7 +228,7 @@ def check_bytes(running: System, tape: Tape, folder: Path, http: int) -> None:
     target = folder / "target.json"
     target.write_text(json.dumps(json.loads(running.target.read_text()) | {"http": http}))
     capture = folder / "edge.pcap"
-    with capture(running.ports["edge"], capture):
+    with capture_packets(running.ports["edge"], capture):
         shopload = Shopload(BINARY)
         replay = shopload.start_replay(Load(tape, SECONDS), target, folder, trace=0.0)
         try:
