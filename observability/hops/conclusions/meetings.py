@@ -91,11 +91,11 @@ def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
         more = row["percentiles"]["p99"]
         text = f"have a p99 {figure(more['value'], more['ci95'], 'ms')} higher"
     else:
-        text = f"took {figure(row['more']['value'], row['more']['ci95'], 'ms')} longer in the mean"
+        text = f"took {figure(row['more']['value'], row['more']['ci95'], 'ms')} longer on average"
     return (
         f"Of {'the journeys' if journey == ALL else f'the {journey} journeys'} of {topology} above its p99, "
-        f"{share(row['beyond_p99'], 0)} ran at the same time as a {row['met']} ({share(row['share'], 0)} of all did); "
-        f"those that did {text}. {_test_of(summary, row)}"
+        f"{share(row['beyond_p99'], 0)} ran at the same time as a {row['met']} ({share(row['share'], 0)} of all did). "
+        f"Such journeys {text}. {_test_of(summary, row)}"
     )
 
 

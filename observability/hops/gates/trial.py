@@ -224,7 +224,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     if evidence.closed:
         gates += [
             LeftOut(
-                name="tape_unsent", reason="a closed loop goes by time, and sends as much of the tape as it gets to"
+                name="tape_unsent", reason="a closed loop ends by time, and sends as much of the tape as it reaches"
             ),
             *(
                 LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
@@ -235,14 +235,14 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
         gates.append(LeftOut(name="disk_stall_share", reason="what fails on purpose may keep the disk busy"))
         if evidence.traced:
-            gates.append(
-                LeftOut(name="spans_missing", reason="calls that failed and were made again leave other spans")
-            )
+            gates.append(LeftOut(name="spans_missing", reason="calls that failed and were repeated leave other spans"))
     elif evidence.disk_stall_share is None:
-        gates.append(LeftOut(name="disk_stall_share", reason="nobody keeps account here of waits for disks"))
+        gates.append(LeftOut(name="disk_stall_share", reason="nothing counts waits for disks here"))
     if not evidence.of_the_shop:
         gates += [
-            LeftOut(name="parity", reason="the target file says what each answer must be; one that is not has failed"),
+            LeftOut(
+                name="parity", reason="the target file says what each answer must be; any other answer is a failure"
+            ),
             LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
         ]
     elif not evidence.audited:

@@ -67,7 +67,7 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
     with ExitStack() as scratch:
         for kind, spans in _read_plain(file, where, forced, head, scratch):
             if forced and kind != forced:
-                raise MalformedTraceError(f"{where}: is {FORMATS[kind]}, and {FORMATS[forced]} was asked for")
+                raise MalformedTraceError(f"{where}: is {FORMATS[kind]}, but --format says {FORMATS[forced]}")
             yield kind, spans
 
 

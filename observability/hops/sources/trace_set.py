@@ -133,7 +133,7 @@ def read_sources(
                 one.refused = str(error)
             one.format = AND.join(kinds)
         if len(made.inputs) == before:
-            made.inputs.append(Input(source, refused=f"{source}: has none of the requested traces"))
+            made.inputs.append(Input(source, refused=f"{source}: lacks the requested traces"))
         if len(searched) >= query.limit:
             made.limited.append(f"{source}: it gave as many traces as --limit {query.limit} allows, and may have more.")
     made.traces = dict(traces)

@@ -15,12 +15,12 @@ from hops.units import ALL
 
 MODEL = (
     "p50 = own time + round trips × round-trip time + bytes ÷ bandwidth, for each measured journey, with the journey's "
-    "own round trips. The medians are taken anew at every distance."
+    "own round trips. The medians are computed again at every distance."
 )
 _LIMITS = (
-    "The model leaves out loss, jitter and queues in the customer's network, and connections that must be opened first "
-    "unless the run opened them; the bytes of a journey travel one after the other at the full bandwidth. It assumes "
-    "that the {system} takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
+    "The model leaves out loss, jitter and queues in the customer's network. It also leaves out opening connections, "
+    "unless the run opened them. The bytes of a journey travel in sequence at the full bandwidth. It assumes that the "
+    "{system} takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
 )
 _TURNS = frozenset({"from", "several"})
 """Verdicts that mean that the order depends on the distance."""

@@ -45,9 +45,9 @@ def net_text(view: SummaryView) -> Text | None:
         return None
     measured = view.summary["observer_effect_ms"]["topologies"]
     told = [
-        "“Net of tracing” is an estimate: a part's mean less what its spans on the critical path cost the threads that "
-        "made them, by the processes' own accounts, and never below 0. Gross budgets add up to their traces to the "
-        "nanosecond; net ones add up, by construction, to the same less the stated cost."
+        "“Net of tracing” is an estimate: a part's mean less the cost of making its spans on the critical path, as "
+        "reported by the processes, and never below 0. Gross budgets add up to their traces to the nanosecond; net "
+        "budgets add up, by construction, to the same less the stated cost."
     ]
     for name, net in nets.items():
         effect = measured[name]["p50"] if name in measured else None
@@ -56,11 +56,11 @@ def net_text(view: SummaryView) -> Text | None:
             told.append(f"{explained}.")
         else:
             added = figure(effect, measured[name]["ci95"], "ms")
-            told.append(f"{explained}, and only that is taken off; as measured, tracing adds {added} to the median.")
+            told.append(f"{explained}, and only that is subtracted; as measured, tracing adds {added} to the median.")
     silent = _without_account(nets)
     if silent:
         told.append(
-            f"No account is given by {listed(silent)}: what those spans cost is not known, and is still in the sums."
+            f"No account is given by {listed(silent)}: the cost of their spans is unknown, and still in the sums."
         )
     return Text(" ".join(told))
 

@@ -27,7 +27,7 @@ def sidecar_texts(view: SummaryView) -> list[Text]:
         return []
     sentences = [_sentence(name, view.summary["topologies"][name]) for name in topologies]
     more = (
-        "Their own time is not all that they cost: each call also crosses two more wires, between the components and "
+        "Their own time is not their whole cost: each call also crosses two more wires, between the components and "
         "their sidecars, which count as internal calls."
     )
     return [Text(" ".join([*sentences, more]))]

@@ -17,8 +17,8 @@ TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}
 PUBLISHED_P99_MS = {MTLS: 0.298, ISTIO: 0.298, CLUSTER_ISTIO: 0.298}
 """What two sidecars with mutual TLS add to p99, ms: "Performance and Scalability" on istio.io, release 1.20."""
 ABOUT_PUBLISHED = (
-    "Istio's own benchmark gives 0.23 ms at p90 and 0.30 ms at p99 for two sidecars with mutual TLS, and nothing for "
-    "two without (release 1.20; HTTP/1.1, 1 kB of payload, 1,000 requests a second, on other hardware)."
+    "Istio's own benchmark gives 0.23 ms at p90 and 0.30 ms at p99 for two sidecars with mutual TLS, and no figure "
+    "without it. It is of release 1.20, with HTTP/1.1, 1 kB of payload and 1,000 requests a second, on other hardware."
 )
 
 
@@ -27,13 +27,12 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
     elements: list[Element] = [
         Text(
             "Each step compares two arms that differ in one thing; Istio is compared with the same sidecars under a "
-            "static configuration. Measured is the difference between their mean "
-            "latencies by the generator's clock, from journeys that were not traced. Attributed is the difference "
-            "between those parts of their hop budgets that belong to the step, from the journeys that were. The two "
-            "have no journey in common. They agree if the 95 % interval of the remainder, measured minus attributed, "
-            "includes 0; its ends say how large a disagreement this experiment could have missed. For tracing itself, "
-            "measured is from all journeys, and attributed is what being traced adds to a journey, times the share of "
-            "journeys that are traced, in the upper arm less the lower."
+            "static configuration. Measured is the difference between their mean latencies by the generator's clock, "
+            "over untraced journeys. Attributed is the difference between the parts of their hop budgets that belong "
+            "to the step, over traced journeys. So the two have no journey in common. They agree if the 95 % interval "
+            "of the remainder, measured minus attributed, includes 0. Its ends say how large a disagreement this "
+            "experiment could have missed. For tracing itself, measured is over all journeys. Attributed is what being "
+            "traced adds to a journey, times the share of traced journeys, in the upper arm less the lower."
         ),
         Points(ladder_sentences(ladder), tone="sentences"),
         steps_table(ladder),

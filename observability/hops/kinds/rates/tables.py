@@ -27,13 +27,13 @@ def section(view: SummaryView) -> Section:
         Text(
             "p50 and mean of all journeys, interpolated between the equal rates in each block. A rate is where two "
             f"{view.compared.many} cross, with its 95 % interval, corrected for all pairs and journeys; an end is open "
-            "(…) where it lies outside of the measured rates."
+            "(…) if it is outside the measured rates."
         ),
         crossings_table(view, [ALL]),
         Heading("What is full first"),
         Text(
-            "Where a straight line through the use of CPU over the rate reaches what there is: one core for a process "
-            "with one event loop, the machine's for all processes together, with the generator and the tracing. "
+            "A straight line through the use of CPU over the rate reaches its limit there: one core for a process with "
+            "one event loop, or the machine's cores for all processes, including generator and tracing. "
             "Queues are long before that: at 80 % of it, a journey often waits longer than it works."
         ),
         fillings_table(view),

@@ -87,8 +87,8 @@ def _slopes(slopes: list[JourneySlope], compared: Compared) -> str:
     farthest = max(slopes, key=lambda row: abs(row["ratio"]["value"] - 1))
     return (
         f"In {within} of {plural(len(slopes), 'case')} (a journey in {compared.a_one}), p50 grows with the round-trip "
-        f"time as fast as the round trips say, to within {100 * TOLERANCE:.0f} %, {wholly}; farthest "
-        f"from it is {farthest['journey']} in {farthest['topology']}, "
+        f"time as the round trips predict, to within {100 * TOLERANCE:.0f} %, {wholly}. Farthest "
+        f"from the prediction is {farthest['journey']} in {farthest['topology']}, "
         f"with {times(farthest['ratio']['value'], farthest['ratio']['ci95'])} as much"
     )
 

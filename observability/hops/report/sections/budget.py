@@ -44,7 +44,7 @@ def section(view: View) -> Section:
         Text(
             "A hop budget splits the time that a customer waited into parts along the critical path; the parts of "
             "each trace add up to its whole, to the nanosecond. Percentiles do not add up, so each bar is the mean of "
-            "all traces, or of those in a band: around the median, and above p99. Each band has a scale of its own."
+            "all traces, or of those in a band: around the median, and above p99. Each band has its own scale."
             + (HTTP3_SENDS_INSIDE if http_fact(view) else "")
         ),
         Figures(

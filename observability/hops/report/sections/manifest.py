@@ -23,10 +23,10 @@ def observer_section(view: View) -> Section:
         "journeys is the cost of tracing. Hop budgets come from traced journeys only."
     )
     where = (
-        "The edge logs every request, traced or not, so the same experiment is made for each place that a journey's "
-        "time is spent in; medians of the places need not add up to that of the whole. Each component measures after "
-        "the load what a span costs the thread that makes it. What is added beyond that is the encoding, sending and "
-        "storing of spans beside the load, or chance."
+        "The edge logs every request, traced or not. So the same experiment is made for each place where a journey "
+        "spends time; medians of the places need not add up to that of the whole. Each component measures after the "
+        "load what a span costs the thread that makes it. Any further addition is chance, or the encoding, sending and "
+        "storing of spans during the load."
     )
     tables = observer_tables(view)
     texts = [observer_text(view), Text(how), *([Text(where)] if len(tables) > 1 else [])]

@@ -16,17 +16,17 @@ from hops.elements.table import Cell, Column, Table, estimate, number, table_of,
 MIN_SHARE = 0.01
 """Parts that change by less than this share of an operation's mean are only in the JSON."""
 NO_QUEUES = (
-    "Every trace was laid out anew along what waited for what. Queues are not modelled: under load, a part that gets "
-    "slower makes others wait as well, and one that gets faster spares them that. An interval of a prediction is that "
-    "of what as many traces would show."
+    "The spans of every trace were laid out again, each after the spans that it waited for. Queues are not modelled: "
+    "under load, a slower part also makes others wait, and a faster part saves them that wait. The interval of a "
+    "prediction is that of what as many traces would show."
 )
 NO_EXPERIMENT = (
-    "This is no experiment: the two sets may differ in load, time, machine and customers as well, and whatever made "
-    "one of them slow as a whole looks like a change. Intervals are over sections of each set's time; operations and "
-    "figures are corrected for together, so that equal sets show a difference in at most 5 % of cases."
+    "This is no experiment: the two sets may also differ in load, time, machine and customers, and anything that "
+    "slowed one of them as a whole looks like a change. Intervals are over sections of each set's time. All operations "
+    "and figures are corrected together, so that equal sets show a difference in at most 5 % of cases."
 )
 TOGETHER = (
-    "A limit is broken only if the whole interval of its figure lies above it. The intervals hold for all limits "
+    "A limit is broken only if the whole interval of its figure is above it. The intervals hold for all limits "
     "together."
 )
 

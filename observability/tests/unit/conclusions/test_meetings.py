@@ -58,8 +58,8 @@ def test_the_mean_and_the_tail_each_name_the_disturber_behind_what_they_explain(
     assert texts == [
         f"With graphql, 11.3 % of all order_history journeys {MET}, and took 31.0 ms (25.0 to 37.0) longer than others "
         f"like them. That is 3.5 of the 5.5 ms between the means of all order_history journeys. {TEST}",
-        f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did); those that did have a "
-        f"p99 158 ms (65 to 251) higher. {TEST}",
+        f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did). Such journeys "
+        f"have a p99 158 ms (65 to 251) higher. {TEST}",
     ]
     for sentence in " ".join(texts).replace("p99", "tail").split(". "):
         assert len(FIGURE.findall(sentence)) <= 3, sentence
@@ -86,8 +86,8 @@ def test_what_is_not_shown_or_explains_little_is_not_told(one):
 def test_a_tail_of_too_few_for_a_p99_is_told_with_their_mean():
     (text,) = about_meetings(conclusions(meeting(mean_ms=0.2, tail=None)).journeys["order_history"])
     assert text == (
-        f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did); those that did took "
-        f"31.0 ms (25.0 to 37.0) longer in the mean. {TEST}"
+        f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did). Such journeys took "
+        f"31.0 ms (25.0 to 37.0) longer on average. {TEST}"
     )
 
 

@@ -134,7 +134,7 @@ def test_as_many_traces_as_the_limit_may_be_not_all(api):
 
 def test_a_search_of_tempo_without_traces_is_told(api):
     api.routes = {"/api/echo": (200, b"echo"), "/api/search": (200, b"{}")}
-    assert read_sources([api.url]).refused == [f"{api.url}: has none of the requested traces"]
+    assert read_sources([api.url]).refused == [f"{api.url}: lacks the requested traces"]
 
 
 def test_whole_addresses_are_jaegers_if_their_answers_are(api):

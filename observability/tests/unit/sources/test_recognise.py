@@ -315,7 +315,7 @@ def test_a_format_can_be_forced():
     assert read(file_of("otlp-proto"), "otlp-proto")[0] == {"otlp-proto"}
     with pytest.raises(MalformedTraceError, match="no OTLP protobuf"):
         read(file_of("jaeger"), "otlp-proto")
-    with pytest.raises(MalformedTraceError, match="is Jaeger's JSON, and Zipkin v2 JSON was asked for"):
+    with pytest.raises(MalformedTraceError, match="is Jaeger's JSON, but --format says Zipkin v2 JSON"):
         read(file_of("jaeger"), "zipkin")
 
 
