@@ -241,7 +241,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     if not evidence.of_the_shop:
         gates += [
             LeftOut(
-                name="parity", reason="the target file says what each answer must be; any other answer is a failure"
+                name="parity", reason="the target file says what each answer must be; any other has failed"
             ),
             LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
         ]

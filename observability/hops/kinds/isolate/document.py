@@ -14,7 +14,7 @@ OTHERS = "all others"
 class IsolationRow(TypedDict):
     """Mean gain of journeys of one kind, or `OTHERS`, in an arm, ms.
 
-    `journeys` counts the journeys that ended ok in both arms, and `meetings` how many of them met the disturber. `measured` is
+    `journeys` counts the journeys that ended ok in both arms, and `meetings` how many met the disturber. `measured` is
     their mean latency as it is minus that in the arm. `predicted` is what a disturber under way adds to the mean, from
     the arm `as-is` alone. `difference` is measured minus predicted, with the joint interval; the two agree if it
     includes 0. Without enough meetings there is no prediction. `reason` says why the verdict is `unknown`.
