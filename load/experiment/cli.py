@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from hopwise.cli import imported
+from hopwise.cli import import_command
 from hopwise.table import ROWS
 
 COMMANDS = {row.name: row for row in ROWS if row.runs == (f"experiment {row.name}",)}
@@ -19,7 +19,7 @@ class OnDemand(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Returns the command that `args` name, imported, and its arguments."""
         name, stub, rest = super().resolve_command(ctx, args)
-        return name, imported(COMMANDS[name]) if name else stub, rest
+        return name, import_command(COMMANDS[name]) if name else stub, rest
 
 
 app = typer.Typer(

@@ -14,7 +14,7 @@ from scipy import stats
 from hops.analysis.comparisons import compare_latencies, correct
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, words
-from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.units import ALL
 from proofs.cells import show_rate
 from proofs.experiments import (
@@ -114,12 +114,12 @@ def _aa(seed: np.random.SeedSequence, *, noise: str) -> Counter[tuple[str, str]]
     correct(rows)
     shown = {row["metric"] for row in rows if row["verdict"] in ("left_lower", "right_lower")}
     tests = [(row["metric"], row["p"] < SIGNIFICANCE) for row in rows if row["p"] is not None]
-    pooled = {name: side.pooled(ALL, sorted(side.blocks)) for name, side in topologies.items()}
+    pooled = {name: side.pool(ALL, sorted(side.blocks)) for name, side in topologies.items()}
     naive = {
         (ALL, left, right): float(stats.mannwhitneyu(pooled[left], pooled[right], method="asymptotic").pvalue)
         for left, right in combinations(pooled, 2)
     }
-    if any(result.p < SIGNIFICANCE for result in corrected(naive).values()):
+    if any(result.p < SIGNIFICANCE for result in correct_tests(naive).values()):
         shown.add("naive")
     tests += [("naive", p < SIGNIFICANCE) for p in naive.values()]
     sides = dict.fromkeys(("left", "right"), dict.fromkeys(PARTS, 1.0))

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from hops.elements.element import Element
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 
 Result = TypeVar("Result")
 
@@ -45,6 +45,6 @@ def give(
     if as_json:
         print(json.dumps(proof, indent=2))
     else:
-        (console or terminal()).print(rendered(elements))
+        (console or terminal()).print(render(elements))
     if not proof["holds"]:
         raise typer.Exit(1)

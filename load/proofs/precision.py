@@ -13,7 +13,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from hops.analysis.comparisons import compare_latencies, compared, correct
+from hops.analysis.comparisons import compare_latencies, correct, describe_comparison
 from hops.analysis.latencies import Latencies
 from hops.analysis.precision import decide, half_widths
 from hops.elements import numbers
@@ -196,7 +196,7 @@ def _as_if_fixed(latencies: Mapping[str, Latencies]) -> list[Comparison]:
         for journey in sides[0].cells:
             ours, theirs = (side.sections(journey, sorted(side.blocks))["p50"] for side in sides)
             values = (ours.value, theirs.value)
-            rows.append(compared(journey, "p50", (left, right), values, contrast(ours, theirs)))
+            rows.append(describe_comparison(journey, "p50", (left, right), values, contrast(ours, theirs)))
     return rows
 
 

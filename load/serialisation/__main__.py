@@ -12,7 +12,7 @@ import typer
 
 from experiment.commands.options import console, reported_errors
 from experiment.progress import Progress
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from mesh.description.options import Json
 from mesh.description.ports import load_ports
 from serialisation.answers import real_answers
@@ -43,7 +43,7 @@ def serialisation(
         json.dump(result.as_dicts(), sys.stdout)
         print()
     else:
-        console().print(rendered(result.tables()))
+        console().print(render(result.tables()))
 
 
 if __name__ == "__main__":

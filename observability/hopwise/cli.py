@@ -28,7 +28,7 @@ class OnDemand(TyperGroup):
         if name not in COMMANDS:
             return name, stub, rest
         try:
-            return name, imported(COMMANDS[name]), rest
+            return name, import_command(COMMANDS[name]), rest
         except ModuleNotFoundError as error:
             if ctx.resilient_parsing:  # during completion, which prints nothing
                 return name, stub, rest
@@ -68,7 +68,7 @@ class OnDemand(TyperGroup):
         formatter.write("".join(f"{indent}{line}\n" for line in lines))
 
 
-def imported(row: Command) -> Any:
+def import_command(row: Command) -> Any:
     """Imports a command.
 
     Args:
@@ -155,7 +155,7 @@ def help_command(
 def _does(name: str) -> str:
     """Says what a command does, or what it needs to be imported."""
     try:
-        command = imported(COMMANDS[name])
+        command = import_command(COMMANDS[name])
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if find_spec(missing) is not None:

@@ -91,22 +91,22 @@ def otlp_message(trace: Trace) -> bytes:
     return message.SerializeToString()
 
 
-def framed(message: bytes) -> bytes:
+def frame(message: bytes) -> bytes:
     """Puts the length in front of a message, as the Collector's file exporter does."""
     return struct.pack(">I", len(message)) + message
 
 
-def _dumped(value: object) -> bytes:
+def _dump(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
 #: For each format: the text before all traces, between two, after all, and the function that writes one.
 WRITERS: dict[str, tuple[bytes, bytes, bytes, Callable[[Trace], bytes]]] = {
-    "jaeger": (b'{"data": [', b",", b"]}", lambda trace: _dumped(jaeger_trace(trace))),
-    "otlp-json": (b"", b"\n", b"\n", lambda trace: _dumped(otlp_document(trace))),
+    "jaeger": (b'{"data": [', b",", b"]}", lambda trace: _dump(jaeger_trace(trace))),
+    "otlp-json": (b"", b"\n", b"\n", lambda trace: _dump(otlp_document(trace))),
     "otlp-proto": (b"", b"", b"", otlp_message),
-    "otlp-framed": (b"", b"", b"", lambda trace: framed(otlp_message(trace))),
-    "zipkin": (b"[", b",", b"]", lambda trace: _dumped(zipkin_trace(trace))),
+    "otlp-framed": (b"", b"", b"", lambda trace: frame(otlp_message(trace))),
+    "zipkin": (b"[", b",", b"]", lambda trace: _dump(zipkin_trace(trace))),
 }
 
 

@@ -39,7 +39,7 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
         for number, (phase, amount) in enumerate(STEPS[load], start=1)
     }
     arms = [
-        Arm(label, name, rate=amount, parts=partial(_slowed, times=200.0 if amount > HELD else 1.0), traced=False)
+        Arm(label, name, rate=amount, parts=partial(_slow, times=200.0 if amount > HELD else 1.0), traced=False)
         for label, (name, phase, amount) in steps.items()
     ]
     write_generated_run(folder, blocks=1, journeys_per_trial=420, kind=KIND, arms=arms)
@@ -69,7 +69,7 @@ def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
     return folder
 
 
-def _slowed(parts: dict[str, float], *, times: float) -> dict[str, float]:
+def _slow(parts: dict[str, float], *, times: float) -> dict[str, float]:
     return {name: times * ms for name, ms in parts.items()}
 
 

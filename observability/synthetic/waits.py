@@ -64,7 +64,7 @@ class _Scene:
         self._root_id = f"{1:016x}"
         self._spans: list[Span] = []
 
-    def drawn(self, typical_ns: float) -> int:
+    def draw(self, typical_ns: float) -> int:
         return 1 + int(self.rng.expovariate(1 / typical_ns))
 
     def work(self, ns: int) -> None:
@@ -76,8 +76,8 @@ class _Scene:
         out, back = (1 + int(length * self.rng.uniform(0.02, 0.15)) for _ in range(2))
         callee = self.rng.choice(("product", "user", "payment"))
         one = _Call(start_ns, start_ns + out, start_ns + out + length, start_ns + out + length + back, callee)
-        client = self._draw(Kind.CLIENT, CALLER, self._root_id, start_ns, one.end_ns + self.drawn(self.late_ns))
-        self._draw(Kind.SERVER, callee, client, one.server_ns, one.answered_ns + self.drawn(self.late_ns))
+        client = self._draw(Kind.CLIENT, CALLER, self._root_id, start_ns, one.end_ns + self.draw(self.late_ns))
+        self._draw(Kind.SERVER, callee, client, one.server_ns, one.answered_ns + self.draw(self.late_ns))
         return one
 
     def wait(self, one: _Call) -> None:
@@ -89,7 +89,7 @@ class _Scene:
     def in_turn(self, calls: int) -> None:
         for _ in range(calls):
             self.wait(self.call(self.now_ns))
-            self.work(self.drawn(self.work_ns))
+            self.work(self.draw(self.work_ns))
 
     def side_by_side(self, chains: int, longest: int) -> None:
         """Makes chains of calls: the last to end decides, and starting those before it is the caller's work."""
@@ -98,19 +98,19 @@ class _Scene:
         for _ in range(chains):
             chain = [self.call(at)]
             for _ in range(self.rng.randint(1, longest) - 1):
-                chain.append(self.call(chain[-1].end_ns + self.drawn(self.step_ns)))
+                chain.append(self.call(chain[-1].end_ns + self.draw(self.step_ns)))
             started.append(chain)
-            at += self.drawn(self.step_ns)
+            at += self.draw(self.step_ns)
         for one in max(started, key=lambda chain: chain[-1].end_ns):
             self.work(one.start_ns - self.now_ns)
             self.wait(one)
-        self.work(self.drawn(self.work_ns))
+        self.work(self.draw(self.work_ns))
 
     def job(self, start_ns: int) -> None:
-        outlives_ns = self.drawn((self.now_ns - BASE_NS) / 2)
+        outlives_ns = self.draw((self.now_ns - BASE_NS) / 2)
         self._draw(Kind.INTERNAL, CALLER, self._root_id, start_ns, self.now_ns + outlives_ns)
 
-    def known(self) -> KnownTrace:
+    def to_trace(self) -> KnownTrace:
         root = Span(self._trace_id, self._root_id, "", "Checkout", Kind.SERVER, CALLER, BASE_NS, self.now_ns)
         return KnownTrace([root, *self._spans], self.budget)
 
@@ -146,9 +146,9 @@ def known_trace(cause: str, seed: int, number: int) -> KnownTrace:
         number: Number of the trace to make.
     """
     scene = _Scene(random.Random(f"{cause} {seed} {number}"))
-    scene.work(scene.drawn(scene.work_ns))
+    scene.work(scene.draw(scene.work_ns))
     CAUSES[cause](scene)
-    return scene.known()
+    return scene.to_trace()
 
 
 def _between(rng: random.Random, low_us: float, high_us: float) -> float:

@@ -14,7 +14,7 @@ from experiment.commands.options import console, reported_errors
 from experiment.errors import UsageError
 from experiment.parity.conformance import CONTRACT, FAILS, PROTOCOLS, SET_UP, SUITES, Law, laws_of, run_suites
 from hops.elements.table import Column, Table, table_of, whole, words
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from mesh.components.shop_processes import argv_of
 from mesh.description.options import Json, takes_settings
 from mesh.description.switch_values import implementations
@@ -50,7 +50,7 @@ def conformance_command(
         if as_json:
             typer.echo(json.dumps([asdict(law) | {"verdict": law.verdict} for law in laws], indent=2))
         else:
-            console().print(rendered([conformance_table(name, argv, laws)]))
+            console().print(render([conformance_table(name, argv, laws)]))
         for law in (law for law in laws if law.failed):
             typer.echo(f"{name}: '{law.says}' fails ({law.file}): {law.failed[0]}", err=True)
         raise SystemExit(1 if any(law.failed for law in laws) else 0)

@@ -36,7 +36,7 @@ from experiment.progress import minutes
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, load_line, run_plan
 from hops.conclusions.wording import plural
-from hops.kinds import shown
+from hops.kinds import show_run
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.run.switches import is_of_the_shop
@@ -234,14 +234,14 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
         options.print_file(path / SUMMARY)
     elif brief:
         out = options.console()
-        out.print(shown(summary, brief=True))
+        out.print(show_run(summary, brief=True))
         options.print_links(out, path)
         of_the_shop = is_of_the_shop(read_document(path / MANIFEST))
         decide = "Decide:  make decide   " if summary["comparisons"] and of_the_shop else ""
         out.print(f"{decide}(verbose=on prints all tables of the report)")
     else:
         out = options.console()
-        out.print(shown(summary))
+        out.print(show_run(summary))
         options.print_seconds(out, path)
         out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {plural(summary['blocks'], 'block')}")
         options.print_places(out, path)

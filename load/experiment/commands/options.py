@@ -53,11 +53,11 @@ def print_seconds(out: Console, folder: Path) -> None:
     from hops.run.files import MANIFEST, TRIALS, read_document
     from hops.run.switches import is_of_the_shop
     from hops.tables.seconds import seconds_table
-    from hops.terminal.render import rendered
+    from hops.terminal.render import render
 
     trials, manifest = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)
     compared = TOPOLOGY if is_of_the_shop(manifest) else TARGET
-    out.print(rendered([seconds_table(trials, manifest["profile"], compared)]))
+    out.print(render([seconds_table(trials, manifest["profile"], compared)]))
 
 
 def print_links(out: Console, folder: Path) -> None:

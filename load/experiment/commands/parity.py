@@ -17,7 +17,7 @@ from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.plan.workload import require_fitting, workload_file
 from experiment.progress import Progress
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from mesh.components.trial import as_it_runs, require_fit
 from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
@@ -63,7 +63,7 @@ def parity_command(
         if as_json:
             typer.echo(json.dumps([asdict(one) for one in done]))
         else:
-            console().print(rendered([parity_table(done)]))
+            console().print(render([parity_table(done)]))
 
 
 def _all_that_fit(switches: Switches) -> list[Topology]:

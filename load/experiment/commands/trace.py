@@ -27,7 +27,7 @@ from hops.report.exemplar_page import exemplar_page
 from hops.run.documents.manifest import Manifest
 from hops.run.files import MANIFEST, TRIALS, Trials, read_document, trial_folder
 from hops.tables.of_traces.trace import trace_table
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from hops.terminal.trace import Uncut, trace_tree
 from hops.traces.otlp import read_file
 from hops.traces.span import by_trace
@@ -104,11 +104,11 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
                 largest, time_ms = max(budget.parts, key=lambda part: budget.parts[part]), number(budget.total_ns / 1e6)
                 rows.append([words(name), words(percentile), time_ms, words(largest)])
                 links.append(f" {name:{max(map(len, chosen))}} {percentile}  {link}")
-                trees.append(rendered([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
+                trees.append(render([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
     columns = [Column("journey", numeric=False), Column("of", numeric=False), Column("time", "ms")]
     columns.append(Column("largest part", numeric=False))
     table = Table("exemplars", "Exemplars: the traces nearest to p50 and p99", columns, rows, heads=2)
-    console.print(rendered([table]))
+    console.print(render([table]))
     console.print(f"{loaded.in_words}. Open one in a browser:")
     # A link must not be broken, however narrow the terminal is.
     console.print("\n".join(links), soft_wrap=True)

@@ -12,7 +12,7 @@ from experiment.findings.kept import Kept, read_kept
 from experiment.findings.table import FOLDER, RULE, Finding, Table
 from experiment.marked import write_marked
 from hops.gates.verdict import VALID
-from hops.report.picture import described, picture
+from hops.report.picture import describe, picture
 from mesh.paths import ROOT
 
 PAGE = ROOT / "docs" / "findings.md"
@@ -105,7 +105,7 @@ def answer(table: Table, folder: Path = FOLDER, example: Path = EXAMPLE) -> str:
     stated = all_stated(table, folder)
     said = [stated[name] for name, finding in table.findings.items() if finding.readme]
     sentences = [one.text if not one.doubt else f"**{one.doubt}:** {one.text}".strip() for one in said]
-    words = described((example / "report.md").read_text(encoding="utf-8"))
+    words = describe((example / "report.md").read_text(encoding="utf-8"))
     image = f'<img src="docs/example/{PICTURE}" width="560" alt="Four stacked hop budgets. {words}">'
     return "\n\n".join([*sentences, image]) + "\n"
 

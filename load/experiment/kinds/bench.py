@@ -83,11 +83,11 @@ def _show_brief(summary: Summary, folder: Path) -> None:
 
 def _show(summary: Summary, folder: Path) -> None:
     from experiment.runner import load_line
-    from hops.kinds import shown
+    from hops.kinds import show_run
     from hops.run.files import MANIFEST, read_document
 
     manifest, out = read_document(folder / MANIFEST), options.console()
-    out.print(shown(summary))
+    out.print(show_run(summary))
     options.print_seconds(out, folder)
     out.print(f"Load:    {load_line(manifest)}")
     out.print(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together")

@@ -24,7 +24,7 @@ from experiment.plan.networks import refuse_networks
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import DEFAULT_RATE, Profile
 from experiment.progress import Progress, minutes
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.errors import HopsError
 from hops.kinds.capacity.course import take_course
 from hops.kinds.capacity.document import KIND, STAIRS, Asked, Load, Phase, SearchBounds, Step
@@ -150,10 +150,10 @@ def announce(plan: Plan) -> Iterator[str]:
         what += f", in {blocks} blocks in random order" if blocks > 1 else ""
         each_s = blocks * (search_s + 1.5 * (lengths.confirm_s + trial_s))
     elif asked["load"] == "stress":
-        what = f"{listed([str(users) for users in asked['users']])} users, think time {asked['think_s']:g} s"
+        what = f"{join_names([str(users) for users in asked['users']])} users, think time {asked['think_s']:g} s"
         each_s = len(asked["users"]) * (lengths.users_s + trial_s)
     else:
-        what = f"{listed([str(factor) for factor in asked['factors']])} times what each holds"
+        what = f"{join_names([str(factor) for factor in asked['factors']])} times what each holds"
         searched = sum(arm.topology.name not in asked["given"] for arm in plan.arms) / len(plan.arms)
         each_s = searched * search_s + len(asked["factors"]) * (len(STAIRS) * lengths.part_s + trial_s)
     yield (

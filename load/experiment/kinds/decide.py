@@ -31,7 +31,7 @@ from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, RunFiles, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import Given, Json, takes_settings
 from mesh.description.switches import parse_switches
@@ -112,7 +112,7 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
         typer.echo(json.dumps([asdict(one) for one in options], indent=2, allow_nan=False))
     else:
         out = console()
-        out.print(rendered(choice_elements(watched, count, lateness_s)))
+        out.print(render(choice_elements(watched, count, lateness_s)))
         out.print(f"By {folder}.")
     return summary
 

@@ -18,8 +18,8 @@ from hops.kinds.two_runs.analysis import (
     RunsComparison,
     Threshold,
     compare_runs,
+    list_watched,
     regressions,
-    watched,
 )
 from hops.kinds.two_runs.tables import runs_sections
 from hops.kinds.two_runs.terminal import runs_view
@@ -83,7 +83,7 @@ def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) ->
         return DOUBTFUL
     if regressions(comparison, "shown"):
         return SLOWER
-    rows = watched(comparison)
+    rows = list_watched(comparison)
     # A check without figures must not count as passed.
     if comparison["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
         return UNCHECKED

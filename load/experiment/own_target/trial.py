@@ -40,7 +40,7 @@ from experiment.trial.run import MAX_REST_S, REST_CORES, loads_of
 from experiment.trial.sender import LocalSender
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget
-from hops.conclusions.wording import listed, plural
+from hops.conclusions.wording import join_names, plural
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Observed
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
@@ -195,7 +195,7 @@ def run_own_trial(
         rare = [name for name in system.journeys if name not in checked]
         say(
             f"{plural(len(checked), 'kind')} of journeys in the check answered as expected"
-            + (f"; not on this tape, so not checked: {listed(rare)}" if rare else "")
+            + (f"; not on this tape, so not checked: {join_names(rare)}" if rare else "")
         )
     clock.lap("parity")
     say(f"warming up for {warmup.duration_s:g} s, not counted")

@@ -24,7 +24,7 @@ from experiment.trial.sender import Sender, sender_of
 from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
 from hops.budget.bands import exemplars
-from hops.budget.parts import Budget, beside, budgets_of
+from hops.budget.parts import Budget, budgets_of, component_of
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Observed, Sidecars
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
@@ -153,7 +153,9 @@ class Replay:
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
         self._budgets, self._quality = budgets_of(traces.values())
         if system.switches.in_cluster:
-            self._clock_offset_ms = clock_offset_ms(traces.values(), lambda span: system.node_of(beside(span.service)))
+            self._clock_offset_ms = clock_offset_ms(
+                traces.values(), lambda span: system.node_of(component_of(span.service))
+            )
         names = dict(self._journeys.select("trace_id", "journey").iter_rows())
         self._spans = spans_of((names[trace_id], spans) for trace_id, spans in traces.items())
         self._hops = hops_frame(self._budgets)

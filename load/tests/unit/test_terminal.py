@@ -12,14 +12,14 @@ from experiment.commands.options import console
 from experiment.commands.trace import print_exemplars, read_exemplars
 from experiment.parity.across import Parity, parity_table
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from proofs.delays import FoundDelay, delays_table
 from proofs.resume import Kill, Proof, kills_view
 
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
 
 
-def render(view: RenderableType) -> str:
+def print_text(view: RenderableType) -> str:
     out = io.StringIO()
     terminal(out, width=300).print(view)
     return out.getvalue()
@@ -33,7 +33,7 @@ def test_consoles_of_commands_print_text_unchanged() -> None:
 
 
 def test_parity() -> None:
-    text = render(rendered([parity_table([Parity(SERVICE, {JOURNEY: 3}, {})])]))
+    text = print_text(render([parity_table([Parity(SERVICE, {JOURNEY: 3}, {})])]))
     assert SERVICE in text
     assert JOURNEY in text
 
@@ -44,11 +44,11 @@ def test_proofs() -> None:
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest=f"work:{SERVICE}",
         second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
-    text = render(rendered([delays_table([row])]))
+    text = print_text(render([delays_table([row])]))
     assert SERVICE in text
     assert JOURNEY in text
     wrong = Proof(3, [Kill(1, 2.0, f"starting {SERVICE}", 1, (f"{JOURNEY} is lost",)), Kill(2, 3.0, "", 3, ())])
-    text = render(rendered(kills_view(wrong)))
+    text = print_text(render(kills_view(wrong)))
     assert f"starting {SERVICE}" in text
     assert f"{JOURNEY} is lost" in text
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hops.analysis.latencies import Latencies
 from hops.run.documents.distance import BreakEven, Stretch, Turning
-from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.statistics.curve import Curve, Gap
 from hops.statistics.intervals import PERCENTILES, Floats
 from hops.statistics.over_blocks import refusal
@@ -42,7 +42,7 @@ def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50")
         metric: `mean`, or one of the percentiles.
     """
     blocks = sorted(set.intersection(*(latencies.blocks for latencies in arms)))
-    rows = min(latencies.pooled(journey, blocks).size for latencies in arms)
+    rows = min(latencies.pool(journey, blocks).size for latencies in arms)
     sections = [latencies.sections(journey, blocks)[metric] for latencies in arms]
     values = [section.value for section in sections if section.value is not None]
     if len(values) < len(sections):
@@ -78,9 +78,9 @@ def break_evens(
     Returns:
         By journey, pairs in the order of `gaps`.
     """
-    tests = [_turned(journey, left, right, gap, round_trips[journey]) for (journey, left, right), gap in gaps.items()]
+    tests = [_orient(journey, left, right, gap, round_trips[journey]) for (journey, left, right), gap in gaps.items()]
     known = {test[:3]: test.gap for test in tests if test.gap.reason is None}
-    nearest, farthest = (corrected({key: float(gap.p[end]) for key, gap in known.items()}) for end in (0, -1))
+    nearest, farthest = (correct_tests({key: float(gap.p[end]) for key, gap in known.items()}) for end in (0, -1))
     rows: dict[str, list[BreakEven]] = {}
     for test in tests:
         ends = [end[test[:3]].p if test[:3] in end else None for end in (nearest, farthest)]
@@ -88,7 +88,7 @@ def break_evens(
     return rows
 
 
-def _turned(journey: str, left: str, right: str, gap: Gap, round_trips: Mapping[str, float]) -> Test:
+def _orient(journey: str, left: str, right: str, gap: Gap, round_trips: Mapping[str, float]) -> Test:
     saved = round_trips[right] - round_trips[left]
     # Both are means of counts: the same plan gives the same mean, except for the order of summation.
     equal = abs(saved) < 1e-9
@@ -98,7 +98,7 @@ def _turned(journey: str, left: str, right: str, gap: Gap, round_trips: Mapping[
 
 
 def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven:
-    stretches = _shown(test, grid, [p is not None and p < SIGNIFICANCE for p in p_corrected])
+    stretches = _find_stretches(test, grid, [p is not None and p < SIGNIFICANCE for p in p_corrected])
     verdict, faster, ends = _verdict(test, stretches, grid)
     return BreakEven(
         left=test.left,
@@ -113,7 +113,7 @@ def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven
     )
 
 
-def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
+def _find_stretches(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
     """Finds the stretches in which one topology is shown to be faster.
 
     A stretch that reaches an end of the range counts if the test at that end shows it. A stretch that reaches no end

@@ -11,7 +11,7 @@ import numpy as np
 from hops.analysis.latencies import Latencies
 from hops.run.documents.difference import Comparison, Difference, Finding, Tested
 from hops.statistics.contrast import Contrast, contrast, visible_ratio
-from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import Section, rate_section
 from hops.units import ALL
@@ -94,7 +94,7 @@ def latency_pairs(
         right_blocks: Blocks of the right system that count.
     """
     for journey in (ALL, *sorted({*left.cells, *right.cells} - {ALL})):
-        sides = left.pooled(journey, left_blocks), right.pooled(journey, right_blocks)
+        sides = left.pool(journey, left_blocks), right.pool(journey, right_blocks)
         fewest = min(side.size / max(1, len(of)) for side, of in zip(sides, (left_blocks, right_blocks), strict=True))
         ours, theirs = left.sections(journey, left_blocks, fewest), right.sections(journey, right_blocks, fewest)
         effect = superiority(*sides)
@@ -103,7 +103,7 @@ def latency_pairs(
                 yield Pair(journey, metric, ours[metric], theirs[metric], effect)
 
 
-def tested(result: Contrast, effect: float | None) -> Tested:
+def describe_contrast(result: Contrast, effect: float | None) -> Tested:
     """Writes a contrast as documents have it; `correct` adds `p_corrected` and `visible_ratio`."""
     return Tested(
         difference=result.difference,
@@ -118,7 +118,7 @@ def tested(result: Contrast, effect: float | None) -> Tested:
     )
 
 
-def compared(
+def describe_comparison(
     journey: str,
     metric: str,
     names: tuple[str, str],
@@ -143,7 +143,7 @@ def compared(
         right=names[1],
         left_value=values[0],
         right_value=values[1],
-        **tested(result, effect),
+        **describe_contrast(result, effect),
         verdict="unknown",
         reason=result.reason,
     )
@@ -170,7 +170,7 @@ def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower:
     for metric in {row["metric"] for row in rows}:
         of_metric = [row for row in rows if row["metric"] == metric and row["p"] is not None]
         tests = {(row["journey"], *sides(row)): row for row in of_metric}
-        for test, result in corrected({test: row["p"] or 0.0 for test, row in tests.items()}).items():
+        for test, result in correct_tests({test: row["p"] or 0.0 for test, row in tests.items()}).items():
             row = tests[test]
             row["p_corrected"] = result.p
             row["verdict"] = "not_shown"
@@ -196,4 +196,4 @@ def superiority(left: Floats, right: Floats) -> float | None:
 
 def _comparison(left: str, right: str, pair: Pair) -> Comparison:
     values, result = (pair.left.value, pair.right.value), contrast(pair.left, pair.right)
-    return compared(pair.journey, pair.metric, (left, right), values, result, pair.effect)
+    return describe_comparison(pair.journey, pair.metric, (left, right), values, result, pair.effect)

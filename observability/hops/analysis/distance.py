@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.break_even import break_evens
-from hops.analysis.travel import AT_EDGE, OWN, Medians, means_of, placed, round_trips_of, travel_of
+from hops.analysis.travel import AT_EDGE, OWN, Medians, means_of, move_to, round_trips_of, travel_of
 from hops.run.documents.distance import AtNetwork, Distance, JourneyDistance, MeasuredPoint, WireMeans
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
-from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.units import ALL
 
 _GRID = np.arange(0.0, 201.0)
@@ -63,11 +63,11 @@ def over_distance(
         ends = {name: curve.ends for name, curve in curves.items()}
         journeys[journey] = JourneyDistance(
             curves={name: curve.values[_SHOWN].round(_DECIMALS).tolist() for name, curve in curves.items()},
-            curves_ci95={name: [[*map(_rounded, every[at])] for at in _SHOWN] for name, every in ends.items()},
+            curves_ci95={name: [[*map(_round, every[at])] for at in _SHOWN] for name, every in ends.items()},
             round_trips=round_trips.get(journey, {}),
             bytes={name: WireMeans(down=means[name][journey][1], up=means[name][journey][2]) for name in curves},
             own_ms=named[LOOPBACK]["p50_ms"][journey],
-            measured={name: _measured(networks, travel[name], topologies[name], journey) for name in curves},
+            measured={name: _measure_point(networks, travel[name], topologies[name], journey) for name in curves},
             pairs=pairs.get(journey, []),
         )
     channels = at_channels(travel, networks, first) if len(set(networks.values())) > 1 else {}
@@ -121,7 +121,7 @@ def at_channels(
     if not networks:
         return {}
     there = {
-        topology: placed(frame.filter(pl.col("channel").is_in(list(networks))), networks)
+        topology: move_to(frame.filter(pl.col("channel").is_in(list(networks))), networks)
         for topology, frame in travel.items()
     }
     mix = at_networks(there, {ALL: NAMED[LOOPBACK]}, first)
@@ -136,7 +136,7 @@ def _fastest(
     p50_ms: Mapping[str, Mapping[str, Estimate]], p_values: Mapping[tuple[str, str, str], float]
 ) -> dict[str, list[str]]:
     """Finds the fastest topology of each journey, and those not shown to be slower; skips journeys without a test."""
-    shown = {pair for pair, result in corrected(p_values).items() if result.p < SIGNIFICANCE}
+    shown = {pair for pair, result in correct_tests(p_values).items() if result.p < SIGNIFICANCE}
     fastest = {}
     for journey, figures in p50_ms.items():
         if len(figures) < 2:
@@ -148,7 +148,7 @@ def _fastest(
     return fastest
 
 
-def _measured(
+def _measure_point(
     networks: Mapping[str, Network], travel: pl.DataFrame, topology: TopologySummary, journey: str
 ) -> list[MeasuredPoint]:
     """Gives the measured point of the run, if all customers of the journey have the same distance."""
@@ -161,5 +161,5 @@ def _measured(
     return [MeasuredPoint(value=value, ci95=figures["latency_ci95"]["p50"], rtt_ms=distances.pop())]
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)

@@ -33,7 +33,7 @@ class Latencies:
         """The blocks that have a journey."""
         return set(self.cells.get(ALL, {}))
 
-    def pooled(self, journey: str, blocks: Iterable[int]) -> Floats:
+    def pool(self, journey: str, blocks: Iterable[int]) -> Floats:
         """Collects a journey's latencies in these blocks, ms."""
         cell = self.cells.get(journey, {})
         latencies = [cell[block] for block in blocks if block in cell]

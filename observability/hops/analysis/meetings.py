@@ -141,7 +141,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
     found = []
     for kind in enough:
         design = np.column_stack([*alike, *(have_met[other] for other in enough if other != kind)])
-        more, *percentiles = _compared(ms, design, have_met[kind], ways)
+        more, *percentiles = _compare(ms, design, have_met[kind], ways)
         count = int(have_met[kind].sum())
         known = METRICS if MIN_FOR_P99 <= count <= rows.height - MIN_FOR_P99 else METRICS[:1]
         found.append(
@@ -180,7 +180,7 @@ def _dummies(column: pl.Series) -> list[Floats]:
     return [(column == value).cast(pl.Float64).to_numpy() for value in sorted(column.unique())]
 
 
-def _compared(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> list[Estimate]:
+def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> list[Estimate]:
     """Computes how far mean and percentiles of journeys that met a kind are above those of similar journeys.
 
     Args:

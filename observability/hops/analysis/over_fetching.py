@@ -20,7 +20,7 @@ from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
-from hops.statistics.contrast import independent
+from hops.statistics.contrast import spread_if_independent
 
 MATTERS = 0.05
 """Share of p50 from which over-fetching matters."""
@@ -99,5 +99,5 @@ def _mean(values: pl.Series) -> float:
 def _estimate(values: pl.Series) -> Estimate:
     each = values.to_numpy().astype(np.float64)
     mean = float(each.mean())
-    ends = independent(each - mean).around(mean) if each.size > 1 else (None, None)
+    ends = spread_if_independent(each - mean).around(mean) if each.size > 1 else (None, None)
     return Estimate(value=mean, ci95=list(ends))

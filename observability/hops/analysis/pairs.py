@@ -46,7 +46,7 @@ class Pairs:
         return sorted(names - {ALL})
 
 
-def renamed(summary: Summary, names: Mapping[str, str]) -> Summary:
+def rename_arms(summary: Summary, names: Mapping[str, str]) -> Summary:
     """Selects arms of a summary and their comparisons, and renames them.
 
     Args:

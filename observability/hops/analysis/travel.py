@@ -75,7 +75,7 @@ def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]
     return trips
 
 
-def placed(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFrame:
+def move_to(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFrame:
     """Recomputes `own_ms` as what the same journeys take if each channel has one of these networks."""
     trips, bits = _taken_ms(networks)
     return travel.with_columns((pl.col(OWN) + trips + bits).alias(OWN))

@@ -52,7 +52,7 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
     """
     shops = is_shops(spans)
     if names is not None:
-        spans = names.renamed(list(spans))
+        spans = names.rename(list(spans))
     if shops:
         tree = grow(spans, _TO_THE_END if end_to_end else None)
     else:

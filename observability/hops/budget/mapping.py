@@ -69,7 +69,7 @@ class NameMap:
         of = sections or {}
         self.services, self.operations, self.parts = (Names(of.get(name, {})) for name in SECTIONS)
 
-    def renamed(self, spans: list[Span]) -> list[Span]:
+    def rename(self, spans: list[Span]) -> list[Span]:
         """Renames the services and operations of spans."""
         if not (self.services or self.operations):
             return spans

@@ -390,7 +390,7 @@ def is_sidecar(service: str) -> bool:
     return service.endswith((INBOUND, OUTBOUND))
 
 
-def beside(service: str) -> str:
+def component_of(service: str) -> str:
     """Gives the component that a sidecar belongs to; any other component is returned as it is."""
     return service.removesuffix(INBOUND).removesuffix(OUTBOUND)
 

@@ -95,7 +95,7 @@ class _Laid(msgspec.Struct):
     own_ns: int
 
 
-def retimed(tree: Tree, scenario: Scenario) -> Tree | None:
+def retime(tree: Tree, scenario: Scenario) -> Tree | None:
     """Recomputes a trace under a scenario.
 
     Args:
@@ -111,7 +111,7 @@ def retimed(tree: Tree, scenario: Scenario) -> Tree | None:
     moves = _Moves(scenario, _changes_by_node(order, scenario))
     for node in reversed(order):
         moves.lay_out(node)
-    return _moved(order, moves) if moves.effective else None
+    return _rebuild(order, moves) if moves.effective else None
 
 
 def _top_down(root: Node, scenario: Scenario) -> list[Node]:
@@ -251,7 +251,7 @@ class _Round:
         return starts_ns
 
 
-def _moved(order: list[Node], moves: _Moves) -> Tree:
+def _rebuild(order: list[Node], moves: _Moves) -> Tree:
     by_ns = {order[0]: 0}
     nodes: dict[Node, Node] = {}
     for node in order:

@@ -23,7 +23,7 @@ from hops.commands.sources import (
     Sources,
     SpanName,
     Until,
-    chosen,
+    read_options,
     read_traces,
 )
 from hops.errors import HopsError, InputError
@@ -82,7 +82,7 @@ def budget(
     try:
         if html is not None and not html.parent.is_dir():
             raise InputError(f"--html {html}: there is no folder {html.parent}")
-        how = chosen(
+        how = read_options(
             sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, trace
         )
         read = read_traces(sources, how.query, forced=forced, progress=progress)
@@ -120,13 +120,13 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
     from hops.tables.of_traces.trace import after_text, trace_table
     from hops.tables.of_traces.trust import trust_elements
     from hops.terminal.console import terminal
-    from hops.terminal.render import rendered
+    from hops.terminal.render import render
     from hops.terminal.trace import trace_tree
 
     console = terminal()
 
     def show(*elements: Element) -> None:
-        console.print(rendered([one for one in elements if not isinstance(one, Text) or one.text]))
+        console.print(render([one for one in elements if not isinstance(one, Text) or one.text]))
 
     def draw(trace_id: str, title: str) -> None:
         tree: RenderableType = trace_tree(analysed.tree(read.traces[trace_id]), TREE_SPANS)

@@ -25,9 +25,9 @@ from hops.commands.sources import (
     Sources,
     SpanName,
     Until,
-    chosen,
     end,
     print_json,
+    read_options,
     read_traces,
     reported,
     show,
@@ -87,7 +87,7 @@ def check(
     with reported():
         asked = limits.read_limits(budgets)
         every = [*sources, *([against] if against else [])]
-        how = chosen(every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
+        how = read_options(every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
         read = read_traces(sources, how.query)
         baseline = timelines_of(read_traces([against], how.query), how) if against else None
         rows = limits.check(asked, timelines_of(read, how), baseline)

@@ -19,9 +19,9 @@ from hops.commands.sources import (
     Since,
     SpanName,
     Until,
-    chosen,
     end,
     print_json,
+    read_options,
     read_traces,
     reported,
     show,
@@ -50,7 +50,7 @@ def compare_traces(
     from hops.tables.of_traces.results import sets_elements
 
     with reported():
-        how = chosen([a, b], service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
+        how = read_options([a, b], service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
         sides = [read_traces([one], how.query) for one in (a, b)]
         sets = compare_sets(*(timelines_of(side, how) for side in sides))
     if as_json:

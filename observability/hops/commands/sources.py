@@ -89,7 +89,7 @@ class Chosen(NamedTuple):
     end_to_end: bool
 
 
-def chosen(
+def read_options(
     sources: Sequence[str],
     service: str,
     operation: str,
@@ -167,12 +167,12 @@ def read_traces(
 
 def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
     """Builds the trees of all traces; reports on standard error what was read, and how many traces are incomplete."""
-    from hops.analysis.of_traces.operations import prepared
+    from hops.analysis.of_traces.operations import prepare
     from hops.conclusions.wording import plural
     from hops.units import NS_PER_MS
 
     print(read.said, file=sys.stderr)
-    analysed = prepared(read.traces, how.names, correct_clocks=how.correct_clocks, end_to_end=how.end_to_end)
+    analysed = prepare(read.traces, how.names, correct_clocks=how.correct_clocks, end_to_end=how.end_to_end)
     if offsets := analysed.trust.corrected:
         moved = ", ".join(f"{name} by {-offset / NS_PER_MS:+.3f} ms" for name, offset in offsets.items())
         print(f"Clocks corrected, as asked: {moved}.", file=sys.stderr)
@@ -242,9 +242,9 @@ def show(title: str, elements: Sequence[Element], written: Format, *sets: TraceS
         print(markdown(title, [], [Section("result", "Result", elements)]), end="")
         return
     from hops.terminal.console import terminal
-    from hops.terminal.render import rendered
+    from hops.terminal.render import render
 
-    terminal(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE).print(rendered(elements))
+    terminal(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE).print(render(elements))
 
 
 def end(how: Chosen, *sets: TraceSet) -> None:

@@ -21,9 +21,9 @@ from hops.commands.sources import (
     Sources,
     SpanName,
     Until,
-    chosen,
     end,
     print_json,
+    read_options,
     read_traces,
     reported,
     show,
@@ -76,7 +76,9 @@ def what_if(
         given = (change or [], parallel or [], remove or [])
         if scenario is not None:
             given = read_scenario(scenario, *given)
-        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
+        how = read_options(
+            sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end
+        )
         read = read_traces(sources, how.query)
         rows = predict(trees_of(read, how), lambda known: scenario_of(known, *given))
     if as_json:

@@ -19,7 +19,7 @@ from hops.conclusions.notes import (
 )
 from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences
 from hops.conclusions.reasons import why
-from hops.conclusions.wording import clause, listed, mark_lines, plural, sentence, shown, turned
+from hops.conclusions.wording import clause, excludes_zero, join_names, mark_lines, negate_interval, plural, sentence
 from hops.elements.compared import compared_in
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
 from hops.run.documents.difference import Comparison
@@ -59,7 +59,7 @@ class Conclusions:
 
     Args:
         headline: First: which topology is the fastest in how many journeys, and what over-fetching costs.
-        beside: What an architect must know: distance, the slow end, what ran at the same time, the load.
+        context: What an architect must know: distance, the slow end, what ran at the same time, the load.
         mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
         cost: Sentences about CPU time and over-fetching.
@@ -68,7 +68,7 @@ class Conclusions:
     """
 
     headline: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)
+    context: list[str] = field(default_factory=list)
     mix: list[str] = field(default_factory=list)
     journeys: dict[str, list[str]] = field(default_factory=dict)
     cost: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     """
     pairs = Pairs(summary)
     many = len(summary["topologies"]) > 1
-    refusal = refused(summary) if many else None
+    refusal = explain_refusal(summary) if many else None
     notice = fault_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
     fastest, slow_end, mix = _over_all(summary, pairs, refusal)
@@ -94,7 +94,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     headline = [*([notice] if notice else []), *fastest, *over_fetching_headline(over_fetching)]
     return Conclusions(
         headline=mark_lines(summary["verdict"], headline[:1]) + headline[1:],
-        beside=[
+        context=[
             *slow_end,
             *turns[:MAX_TURNS],
             *meetings[:1],
@@ -115,20 +115,20 @@ def answer_title(summary: Summary) -> str:
 
     Such as `rest and grpc are the fastest next to the shop; hybrid from 7.6 ms away for order_history`.
     """
-    if len(summary["topologies"]) < 2 or refused(summary) is not None:
+    if len(summary["topologies"]) < 2 or explain_refusal(summary) is not None:
         return ""
     first = fastest(summary, ALL)
     if not first:
         return ""
     place = f" {there}" if (there := where(summary)) else ""
     if len(first) == len(summary["topologies"]):
-        return f"{listed(first)} are equally fast{place}, as far as this run can tell"
+        return f"{join_names(first)} are equally fast{place}, as far as this run can tell"
     turn = first_turn(summary["distance"]) if "distance" in summary else ""
-    answer = f"{listed(first)} {'is' if len(first) == 1 else 'are'} the fastest{place}"
+    answer = f"{join_names(first)} {'is' if len(first) == 1 else 'are'} the fastest{place}"
     return f"{answer}; {turn}" if turn else answer
 
 
-def refused(summary: Summary) -> str | None:
+def explain_refusal(summary: Summary) -> str | None:
     """Says why no differences between topologies can be reported; None if some can."""
     rows = summary["comparisons"]
     if not rows:
@@ -183,19 +183,20 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
         topologies, names = list(summary["topologies"]), fastest(summary, ALL)
         if not names:
             return ""
-        ordered = listed(sorted(names, key=topologies.index), "or")
+        ordered = join_names(sorted(names, key=topologies.index), "or")
         at.setdefault(ordered if len(names) < len(topologies) else "none is shown", []).append(place)
-    return "; ".join(f"{who} at {listed(places)}{unit}" for who, places in at.items())
+    return "; ".join(f"{who} at {join_names(places)}{unit}" for who, places in at.items())
 
 
 def faster(row: Comparison) -> str:
     """Says by how much the left is faster: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
     assert row["difference"] is not None
-    text = f"{figure(-row['difference'], turned(row['ci95']), 'ms')} faster than {row['right']} at {row['metric']}"
+    lead = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
+    text = f"{lead} faster than {row['right']} at {row['metric']}"
     if row["p_corrected"] is not None:
         text += f", {p_value(row['p_corrected'])} after correction"
     # The ratio decides; the difference also scatters with the blocks, and its interval may include 0.
-    if row["ratio"] and (1 / row["ratio"] >= BIG_RATIO or not shown(row["ci95"])):
+    if row["ratio"] and (1 / row["ratio"] >= BIG_RATIO or not excludes_zero(row["ci95"])):
         low, high = row["ratio_ci95"]
         ends = [1 / high if high else None, 1 / low if low else None]
         text += f"; {row['right']} takes {times(1 / row['ratio'], ends)} as long"
@@ -211,7 +212,7 @@ def no_difference(row: Comparison) -> str:
     assert row["difference"] is not None
     amount = figure(row["difference"], row["ci95"], "ms")
     text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {amount}"
-    if shown(row["ci95"]) and row["p_corrected"] is not None:
+    if excludes_zero(row["ci95"]) and row["p_corrected"] is not None:
         text += f", not significant after correction ({p_value(row['p_corrected'])})"
     return text + and_seen(row)
 
@@ -223,7 +224,7 @@ def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list
     if refusal is not None:
         return [f"No conclusions about differences: {refusal}."], [], at_place(summary, _all(summary))
     usual, slow_end = (_tally(summary, pairs, metric) for metric in HEADLINE_METRICS)
-    mix = [text for metric in HEADLINE_METRICS for text in _ranked(summary, pairs, ALL, metric)]
+    mix = [text for metric in HEADLINE_METRICS for text in _rank(summary, pairs, ALL, metric)]
     return (at_place(summary, usual), slow_end, mix) if usual else (at_place(summary, mix), slow_end, [])
 
 
@@ -245,7 +246,7 @@ def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
     alone = all(place.first == everywhere for place in places.values())
     level = "" if len(everywhere) == 1 and alone else ", or not significantly slower than the fastest,"
     of_all = _journeys(places, measured, "all {} journeys")
-    return [f"At {metric} {listed(everywhere)} {are} the fastest{level} in {of_all}."]
+    return [f"At {metric} {join_names(everywhere)} {are} the fastest{level} in {of_all}."]
 
 
 def _journeys(places: Mapping[str, Standing], measured: int, several: str) -> str:
@@ -261,7 +262,7 @@ def _leaders(places: Mapping[str, Standing], noun: str) -> str:
     for name, place in places.items():
         if len(place.first) == 1:
             firsts.setdefault(place.first[0], []).append(name)
-    parts = [f"{name} alone is the fastest in {listed(led)}" for name, led in sorted(firsts.items())]
+    parts = [f"{name} alone is the fastest in {join_names(led)}" for name, led in sorted(firsts.items())]
     rest = len(places) - sum(len(led) for led in firsts.values())
     if rest:
         parts.append(f"in {plural(rest, 'journey')} no single fastest {noun} is shown")
@@ -278,10 +279,10 @@ def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) 
     if refusal is not None:
         values = _values(summary, pairs, journey, "p50")
         return [f"{journey} at p50: {' to '.join(dict.fromkeys((values[0], values[-1])))}."] if values else []
-    return [text for metric in HEADLINE_METRICS for text in _ranked(summary, pairs, journey, metric)]
+    return [text for metric in HEADLINE_METRICS for text in _rank(summary, pairs, journey, metric)]
 
 
-def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
+def _rank(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
     """Describes the lowest in one metric, its lead over each other topology, the reasons, and what was not shown."""
     place = standing(pairs, journey, metric)
     if place is None:
@@ -301,7 +302,7 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     sentences += [sentence(f"{where} there is {no_difference(row)}") for row in place.level]
     # Journeys that could not be tested at all are among the doubts, with all others of the same reason.
     if place.untested and (sentences or journey == ALL):
-        names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
+        names, reason = join_names(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."
         sentences.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
     return sentences

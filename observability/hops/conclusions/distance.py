@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hops.conclusions.wording import but_untested, listed
+from hops.conclusions.wording import but_untested, join_names
 from hops.elements.compared import compared_in
 from hops.elements.numbers import figure, plain
 from hops.run.documents.distance import BreakEven, Distance
@@ -34,7 +34,7 @@ def _place(summary: Summary) -> str:
         return ""
     if len(set(networks.values())) == 1:
         return _at(next(iter(networks.values())))
-    return f"With {listed([f'{channel} on {in_words(network)}' for channel, network in networks.items()])}"
+    return f"With {join_names([f'{channel} on {in_words(network)}' for channel, network in networks.items()])}"
 
 
 def _at(network: Network) -> str:
@@ -137,4 +137,4 @@ def break_even_words(row: BreakEven) -> str:
 
 def _by_turns(row: BreakEven) -> str:
     told = [f"{one['sooner']} from {plain(one['from_ms'])} to {plain(one['to_ms'])} ms" for one in row["stretches"]]
-    return listed(told)
+    return join_names(told)

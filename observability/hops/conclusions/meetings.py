@@ -5,7 +5,7 @@ They give no causes: a pause, or a busy disk, slows everything that runs at the 
 
 from __future__ import annotations
 
-from hops.conclusions.wording import shown
+from hops.conclusions.wording import excludes_zero
 from hops.elements.numbers import figure, share
 from hops.run.documents.meeting import Meeting
 from hops.run.documents.summary import Summary
@@ -116,7 +116,7 @@ def _rows(summary: Summary, topology: str, journey: str) -> list[Meeting]:
 
 
 def _is_longer(ends: list[float | None]) -> bool:
-    return shown(ends) and ends[0] is not None and ends[0] > 0
+    return excludes_zero(ends) and ends[0] is not None and ends[0] > 0
 
 
 def _all_of(journey: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hops.analysis.pairs import Pairs
-from hops.conclusions.wording import listed, plural, sentence, turned
+from hops.conclusions.wording import join_names, negate_interval, plural, sentence
 from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import excess, figure, share
 from hops.gates.limits import gate_name
@@ -35,16 +35,16 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
         return []
     ranked = sorted(totals, key=lambda name: totals[name]["value"])
     told = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
-    sentences = [f"A million journeys cost {listed(told[:MAX_FIGURES])}, excluding the load generator."]
+    sentences = [f"A million journeys cost {join_names(told[:MAX_FIGURES])}, excluding the load generator."]
     rest = range(MAX_FIGURES, len(told), MAX_FIGURES)
-    sentences += [f"They cost {listed(told[at : at + MAX_FIGURES])}." for at in rest]
+    sentences += [f"They cost {join_names(told[at : at + MAX_FIGURES])}." for at in rest]
     best = ranked[0]
     for other in ranked[1:]:
         row = pairs.comparison(ALL, "cpu_ms", best, other)
         if row is None or row["difference"] is None or row["verdict"] == "unknown":
             continue
         if row["verdict"] == "left_lower":
-            saved = figure(-row["difference"], turned(row["ci95"]), "ms")
+            saved = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
             sentences.append(f"A journey takes {saved} less CPU with {best} than with {other}.")
         else:
             amount = figure(row["difference"], row["ci95"], "ms")
@@ -132,7 +132,7 @@ def doubt_sentences(summary: Summary) -> list[str]:
             if what not in names:
                 names.append(what)
     return sentences + [
-        f"Not tested at {metric}: {listed(names)} ({reason})."
+        f"Not tested at {metric}: {join_names(names)} ({reason})."
         for metric, by_reason in reasons.items()
         for reason, names in by_reason.items()
     ]
@@ -156,7 +156,7 @@ def validity_sentences(summary: Summary) -> list[str]:
     trials = _trials(summary)
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
     if reasons:
-        told = listed([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
+        told = join_names([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
         sentences.append(f"Failed gates: {told}.")
     replaced = sum(not row["used"] for row in trials)
     if replaced:

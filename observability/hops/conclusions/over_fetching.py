@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hops.analysis.over_fetching import MATTERS
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.elements.numbers import figure, plain, share
 from hops.run.documents.over_fetching import OverFetching
 
@@ -49,7 +49,9 @@ def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
 
 def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
     lean = [row["topology"] for row in rows if not row["fields_beyond"]]
-    sentences = [f"For {journey}, {listed(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."] if lean else []
+    sentences = (
+        [f"For {journey}, {join_names(lean)} over-fetch{'es' if len(lean) == 1 else ''} nothing."] if lean else []
+    )
     for row in rows:
         if not row["fields_beyond"]:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.conclusions.wording import shown, turned
+from hops.conclusions.wording import excludes_zero, negate_interval
 from hops.elements.numbers import figure
 from hops.run.documents.difference import HopDifference, PartDifference
 
@@ -48,12 +48,16 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
     whole = -row["difference_ms"]
     if None in row["ci95"]:
         return ["Too few of these journeys were traced to say why."]
-    if not shown(row["ci95"]):
-        return [f"The traced means do not show it: they differ by {figure(whole, turned(row['ci95']), 'ms')}."]
+    if not excludes_zero(row["ci95"]):
+        return [f"The traced means do not show it: they differ by {figure(whole, negate_interval(row['ci95']), 'ms')}."]
     if whole < 0:
         above = figure(-whole, row["ci95"], "ms")
         return [f"But its traced mean is {above} higher: the slowest journeys reverse the order."]
-    sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= MIN_SHARE * whole]
+    sure = [
+        part
+        for part in row["groups"]
+        if excludes_zero(part["ci95"]) and abs(part["difference_ms"]) >= MIN_SHARE * whole
+    ]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:
@@ -77,7 +81,7 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
 
 def _amount(part: PartDifference) -> str:
     saved = part["difference_ms"] < 0
-    ends = turned(part["ci95"]) if saved else part["ci95"]
+    ends = negate_interval(part["ci95"]) if saved else part["ci95"]
     return figure(abs(part["difference_ms"]), ends, "ms")
 
 

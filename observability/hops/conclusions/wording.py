@@ -11,7 +11,7 @@ from hops.run.documents.gate import VALID, Verdict
 from hops.run.documents.trial import Program
 
 
-def turned(ends: Sequence[float | None]) -> list[float | None]:
+def negate_interval(ends: Sequence[float | None]) -> list[float | None]:
     """Negates a difference, and so turns its interval around."""
     low, high = ends
     return [None if high is None else -high, None if low is None else -low]
@@ -22,7 +22,7 @@ def in_ms(estimate: Estimate) -> str:
     return figure(estimate["value"], estimate["ci95"], "ms")
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
+def join_names(names: Sequence[str], last: str = "and") -> str:
     """Joins names: `a`, `a and b`, `a, b and c`; or with another word before the last."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
 
@@ -40,7 +40,7 @@ def not_drawn(spans: int) -> str:
     return f"{whole} {'is' if spans == 1 else 'are'} not drawn: those with the least time on the path."
 
 
-def shown(ends: Sequence[float | None]) -> bool:
+def excludes_zero(ends: Sequence[float | None]) -> bool:
     """Whether an interval of a difference is known and excludes zero."""
     low, high = ends
     return low is not None and high is not None and (low > 0 or high < 0)
@@ -53,7 +53,7 @@ def mark_lines(verdict: Verdict, lines: Iterable[str]) -> list[str]:
 
 def programs_text(programs: Iterable[Program]) -> str:
     """Lists programs: `python (pid 12) 0.49 cores and cc1 (pid 34) 0.20 cores`."""
-    return listed([f"{one['name']} (pid {one['pid']}) {one['cores']:.2f} cores" for one in programs])
+    return join_names([f"{one['name']} (pid {one['pid']}) {one['cores']:.2f} cores" for one in programs])
 
 
 def sentence(text: str) -> str:

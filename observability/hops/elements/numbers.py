@@ -35,17 +35,17 @@ def plain(value: float | None, *, signed: bool = False) -> str:
     if size < 0.0005:
         return "0"
     digits = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3
-    return _fixed(value, digits, signed=signed)
+    return _format(value, digits, signed=signed)
 
 
 def count(value: float | None) -> str:
     """Formats a whole number, thousands in groups."""
-    return NOTHING if value is None else _fixed(value, 0)
+    return NOTHING if value is None else _format(value, 0)
 
 
 def share(value: float | None, digits: int = 1, *, signed: bool = False) -> str:
     """Formats a share from 0 to 1, in percent."""
-    return NOTHING if value is None else f"{_fixed(100 * value, digits, signed=signed)} %"
+    return NOTHING if value is None else f"{_format(100 * value, digits, signed=signed)} %"
 
 
 def interval(ends: Ends, *, signed: bool = False) -> str:
@@ -81,7 +81,7 @@ def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
         unit: Unit after the figure, such as `ms`.
     """
     places = decimals_for([value, *(end for end in ends if end is not None)])
-    return _beside(_fixed(value, places) + (f" {unit}" if unit else ""), ends, places)
+    return _beside(_format(value, places) + (f" {unit}" if unit else ""), ends, places)
 
 
 def times(ratio: float, ends: Ends = UNKNOWN) -> str:
@@ -126,9 +126,9 @@ def decimals_for(values: Sequence[float]) -> int:
 def _beside(text: str, ends: Ends, places: int) -> str:
     if all(end is None for end in ends):
         return text
-    low, high = (OPEN if end is None else _fixed(end, places) for end in ends)
+    low, high = (OPEN if end is None else _format(end, places) for end in ends)
     return f"{text} ({low} to {high})"
 
 
-def _fixed(value: float, places: int, *, signed: bool = False) -> str:
+def _format(value: float, places: int, *, signed: bool = False) -> str:
     return f"{value:{'+' if signed else ''},.{places}f}".replace("-", "−")

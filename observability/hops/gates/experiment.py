@@ -76,7 +76,7 @@ def answers(run: RunFiles) -> Gate:
     """
     digests = {(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in comparable_answers(run)}
     tapes = {tape for tape, _ in digests}
-    return kind_of("answers_differ").held(len(digests) - len(tapes))
+    return kind_of("answers_differ").evaluate(len(digests) - len(tapes))
 
 
 def comparable_answers(run: RunFiles) -> list[TrialRecord]:
@@ -93,7 +93,7 @@ def comparable_answers(run: RunFiles) -> list[TrialRecord]:
 def code_changed(trials: Sequence[TrialRecord]) -> Gate:
     """Counts the trials' distinct commits beyond the first; the limit is 0. A resumed experiment may run other code."""
     extra = len({trial["commit"] for trial in trials}) - 1
-    return kind_of("code_changed").held(extra)
+    return kind_of("code_changed").evaluate(extra)
 
 
 def block_spread(run: RunFiles) -> list[Gate]:
@@ -139,7 +139,7 @@ def block_spread(run: RunFiles) -> list[Gate]:
             chance = _chance(quarters.filter(pl.col("topology") == topology).sort("block", "quarter"))
             worst = max(worst or 0.0, math.sqrt(max(spread - chance, 0.0)))
             alone = max(alone or 0.0, math.expm1(max(off - _FARTHEST_BY_CHANCE * math.sqrt(chance), 0.0)))
-    return [kind_of(name).held(value) for name, value in zip(_OVER_BLOCKS, (worst, alone), strict=True)]
+    return [kind_of(name).evaluate(value) for name, value in zip(_OVER_BLOCKS, (worst, alone), strict=True)]
 
 
 def _chance(quarters: pl.DataFrame) -> float:

@@ -54,7 +54,7 @@ class Kind:
     remedy: str = ""
     optional: bool = False
 
-    def held(self, value: float | None, limit: float | None = None) -> Gate:
+    def evaluate(self, value: float | None, limit: float | None = None) -> Gate:
         """Evaluates the gate for one run; a value that was not measured fails.
 
         Args:

@@ -36,4 +36,4 @@ def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 def speed_gate(speed: float, usual: float) -> Gate:
     """Evaluates the gate on a trial's speed, relative to the usual one."""
-    return kind_of("speed_off_share").held(abs(speed / usual - 1))
+    return kind_of("speed_off_share").evaluate(abs(speed / usual - 1))

@@ -182,7 +182,7 @@ def _gate(kind: Kind, evidence: Evidence) -> Gate | None:
     if kind.name not in _FIELDS:
         return None
     value = getattr(evidence, kind.name)
-    return None if value is None and kind.optional else kind.held(value)
+    return None if value is None and kind.optional else kind.evaluate(value)
 
 
 def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list[Gate]:
@@ -199,7 +199,7 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
     is_busy = any(name in failing for name in MACHINE_GATES)
     excused = unanswered and is_busy and not unsettled and "invariants_broken" not in failing
     name = "unanswered_on_busy" if excused else "unanswered"
-    return [kind_of(name).held(unanswered), kind_of("unsettled").held(unsettled)]
+    return [kind_of(name).evaluate(unanswered), kind_of("unsettled").evaluate(unsettled)]
 
 
 def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: float) -> Verdict:
@@ -213,8 +213,8 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
         unsettled: Sagas or updates that never ended.
         other_cores: Cores that other programs used meanwhile.
     """
-    invariants = kind_of("invariants_broken").held(broken)
-    others = [invariants, kind_of("other_cores").held(other_cores)]
+    invariants = kind_of("invariants_broken").evaluate(broken)
+    others = [invariants, kind_of("other_cores").evaluate(other_cores)]
     return verdict_of([invariants, *audit_gates(unanswered, unsettled, others)])
 
 
@@ -240,9 +240,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         gates.append(LeftOut(name="disk_stall_share", reason="nothing counts waits for disks here"))
     if not evidence.of_the_shop:
         gates += [
-            LeftOut(
-                name="parity", reason="the target file says what each answer must be; any other has failed"
-            ),
+            LeftOut(name="parity", reason="the target file says what each answer must be; any other has failed"),
             LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
         ]
     elif not evidence.audited:
@@ -273,22 +271,22 @@ def _spans_lost(evidence: Evidence) -> int:
 
 
 def _lag(kind: Kind, evidence: Evidence, value_ms: float | None) -> Gate:
-    return kind.held(value_ms, max(kind.limit, LAG_SHARE * (evidence.latency_median_ms or 0.0)))
+    return kind.evaluate(value_ms, max(kind.limit, LAG_SHARE * (evidence.latency_median_ms or 0.0)))
 
 
 def _answer_lag(kind: Kind, evidence: Evidence) -> Gate | None:
     if evidence.answer_lag_ms is None:
         return None
     of_median_ms = LAG_SHARE * (evidence.latency_median_ms or 0.0) / evidence.requests
-    return kind.held(evidence.answer_lag_ms, max(kind.limit, of_median_ms, EDGE_LAGS * evidence.edge_lag_ms))
+    return kind.evaluate(evidence.answer_lag_ms, max(kind.limit, of_median_ms, EDGE_LAGS * evidence.edge_lag_ms))
 
 
 def _edge_agrees(kind: Kind, evidence: Evidence) -> Gate:
     """Finds the journey whose traces are farthest off, relative to its allowance."""
     if not evidence.agreements:
-        return kind.held(None, 0.0)
+        return kind.evaluate(None, 0.0)
     worst = max(evidence.agreements, key=lambda row: row.off_ms / row.allowed_ms)
-    return kind.held(worst.off_ms, worst.allowed_ms)
+    return kind.evaluate(worst.off_ms, worst.allowed_ms)
 
 
 def _share(part: int | None, whole: int) -> float | None:
@@ -297,28 +295,28 @@ def _share(part: int | None, whole: int) -> float | None:
 
 def _of_mesh(value: Callable[[Evidence, Sidecars], float | None]) -> Measure:
     """Restricts a gate to runs with a mesh."""
-    return lambda kind, seen: None if seen.sidecars is None else kind.held(value(seen, seen.sidecars))
+    return lambda kind, seen: None if seen.sidecars is None else kind.evaluate(value(seen, seen.sidecars))
 
 
 def _of_target(value: Callable[[Evidence, TargetTraces], float | None]) -> Measure:
     """Restricts a gate to traces of another target."""
-    return lambda kind, seen: None if seen.target is None else kind.held(value(seen, seen.target))
+    return lambda kind, seen: None if seen.target is None else kind.evaluate(value(seen, seen.target))
 
 
 _FIELDS = {one.name for one in fields(Evidence)}
 _MEASURES: Mapping[str, Measure] = {
-    "parity": lambda kind, seen: kind.held(seen.parity_mismatches),
-    "tape_unsent": lambda kind, seen: kind.held(seen.journeys_planned - seen.journeys_sent),
-    "tape_exhausted": lambda kind, seen: kind.held(int(seen.tape_exhausted)) if seen.closed else None,
+    "parity": lambda kind, seen: kind.evaluate(seen.parity_mismatches),
+    "tape_unsent": lambda kind, seen: kind.evaluate(seen.journeys_planned - seen.journeys_sent),
+    "tape_exhausted": lambda kind, seen: kind.evaluate(int(seen.tape_exhausted)) if seen.closed else None,
     "start_lag_p99_ms": lambda kind, seen: _lag(kind, seen, seen.start_lag_p99_ms),
     "start_lag_mean_ms": lambda kind, seen: _lag(kind, seen, seen.start_lag_mean_ms),
     "answer_lag_ms": _answer_lag,
     "late_customers": lambda kind, seen: (
-        None if seen.late_customers is None else kind.held(_share(seen.late_customers, seen.journeys_sent))
+        None if seen.late_customers is None else kind.evaluate(_share(seen.late_customers, seen.journeys_sent))
     ),
-    "failure_share": lambda kind, seen: kind.held(_share(seen.failures, seen.journeys_sent)),
-    "spans_lost": lambda kind, seen: kind.held(_spans_lost(seen)),
-    "orphan_share": lambda kind, seen: kind.held(
+    "failure_share": lambda kind, seen: kind.evaluate(_share(seen.failures, seen.journeys_sent)),
+    "spans_lost": lambda kind, seen: kind.evaluate(_spans_lost(seen)),
+    "orphan_share": lambda kind, seen: kind.evaluate(
         _share(seen.quality.orphans, seen.quality.spans), kind.limit if seen.target is None else LOST_BY_OTHERS
     ),
     "traces_missing": _of_target(lambda seen, of: _share(seen.traces_expected - of.found, seen.traces_expected)),
@@ -326,16 +324,16 @@ _MEASURES: Mapping[str, Measure] = {
     "calls_unanswered": _of_target(lambda _, of: _share(of.unanswered, of.calls) or 0.0),
     "answers_longer": _of_target(lambda _, of: _share(of.longer, of.requests)),
     # Only on one machine, or on nodes that share one clock.
-    "spans_outside": lambda kind, seen: None if seen.clock_offset_ms else kind.held(seen.spans_outside),
+    "spans_outside": lambda kind, seen: None if seen.clock_offset_ms else kind.evaluate(seen.spans_outside),
     "edge_off_ms": _edge_agrees,
-    "unattributed_share": lambda kind, seen: kind.held(
+    "unattributed_share": lambda kind, seen: kind.evaluate(
         seen.unattributed_share, kind.limit if seen.target is None else UNATTRIBUTED_BY_OTHERS
     ),
     "bypassed_calls": _of_mesh(lambda seen, _: seen.bypassed_calls),
     "silent_sidecars": _of_mesh(lambda _, sidecars: sidecars.silent),
     "config_refused": _of_mesh(lambda _, sidecars: sidecars.refused),
     "unencrypted_sidecars": _of_mesh(lambda _, sidecars: sidecars.unencrypted),
-    "other_cores": lambda kind, seen: kind.held(
+    "other_cores": lambda kind, seen: kind.evaluate(
         seen.other_cores, kind.limit if seen.clock_offset_ms is None else OTHER_CORES_OF_A_NODE
     ),
 }

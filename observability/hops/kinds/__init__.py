@@ -32,7 +32,7 @@ def kind_of(run: RunFiles) -> Kind:
     name, folders = run.manifest["kind"], kinds()
     if name not in (PROOF, *folders):
         raise MalformedRunError(f"{run.path}: the kind {name} is not known; valid ones are {', '.join(folders)}")
-    return _named(name)
+    return _load(name)
 
 
 def kinds() -> list[str]:
@@ -40,14 +40,14 @@ def kinds() -> list[str]:
     return sorted(file.parent.name.replace("_", "-") for folder in __path__ for file in Path(folder).glob("*/kind.py"))
 
 
-def _named(name: str) -> Kind:
+def _load(name: str) -> Kind:
     # Imported here: commands that only need a kind's name should not wait for its report's imports.
     folder = BENCH if name == PROOF else name.replace("-", "_")
     kind: Kind = import_module(f"{__name__}.{folder}.kind").KIND
     return kind
 
 
-def shown(summary: Summary, *, brief: bool = False) -> Group:
+def show_run(summary: Summary, *, brief: bool = False) -> Group:
     """Makes what a terminal shows of a run of any kind.
 
     Args:
@@ -61,17 +61,17 @@ def shown(summary: Summary, *, brief: bool = False) -> Group:
     from hops.tables.validity import trust_elements
     from hops.tables.view import SummaryView
     from hops.terminal.brief import brief as main_figures
-    from hops.terminal.render import rendered
+    from hops.terminal.render import render
 
-    kind, view = _named(summary["kind"]), SummaryView(summary)
+    kind, view = _load(summary["kind"]), SummaryView(summary)
     if kind.terminal is not None:
         return main_figures(summary) if brief else kind.terminal(summary)
     said = kind.conclusions(view)
     if brief:
         first = takewhile(lambda element: not isinstance(element, Heading), said.elements)
-        return rendered([Text(verdict_sentence(summary), tone="verdict"), *first])
+        return render([Text(verdict_sentence(summary), tone="verdict"), *first])
     unfolded = [element for element in said.elements if not isinstance(element, Fold)]
-    return rendered([Heading(said.title), *unfolded, *trust_elements(view)])
+    return render([Heading(said.title), *unfolded, *trust_elements(view)])
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:

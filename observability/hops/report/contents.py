@@ -37,7 +37,7 @@ def all_sections(view: View) -> list[Section]:
     few = len(view.topologies) <= MAX_IN_DETAIL
     traced, in_detail = view.traced and few, view.kind.in_detail and few
     sections = [
-        pictured(view.kind.conclusions(view), view),
+        add_picture(view.kind.conclusions(view), view),
         *([budget.section(view)] if traced else []),
         *([meetings.section(view)] if view.summary.get("meetings") and in_detail else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
@@ -57,7 +57,7 @@ def all_sections(view: View) -> list[Section]:
     return [first, *(replace(other, folded=True) for other in others)]
 
 
-def pictured(said: Section, view: View) -> Section:
+def add_picture(said: Section, view: View) -> Section:
     """Adds pictures to the first section: one sentence, the pictures, and then the words.
 
     A comparison shows the heat map and the hop budgets of the whole mix; the table of the fastest is behind a fold.

@@ -64,9 +64,7 @@ def label(encoding: Spec, *, dx: int = 4, data: Sequence[Any] | None = None) -> 
     )
 
 
-def stacked(
-    mark: str, x: Spec, groups: Sequence[str], fills: Sequence[str], *, stroke: float = 1, **more: Spec
-) -> Spec:
+def stack(mark: str, x: Spec, groups: Sequence[str], fills: Sequence[str], *, stroke: float = 1, **more: Spec) -> Spec:
     """Stacks bars or areas of groups, in the order of the groups."""
     encoding = {
         "x": x,

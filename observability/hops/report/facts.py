@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hops.conclusions.wording import listed, plural
+from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.report.view import View
 from hops.run.documents.summary import Summary
@@ -97,7 +97,7 @@ def _of_each(view: View, text: Callable[[Switches], str]) -> str:
     alike: dict[str, list[str]] = {}
     for name, one in told.items():
         alike.setdefault(one or "none", []).append(name)
-    return "; ".join(f"{listed(names)}: {one}" for one, names in alike.items())
+    return "; ".join(f"{join_names(names)}: {one}" for one, names in alike.items())
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from markupsafe import escape
 from hops.budget.groups import GROUPS
 from hops.errors import HopsError
 from hops.report.chart import INK, SOFT, Spec, draw
-from hops.report.encodings import amount, layer, stacked
+from hops.report.encodings import amount, layer, stack
 from hops.report.palette import group_fill
 from hops.report.templates import source
 from hops.units import ALL
@@ -67,12 +67,12 @@ def picture(report: str) -> str:
         f"{facts['journeys'].replace(' in ', ' journeys in ')}, at {rate}",
         f"{machine}; core-hours are for a million journeys",
     ]
-    words = described(report)
+    words = describe(report)
     svg = str(draw(TITLE, words, _spec(answers, notes)).svg)
     return standalone(svg, f"{words} {'. '.join(notes)}.", textures=True)
 
 
-def described(report: str) -> str:
+def describe(report: str) -> str:
     """The figures of the picture in words: p50 and core-hours of each topology.
 
     Args:
@@ -146,7 +146,7 @@ def _spec(answers: list[Answer], notes: list[str]) -> Spec:
         for group, ms in one.budget_ms.items()
     ]
     used = [group for group in GROUPS if any(row["group"] == group for row in rows)]
-    bars = stacked("bar", amount("ms", "ms", stacked=True, tickCount=5), used, [group_fill(group) for group in used])
+    bars = stack("bar", amount("ms", "ms", stacked=True, tickCount=5), used, [group_fill(group) for group in used])
     bars["mark"] |= {"height": 17, "yOffset": 9}
     bars["encoding"]["color"]["legend"] = {
         "title": None,

@@ -15,7 +15,7 @@ from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Chart, Drawing, Element, Figures, Fold, Points, Section, Text
 from hops.report import chart
-from hops.report.encodings import amount, label, row_each, stacked
+from hops.report.encodings import amount, label, row_each, stack
 from hops.report.palette import group_class, group_fill, looks
 from hops.report.sections.exemplar import waterfall
 from hops.report.write import Page, write_html
@@ -122,7 +122,7 @@ def _bands_chart(operation: Operation) -> Chart:
         "height": {"step": 24},
         "encoding": {"y": row_each("band", [names[band] for band in BANDS])},
         "layer": [
-            stacked("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
+            stack("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
             {**label({"x": amount("sum")}), "transform": [sums]},
         ],
     }

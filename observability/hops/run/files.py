@@ -136,7 +136,7 @@ class RunFiles:
             manifest[key] = {name: manifest[key][label] for label, name in names.items()}
         chosen = pl.col("topology").is_in(list(names))
 
-        def renamed(rows: pl.DataFrame) -> pl.DataFrame:
+        def rename(rows: pl.DataFrame) -> pl.DataFrame:
             return rows.filter(chosen).with_columns(pl.col("topology").replace(names))
 
         trials = [
@@ -148,11 +148,11 @@ class RunFiles:
             self,
             manifest=manifest,
             trials=trials,
-            journeys=renamed(self.journeys),
-            hops=renamed(self.hops),
-            resources=renamed(self.resources),
-            calls=renamed(self.calls),
-            observed={name: renamed(frame) for name, frame in self.observed.items()},
+            journeys=rename(self.journeys),
+            hops=rename(self.hops),
+            resources=rename(self.resources),
+            calls=rename(self.calls),
+            observed={name: rename(frame) for name, frame in self.observed.items()},
             labels={name: label for label, name in names.items()},
         )
 

@@ -66,11 +66,11 @@ def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
     try:
         own: Mapping[str, Any] = switches.get("networks", {})
         if own:
-            return {channel: _resolved(one) for channel, one in own.items()}
+            return {channel: _resolve(one) for channel, one in own.items()}
         # Before networks had names, a round-trip time of 0 meant no network.
         if "network" not in switches or _is_loopback(switches):
             return {}
-        return dict.fromkeys(CHANNELS, _resolved(switches))
+        return dict.fromkeys(CHANNELS, _resolve(switches))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         said = ", ".join(f"{name}={switches[name]!r}" for name in SWITCHES if name in switches)
         raise MalformedRunError(f"manifest.json: not a network that a run has: {said}"[:300]) from error
@@ -119,7 +119,7 @@ def _is_loopback(given: Mapping[str, Any]) -> bool:
     return given["network"] == LOOPBACK and given["rtt_ms"] is None and not given["bandwidth"]
 
 
-def _resolved(given: Mapping[str, Any]) -> Network:
+def _resolve(given: Mapping[str, Any]) -> Network:
     network = NAMED[given["network"]]
     if given["rtt_ms"] is not None:
         network = replace(network, rtt_ms=float(given["rtt_ms"]), name=None)

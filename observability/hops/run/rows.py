@@ -206,7 +206,7 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         for budget in budgets
         for part in dict.fromkeys((*budget.parts, *budget.crossings))
     ]
-    return _labelled(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
+    return _add_labels(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
 
 
 def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
@@ -263,6 +263,6 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _labelled(frame: pl.DataFrame, labels: Mapping[str, str | int]) -> pl.DataFrame:
+def _add_labels(frame: pl.DataFrame, labels: Mapping[str, str | int]) -> pl.DataFrame:
     columns = [pl.lit(value).alias(name) for name, value in labels.items()]
     return frame.select(*columns, pl.all())

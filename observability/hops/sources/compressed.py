@@ -24,7 +24,7 @@ RATIO_CHECKED_FROM = 64 * 2**20
 _PIECE = 1 << 20
 
 
-def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
+def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
     """Decompresses a file into a temporary file, if it is compressed.
 
     Args:
@@ -39,28 +39,28 @@ def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Malform
         MalformedTraceError: The plain bytes exceed `MAX_BYTES`, or the maximum ratio.
     """
     if head.startswith(GZIP):
-        return _spooled(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where, file)
+        return _spool(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where, file)
     if head.startswith(ZSTD):
-        return _spooled(_zstd_reader(file), where, file)
+        return _spool(_zstd_reader(file), where, file)
     return file, None
 
 
-def spooled(stream: IO[bytes], where: str) -> IO[bytes]:
+def spool(stream: IO[bytes], where: str) -> IO[bytes]:
     """Copies all bytes of a stream into a temporary file, and returns to its start.
 
     Raises:
         MalformedTraceError: The bytes are more than `MAX_BYTES`.
     """
-    return _spooled(stream, where)[0]
+    return _spool(stream, where)[0]
 
 
-def _spooled(
+def _spool(
     stream: IO[bytes], where: str, compressed: IO[bytes] | None = None
 ) -> tuple[IO[bytes], MalformedTraceError | None]:
     scratch = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
     fault = None
     try:
-        for piece in _limited(stream, where, compressed):
+        for piece in _limit(stream, where, compressed):
             scratch.write(piece)
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
         size = scratch.tell()
@@ -80,12 +80,12 @@ def unzstd(data: bytes | memoryview, where: str) -> bytes:
     """
     compressed = io.BytesIO(data)
     try:
-        return b"".join(_limited(_zstd_reader(compressed), where, compressed))
+        return b"".join(_limit(_zstd_reader(compressed), where, compressed))
     except (EOFError, _zstd_error()) as error:
         raise MalformedTraceError(f"{where}: Zstandard, but damaged: {error}") from error
 
 
-def _limited(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:
+def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:
     """Yields a stream in pieces, and stops as soon as it exceeds a limit.
 
     Args:

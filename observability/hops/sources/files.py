@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from hops.errors import MalformedTraceError, SourceError
-from hops.sources.compressed import opened, spooled
+from hops.sources.compressed import open_plain, spool
 from hops.sources.documents import BLANKS, in_batches, read_beginning, read_documents, split_documents
 from hops.sources.read_json import NotJsonError
 from hops.sources.recognise import BINARY, FORMATS, read_binary, read_json_value
@@ -74,7 +74,7 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
 def _read_plain(
     file: IO[bytes], where: str, forced: str, head: bytes, scratch: ExitStack
 ) -> Iterator[tuple[str, list[Span]]]:
-    plain, fault = opened(file, head, where)
+    plain, fault = open_plain(file, head, where)
     if plain is not file:
         scratch.enter_context(plain)
         head = _peek(plain)
@@ -100,7 +100,7 @@ def _read_decompressed(
         plain.seek(len(codecs.BOM_UTF8))
         head = head[len(codecs.BOM_UTF8) :]
     if forced in BINARY or (not forced and head.lstrip(BLANKS)[:1] not in (b"{", b"[")):
-        view, free = _mapped(plain)
+        view, free = _map(plain)
         yield from in_batches(*read_binary(view, where, head, forced), free)
         return
     yield from _read_json(plain, where)
@@ -123,12 +123,12 @@ def opened_file(path: str) -> IO[bytes]:
         if not select.select([pipe], [], [], PIPE_WAIT_S)[0]:
             raise SourceError(f"{path}: a pipe to which nobody wrote anything for {PIPE_WAIT_S} s")
         os.set_blocking(pipe.fileno(), True)
-        return spooled(cast("IO[bytes]", pipe), path)
+        return spool(cast("IO[bytes]", pipe), path)
 
 
 def open_stdin() -> IO[bytes]:
     """Stores standard input in a file, so that it can be read twice."""
-    return spooled(sys.stdin.buffer, "standard input")
+    return spool(sys.stdin.buffer, "standard input")
 
 
 def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
@@ -142,7 +142,7 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
         yield from read_documents(split_documents(file, by_line=True), where, by_line=True)
         return
     file.seek(began)
-    view, free = _mapped(file)
+    view, free = _map(file)
     text = view[began:]
     text = text[len(text[:_HEAD]) - len(bytes(text[:_HEAD]).lstrip(BLANKS)) :]
     try:
@@ -162,7 +162,7 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
         yield from in_batches(kind, batches, free)
 
 
-def _mapped(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
+def _map(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
     """Maps the whole file, until nothing refers to it; also returns a function that frees memory that was read."""
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return memoryview(data), partial(data.madvise, mmap.MADV_DONTNEED)
@@ -182,7 +182,7 @@ def _utf_8(file: IO[bytes], where: str) -> IO[bytes]:
     """Converts a file in UTF-16, as some shells write when output goes to a file, to UTF-8."""
     try:
         text = codecs.getreader("utf-16")(file)
-        return spooled(_Encoded(text), where)  # type: ignore[arg-type]
+        return spool(_Encoded(text), where)  # type: ignore[arg-type]
     except UnicodeDecodeError as error:
         raise MalformedTraceError(f"{where}: begins as UTF-16, but is none: {error}") from error
 

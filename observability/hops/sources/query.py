@@ -191,7 +191,7 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
         "end": query.ends_ns // 1000,
         "limit": query.limit,
     }
-    answer = _jaeger_answer(base, f"traces?{_encoded(newer)}", f"traces?{_encoded(older)}", query)
+    answer = _jaeger_answer(base, f"traces?{_encode(newer)}", f"traces?{_encode(older)}", query)
     answer.is_search = True
     yield answer
 
@@ -235,7 +235,7 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         "lookback": max(1, (query.ends_ns - query.since_ns) // 1_000_000),
         "limit": query.limit,
     }
-    url = f"{base}/api/v2/traces?{_encoded(asked)}"
+    url = f"{base}/api/v2/traces?{_encode(asked)}"
     yield Answer(url, _read(get(url, query.headers), url), is_search=True)
 
 
@@ -243,7 +243,7 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
     trace_ids: Iterable[str] = query.trace_ids
     if not trace_ids:
         wanted = [
-            f"{name} = {_quoted(value)}"
+            f"{name} = {_quote(value)}"
             for name, value in (("resource.service.name", query.service), ("name", query.operation))
             if value
         ]
@@ -253,7 +253,7 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
             "end": -(-query.ends_ns // _NS_PER_S),
             "limit": query.limit,
         }
-        found = get_json(f"{base}/api/search?{_encoded(asked)}", query.headers)
+        found = get_json(f"{base}/api/search?{_encode(asked)}", query.headers)
         trace_ids = [str(one["traceID"]) for one in found.get("traces") or []]
 
     def ask(url: str) -> Answer:
@@ -270,7 +270,7 @@ def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> 
         try:
             return ask(url)
         except SourceError as error:
-            return Answer(url, _raised(error))
+            return Answer(url, _raise(error))
 
     urls = iter([f"{path}{quote(trace_id)}" for trace_id in trace_ids])
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -278,7 +278,7 @@ def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> 
             yield from pool.map(answer, some)
 
 
-def _raised(error: SourceError) -> Iterator[tuple[str, list[Span]]]:
+def _raise(error: SourceError) -> Iterator[tuple[str, list[Span]]]:
     raise error
     yield
 
@@ -288,11 +288,11 @@ def _read(answer: IO[bytes], url: str, forced: str = "") -> Iterator[tuple[str, 
         yield from read_file(answer, url, forced)
 
 
-def _encoded(asked: Mapping[str, Any]) -> str:
+def _encode(asked: Mapping[str, Any]) -> str:
     return urlencode({name: value for name, value in asked.items() if value != ""})
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from hops.errors import MalformedTraceError
-from hops.traces.otlp import malformed
+from hops.traces.otlp import make_error
 from hops.traces.span import Span
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
-        raise malformed(error, where) from error
+        raise make_error(error, where) from error
     except UnicodeDecodeError as error:
         raise MalformedTraceError(
             f"{where}: not UTF-8 at byte {error.start}; convert it, as by `iconv -t utf-8`"

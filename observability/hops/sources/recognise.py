@@ -83,7 +83,7 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
     if text[:1] == b"[":
         return _read_list(read_one(_LIST, text, where), where)
     if text[:1] != b"{":
-        raise MalformedTraceError(f"{where}: begins with {bytes(text[:20])!r}: {_expected()}")
+        raise MalformedTraceError(f"{where}: begins with {bytes(text[:20])!r}: {_describe_formats()}")
     try:
         found = _of_keys(read_one(_KEYS, text, where), text, where)
     except NotJsonError:
@@ -93,7 +93,7 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
         raise
     if found is None:
         has = ", ".join(refuse_known(text, where)[:8]) or "none"
-        raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_expected()}")
+        raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_describe_formats()}")
     return found
 
 
@@ -146,12 +146,12 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
         MalformedTraceError: It is in none of the formats.
     """
     if forced == OTLP_FRAMED or (not forced and otlp_proto.looks_framed(head, len(data))):
-        return OTLP_FRAMED, _framed(data, where)
+        return OTLP_FRAMED, _read_framed(data, where)
     if forced == OTLP_PROTO or head[0] == otlp_proto.RESOURCE_SPANS:
         return OTLP_PROTO, otlp_proto.read_messages(data, where)
     refuse_known_table(head, where)
     what = f"begins with {head[:20]!r}" if head.strip() else "is blank"
-    raise MalformedTraceError(f"{where}: {what}: {_expected()}")
+    raise MalformedTraceError(f"{where}: {what}: {_describe_formats()}")
 
 
 def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:
@@ -181,7 +181,7 @@ def _kind_of(elements: list[Raw], where: str) -> str:
     raise first
 
 
-def _framed(data: bytes | memoryview, where: str) -> Batches:
+def _read_framed(data: bytes | memoryview, where: str) -> Batches:
     def read(piece: tuple[memoryview, str]) -> Batches:
         frame, place = piece
         body: bytes | memoryview = unzstd(frame, place) if bytes(frame[:4]) == ZSTD else frame
@@ -190,5 +190,5 @@ def _framed(data: bytes | memoryview, where: str) -> Batches:
     return each(otlp_proto.frames(data, where), read, "messages")
 
 
-def _expected() -> str:
+def _describe_formats() -> str:
     return f"expected one of {', '.join(f'{name} ({said})' for name, said in FORMATS.items())}"

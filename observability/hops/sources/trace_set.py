@@ -84,13 +84,13 @@ class TraceSet(msgspec.Struct):
             "refused": sum(not one.spans for one in self.inputs),
         }
         told = [
-            f"{_counted(count, 'input')} {'was' if count == 1 else 'were'} {what}"
+            f"{_count(count, 'input')} {'was' if count == 1 else 'were'} {what}"
             for what, count in counts.items()
             if count
         ]
         kinds = ", ".join(self.formats)
         read = f"{', '.join(told)}{f' ({kinds})' if kinds else ''}"
-        sentence = f"{read}: {_counted(self.spans, 'span')} in {_counted(len(self.traces), 'trace')}."
+        sentence = f"{read}: {_count(self.spans, 'span')} in {_count(len(self.traces), 'trace')}."
         return "\n".join([sentence, *self.lacking])
 
 
@@ -164,5 +164,5 @@ def _of_path(path: str, forced: str) -> Iterator[tuple[str, list[Span]]]:
         yield from read_file(file, path, forced)
 
 
-def _counted(count: int, noun: str) -> str:
+def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,7 +1,8 @@
 """Comparison of two figures: difference, ratio, their 95 % intervals, and a p value.
 
 The scatter of a difference depends on how the blocks of both sides are related. Topologies of one run share their
-blocks, so a block's common effect cancels (`paired`). Blocks of two runs share nothing (`independent`).
+blocks, so a block's common effect cancels (`spread_if_paired`). Blocks of two runs share nothing
+(`spread_if_independent`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Contrast:
     reason: str | None = None
 
 
-def paired(left: Floats, right: Floats, first: Sequence[int | None] = (None, None)) -> Spread:
+def spread_if_paired(left: Floats, right: Floats, first: Sequence[int | None] = (None, None)) -> Spread:
     """Computes the scatter of a difference whose sides share their blocks.
 
     Args:
@@ -56,7 +57,7 @@ def paired(left: Floats, right: Floats, first: Sequence[int | None] = (None, Non
     return spread_of(left - right, first[0])
 
 
-def independent(*sides: Floats, first: Sequence[int | None] = ()) -> Spread:
+def spread_if_independent(*sides: Floats, first: Sequence[int | None] = ()) -> Spread:
     """Computes the scatter of a difference or sum of independent sides.
 
     The variances add up; the degrees of freedom are Welch's, which allow each side its own scatter (Welch,
@@ -75,13 +76,13 @@ def independent(*sides: Floats, first: Sequence[int | None] = ()) -> Spread:
     return Spread(total**0.5, float(total**2 / (variances**2 / freedoms).sum()))
 
 
-def contrast(left: Section, right: Section, spread: Callable[..., Spread] = paired) -> Contrast:
+def contrast(left: Section, right: Section, spread: Callable[..., Spread] = spread_if_paired) -> Contrast:
     """Compares two figures.
 
     Args:
         left: Left figure.
         right: Right figure.
-        spread: `paired` if both have the same blocks in the same order, `independent` if they share no blocks.
+        spread: `spread_if_paired` for the same blocks in the same order, `spread_if_independent` for unrelated blocks.
     """
     if left.value is None or right.value is None:
         return Contrast(None, None, reason=left.reason or right.reason)

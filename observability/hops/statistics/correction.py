@@ -93,7 +93,7 @@ class _Family:
         return np.asarray(np.where(sets, self._p, np.inf).min(axis=1) * self._sizes)
 
 
-def corrected(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]:
+def correct_tests(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]:
     """Corrects the tests of one figure.
 
     Args:

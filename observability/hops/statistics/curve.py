@@ -53,10 +53,10 @@ class Lines:
         added = kinds[:, None] * points[varying]
         groups = [np.sort(self.starts[kind_of == kind]) for kind in range(len(kinds))]
         ranks = ((self.starts.size - 1) // 2, self.starts.size // 2)
-        return np.asarray(sum(_ranked(groups, added, rank) for rank in ranks) / 2)
+        return np.asarray(sum(_find_rank(groups, added, rank) for rank in ranks) / 2)
 
 
-def _ranked(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
+def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
     """Finds the value of a rank, from 0, among all groups at each point, by bisection.
 
     Args:

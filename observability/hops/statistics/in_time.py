@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hops.statistics import student
-from hops.statistics.contrast import independent
+from hops.statistics.contrast import spread_if_independent
 from hops.statistics.intervals import CONFIDENCE, Floats, Interval
 from hops.statistics.over_blocks import MIN_BEYOND, MIN_BLOCKS, MIN_ROWS, NO_INTERVAL, Section, spread_of
 
@@ -80,5 +80,5 @@ def difference(left: Section, right: Section) -> tuple[float, Interval, float | 
     size = right.value - left.value
     if left.reason or right.reason:
         return size, NO_INTERVAL, None
-    spread = independent(left.by_block - left.value, right.by_block - right.value)
+    spread = spread_if_independent(left.by_block - left.value, right.by_block - right.value)
     return size, spread.around(size), spread.p_value(size)

@@ -33,7 +33,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
     """
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
     if not traced:
-        return [Text(view.titled(f"Hop budget of {journey}: no traces."))]
+        return [Text(view.mark_caption(f"Hop budget of {journey}: no traces."))]
     sums = " ".join(
         f"{name}: the parts of its {plural(cell['traces'], 'trace')} add up to {_whole_ns(cell)} ns, the "
         f"traces themselves to {_traced_ns(cell)} ns." + _net_sum(cell)
@@ -83,7 +83,7 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
         if any(group in budget for _, _, budget in budgets)
     ]
     rows.append([words("adds up to"), *(number(sum(budget.values())) for _, _, budget in budgets)])
-    caption = view.titled(f"Hop budgets of {journey} by group of parts, ms")
+    caption = view.mark_caption(f"Hop budgets of {journey} by group of parts, ms")
     return Table(f"budget_groups_{journey}", caption, columns, rows, totals=1)
 
 
@@ -103,7 +103,7 @@ def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) ->
     if len(small) > 1:
         rows.append([words(f"{len(small)} smaller parts"), words(""), *(one.cell(small) for one in budgets)])
     rows.append([words("adds up to"), words(""), *(number(sum(one.ms.values())) for one in budgets)])
-    caption = view.titled(f"Parts of the hop budgets of {journey}, ms")
+    caption = view.mark_caption(f"Parts of the hop budgets of {journey}, ms")
     return Table(f"budget_parts_{journey}", caption, columns, rows, totals=1)
 
 

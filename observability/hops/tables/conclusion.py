@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
-from hops.conclusions.comparison import Standing, grouped_conclusions, refused, standing
-from hops.conclusions.wording import listed, turned
+from hops.conclusions.comparison import Standing, explain_refusal, grouped_conclusions, standing
+from hops.conclusions.wording import join_names, negate_interval
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
@@ -19,7 +19,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
     elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
     if not view.is_alone:
         elements.append(fastest_table(view))
-    if not view.is_alone and refused(view.summary) is None:
+    if not view.is_alone and explain_refusal(view.summary) is None:
         elements.append(
             Text(
                 f"Names that share a cell are not distinguishable. “Ahead” is the lead over the nearest "
@@ -27,7 +27,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
                 tone="note",
             )
         )
-    elements.append(Points(conclusions.beside, tone="sentences"))
+    elements.append(Points(conclusions.context, tone="sentences"))
     inside = [sentence for sentences in conclusions.journeys.values() for sentence in sentences]
     shown = "A difference counts as shown if p is below 5 % after correction for the many comparisons of this run."
     doubts = conclusions.doubts if view.is_alone else [shown, *conclusions.doubts]
@@ -70,11 +70,11 @@ def _cells(view: SummaryView, place: Standing | None, value: float | None) -> li
         return [words(numbers.NOTHING), number(None), *nobody]
     if place.untested:
         return [words("not tested"), number(value), *nobody]
-    first = words("none shown") if len(place.first) == len(view.topologies) else words(listed(place.first, "or"))
+    first = words("none shown") if len(place.first) == len(view.topologies) else words(join_names(place.first, "or"))
     if len(place.first) == 1:
         first = view.name(place.first[0])
     if not place.behind:
         return [first, number(value), *nobody]
     row = place.behind[0]
     assert row["difference"] is not None
-    return [first, number(value), estimate(-row["difference"], turned(row["ci95"])), view.name(row["right"])]
+    return [first, number(value), estimate(-row["difference"], negate_interval(row["ci95"])), view.name(row["right"])]

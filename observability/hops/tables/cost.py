@@ -37,4 +37,4 @@ def cost_table(view: SummaryView) -> Table:
         for name, cost in costs.items()
     ]
     over = ", with 95 % intervals over blocks" if view.summary["blocks"] > 1 else ""
-    return Table("cost", view.titled(f"Core-hours for a million journeys{over}"), columns, rows)
+    return Table("cost", view.mark_caption(f"Core-hours for a million journeys{over}"), columns, rows)

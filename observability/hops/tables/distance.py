@@ -85,17 +85,17 @@ def break_even_table(
     cells = [
         [
             words(journey),
-            _named(view, distance, journey, row["left"]),
-            _named(view, distance, journey, row["right"]),
+            _name_cell(view, distance, journey, row["left"]),
+            _name_cell(view, distance, journey, row["right"]),
             words(break_even_words(row)),
             estimate(row["at_ms"], row["ci95_ms"]),
         ]
         for journey, row in rows
     ]
-    return Table(key, view.titled(caption), columns, cells, heads=3)
+    return Table(key, view.mark_caption(caption), columns, cells, heads=3)
 
 
-def _named(view: SummaryView, distance: Distance, journey: str, topology: str) -> Cell:
+def _name_cell(view: SummaryView, distance: Distance, journey: str, topology: str) -> Cell:
     trips = distance["journeys"][journey]["round_trips"][topology]
     return Cell(topology, topology, tone=view.mark(topology), note=f"{trips:.3g}")
 
@@ -112,7 +112,7 @@ def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], 
         if topology in distance["journeys"].get(journey, {"curves": {}})["curves"]
     ]
     caption = f"p50 at the networks that have names, ms, with 95 % intervals{_fastest(view)}"
-    return Table(key, view.titled(caption), columns, rows, heads=2)
+    return Table(key, view.mark_caption(caption), columns, rows, heads=2)
 
 
 def model_table(view: SummaryView, distance: Distance) -> Table:
@@ -133,7 +133,7 @@ def model_table(view: SummaryView, distance: Distance) -> Table:
         for topology, own in one["own_ms"].items()
     ]
     caption = "What the lines are made of: own time, and means of round trips and of bytes with TCP headers"
-    return Table("distance_model", view.titled(caption), columns, rows, heads=2)
+    return Table("distance_model", view.mark_caption(caption), columns, rows, heads=2)
 
 
 def channel_table(view: SummaryView, distance: Distance) -> Table:
@@ -150,7 +150,7 @@ def channel_table(view: SummaryView, distance: Distance) -> Table:
         for name in names
     ]
     caption = f"p50 of each channel's journeys at the network that the workload gives it{_fastest(view)}"
-    return Table("distance_channels", view.titled(caption), columns, rows, heads=2, totals=1)
+    return Table("distance_channels", view.mark_caption(caption), columns, rows, heads=2, totals=1)
 
 
 def _fastest(view: SummaryView) -> str:

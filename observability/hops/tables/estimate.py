@@ -7,11 +7,11 @@ from hops.elements.table import Cell, estimate
 from hops.run.documents.estimate import Agreement, Estimate
 
 
-def estimated(one: Estimate | None, *, signed: bool = False) -> Cell:
+def estimate_cell(one: Estimate | None, *, signed: bool = False) -> Cell:
     """Formats an estimate with its interval; a dash without an estimate."""
     return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["value"], one["ci95"], signed=signed)
 
 
-def agreed(verdict: Agreement, reason: str | None) -> Cell:
+def agreement_cell(verdict: Agreement, reason: str | None) -> Cell:
     """Says whether two figures agree, or why that is unknown."""
     return Cell(verdict, verdict, tone="bad" if verdict == "differ" else "", note=reason or "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.conclusions.wording import listed, not_tested, plural
+from hops.conclusions.wording import join_names, not_tested, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts, whole, words
@@ -56,7 +56,7 @@ def latency_table(view: SummaryView) -> Table:
         for journey in view.journeys_and_all
         for name, cell in view.cells(journey)
     ]
-    caption = view.titled(f"Latency by journey and {view.compared.one}, ms, with 95 % intervals")
+    caption = view.mark_caption(f"Latency by journey and {view.compared.one}, ms, with 95 % intervals")
     return Table("latency", caption, columns, rows, heads=2)
 
 
@@ -82,9 +82,9 @@ def shown_differences(view: SummaryView) -> list[Element]:
     if significant:
         most = f", the largest {kept} above; all are in the report." if kept < len(significant) else "."
         counts = f"{len(significant)} of {len(tested)}"
-        elements.append(Text(f"{counts} tested differences at {listed(metrics)} are significant{most}"))
+        elements.append(Text(f"{counts} tested differences at {join_names(metrics)} are significant{most}"))
     elif tested:
-        elements.append(Text(f"No significant differences at {listed(metrics, 'or')}."))
+        elements.append(Text(f"No significant differences at {join_names(metrics, 'or')}."))
     return [*elements, *map(Text, _note_untested(every))]
 
 
@@ -98,7 +98,7 @@ def _note_untested(rows: Sequence[Comparison]) -> list[str]:
             all_of_them = len(untested) == len(of_metric)
             what = "Differences" if all_of_them else f"{len(untested):,} of {plural(len(of_metric), 'difference')}"
             metrics.setdefault((what, not_tested(untested)), []).append(metric)
-    return [f"{what} at {listed(names)} were {why}." for (what, why), names in metrics.items()]
+    return [f"{what} at {join_names(names)} were {why}." for (what, why), names in metrics.items()]
 
 
 def metric_name(metric: str) -> str:
@@ -129,7 +129,7 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
     )
     return table_of(
         key,
-        view.titled(caption),
+        view.mark_caption(caption),
         comparisons,
         [
             *texts("journey"),
@@ -152,7 +152,7 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
 
 
 def _percentiles(cell: JourneySummary) -> list[Cell]:
-    return [*(percentile(cell, name) for name in COLUMNS), number(cell["latency_ms"].get("max")), _failed(cell)]
+    return [*(percentile(cell, name) for name in COLUMNS), number(cell["latency_ms"].get("max")), _failure_cell(cell)]
 
 
 def percentile(cell: JourneySummary, name: str) -> Cell:
@@ -160,7 +160,7 @@ def percentile(cell: JourneySummary, name: str) -> Cell:
     return estimate(cell["latency_ms"].get(name), cell["latency_ci95"].get(name) or numbers.UNKNOWN)
 
 
-def _failed(cell: JourneySummary) -> Cell:
+def _failure_cell(cell: JourneySummary) -> Cell:
     some = {name: count for name, count in cell["errors"].items() if count}
     note = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in some.items())
     return Cell(f"{sum(some.values()):,}", sum(some.values()), tone="bad" if some else "", note=note)

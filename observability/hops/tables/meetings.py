@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hops.analysis.meetings import METRICS, MIN_MEETINGS
-from hops.conclusions.wording import shown
+from hops.conclusions.wording import excludes_zero
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.run.documents.meeting import Meeting, Queue
-from hops.tables.estimate import estimated
+from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
@@ -44,7 +44,7 @@ def meetings_elements(view: SummaryView) -> list[Element]:
 
 def is_shown(row: Meeting) -> bool:
     """Whether journeys that met one are shown to take longer or shorter, in the mean or at a percentile."""
-    return any(shown(one["ci95"]) for one in (row["more"], *row["percentiles"].values()))
+    return any(excludes_zero(one["ci95"]) for one in (row["more"], *row["percentiles"].values()))
 
 
 def queues_table(view: SummaryView) -> Table | None:
@@ -62,13 +62,13 @@ def queues_table(view: SummaryView) -> Table | None:
             number(row["beyond_p99_ms"]),
             whole(row["beyond_p99"]),
         ]
-        for row in _told(view)
+        for row in _select_waits(view)
     ]
     title = "How long a traced journey's calls waited for a busy component, by what ran at the same time"
-    return Table("queues", view.titled(title), columns, rows, heads=3) if rows else None
+    return Table("queues", view.mark_caption(title), columns, rows, heads=3) if rows else None
 
 
-def _told(view: SummaryView) -> list[Queue]:
+def _select_waits(view: SummaryView) -> list[Queue]:
     """Selects the waits that matter, and for each the kinds during which a part of it happened."""
     queues = view.summary.get("queues", [])
     waits = {(row["topology"], row["component"]): row for row in queues if row["met"] == ALL}
@@ -100,10 +100,10 @@ def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) ->
             words(row["met"]),
             whole(row["meetings"]),
             Cell(numbers.share(row["share"]), row["share"]),
-            *(estimated(one, signed=True) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
+            *(estimate_cell(one, signed=True) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
             number(row["mean_ms"]),
             Cell(numbers.share(row["beyond_p99"]), row["beyond_p99"]),
         ]
         for row in meetings
     ]
-    return Table(name, view.titled(title), columns, rows, heads=3)
+    return Table(name, view.mark_caption(title), columns, rows, heads=3)

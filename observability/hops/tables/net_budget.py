@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from hops.budget.parts import is_sidecar, maker_of
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.elements.element import Text
 from hops.elements.numbers import figure
 from hops.run.documents.topology import JourneySummary
@@ -60,7 +60,7 @@ def net_text(view: SummaryView) -> Text | None:
     silent = _without_account(nets)
     if silent:
         told.append(
-            f"No account is given by {listed(silent)}: the cost of their spans is unknown, and still in the sums."
+            f"No account is given by {join_names(silent)}: the cost of their spans is unknown, and still in the sums."
         )
     return Text(" ".join(told))
 

@@ -26,7 +26,7 @@ def bytes_table(view: SummaryView) -> Table:
         for journey in view.journeys_and_all
         for name, cell in view.cells(journey)
     ]
-    return Table("bytes", view.titled("Requests and bytes per journey, means"), columns, rows, heads=2)
+    return Table("bytes", view.mark_caption("Requests and bytes per journey, means"), columns, rows, heads=2)
 
 
 def _edge_cache_cells(cache: EdgeCacheSummary | None) -> list[Cell]:
@@ -66,7 +66,7 @@ def over_fetching_table(view: SummaryView) -> Table | None:
         ]
         for row in sorted(rows, key=lambda row: row["journey"])
     ]
-    title = view.titled("Over-fetching: what an answer has beyond what its screen shows, and what that takes")
+    title = view.mark_caption("Over-fetching: what an answer has beyond what its screen shows, and what that takes")
     return Table("over_fetching", title, columns, lines, heads=2)
 
 
@@ -101,4 +101,4 @@ def wire_table(view: SummaryView) -> Table:
         unchanged = [number(None if share is None else 100 * share)] * cached
         rows.append([view.name(name), *map(whole, figures), *unchanged, *_edge_cache_cells(shared[name]) * has_shared])
     caption = "Bytes on the wire over the whole replay, and to open the connections beforehand"
-    return Table("wire", view.titled(caption), columns, rows)
+    return Table("wire", view.mark_caption(caption), columns, rows)

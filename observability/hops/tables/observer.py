@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.conclusions.notes import observer_sentence
-from hops.conclusions.wording import shown
+from hops.conclusions.wording import excludes_zero
 from hops.elements.element import Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.run.documents.tracing import ObservedPlace, ObservedTopology, SpanCost
@@ -19,7 +19,7 @@ def observer_text(view: SummaryView) -> Text:
     """States the cost of tracing, and whether this run can distinguish it from zero."""
     effect = view.summary["observer_effect_ms"]
     text = observer_sentence(view.summary)
-    if None not in effect["ci95"] and not shown(effect["ci95"]):
+    if None not in effect["ci95"] and not excludes_zero(effect["ci95"]):
         text += " The interval includes zero: the cost of tracing is too small for this run to see."
     return Text(text, tone="finding")
 

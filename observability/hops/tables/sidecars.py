@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.analysis.cost import SIDECAR_SUFFIX, component_group
-from hops.budget.parts import INBOUND, OUTBOUND, beside
+from hops.budget.parts import INBOUND, OUTBOUND, component_of
 from hops.elements import numbers
 from hops.elements.element import Element, Heading, Text
 from hops.elements.numbers import figure
@@ -54,13 +54,13 @@ def sidecar_table(view: SummaryView) -> Table:
     caption = (
         "Sidecars: crossings of a journey, their own time for each on the critical path, CPU of a journey, peak memory"
     )
-    return Table("sidecars", view.titled(caption), columns, rows, heads=2)
+    return Table("sidecars", view.mark_caption(caption), columns, rows, heads=2)
 
 
 def _sidecars(view: SummaryView, topology: str) -> list[str]:
     """Lists the components with a sidecar, by name."""
     summary = view.summary["topologies"][topology]
-    proxies = {beside(name) for name in summary["sidecars"]}
+    proxies = {component_of(name) for name in summary["sidecars"]}
     return sorted(proxies | {name.removesuffix(SIDECAR_SUFFIX) for name in _processes(summary)})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hops.conclusions.notes import failing_trials, verdict_sentence
-from hops.conclusions.wording import listed, plural, programs_text
+from hops.conclusions.wording import join_names, plural, programs_text
 from hops.elements.element import Element, Heading, Points, Terms, Text
 from hops.elements.table import Cell, Column, Table, words
 from hops.gates.limits import gate_name, kind_of
@@ -70,7 +70,7 @@ def journeys_elements(view: SummaryView) -> list[Element]:
 
 
 def _in_steps(steps: Sequence[int]) -> str:
-    return f"; sent alone, in step {listed([str(step) for step in steps])}" if steps else ""
+    return f"; sent alone, in step {join_names([str(step) for step in steps])}" if steps else ""
 
 
 def left_out_elements(view: SummaryView) -> list[Element]:

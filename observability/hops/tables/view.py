@@ -95,7 +95,7 @@ class SummaryView:
         rows = [row for row in self.summary["hop_differences"] if (row["left"], row["right"]) == (left, right)]
         return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
 
-    def titled(self, caption: str) -> str:
+    def mark_caption(self, caption: str) -> str:
         """Puts the verdict before a caption unless it is VALID, and marks figures of a closed loop."""
         closed = self.summary["mode"] != "open"
         (text,) = mark_lines(

@@ -89,7 +89,7 @@ def _latencies(view: SummaryView, caption: str, rows: Iterable[tuple[str, str, s
         for title, name, journey in rows
         if (cell := view.cell(name, journey)) is not None
     ]
-    return Table("latency", view.titled(caption), columns, cells)
+    return Table("latency", view.mark_caption(caption), columns, cells)
 
 
 def _parts(view: SummaryView, name: str) -> Iterator[Table]:
@@ -106,7 +106,7 @@ def _parts(view: SummaryView, name: str) -> Iterator[Table]:
     rows = [[words(title), *_amounts(mean, tail, of, total)] for title, of in lines]
     rows.append([words("adds up to"), number(total), words(""), number(sum(tail.values()))])
     columns = [Column("", numeric=False), Column(MEAN), Column("share"), Column(band_name(P99_BAND, cell["traces"]))]
-    yield Table("budget", view.titled("Hop budget of the mix, ms"), columns, rows)
+    yield Table("budget", view.mark_caption("Hop budget of the mix, ms"), columns, rows)
 
 
 def _amounts(mean: Mapping[str, float], tail: Mapping[str, float], parts: list[str], total: float) -> list[Cell]:
@@ -127,7 +127,7 @@ def _groups(view: SummaryView, names: Sequence[str]) -> Iterator[Table]:
     rows = [[words(title), *(parts_cell(of, groups, bar=False) for of in budgets.values())] for title, groups in lines]
     rows.append([words("adds up to"), *(number(sum(of.values())) for of in budgets.values())])
     columns = [Column("", numeric=False), *map(Column, budgets)]
-    yield Table("budget", view.titled("Hop budget of the mix by group, means, ms"), columns, rows)
+    yield Table("budget", view.mark_caption("Hop budget of the mix by group, means, ms"), columns, rows)
 
 
 def _failing(summary: Summary) -> Iterator[str]:

@@ -14,7 +14,7 @@ from hops.tables.latency import latency_table, latency_text, shown_differences
 from hops.tables.sidecars import sidecar_texts
 from hops.tables.validity import trust_elements
 from hops.tables.view import SummaryView
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 
 
 def compare(summary: Summary) -> Group:
@@ -25,7 +25,7 @@ def compare(summary: Summary) -> Group:
     """
     view = SummaryView(summary)
     mesh, replicas = mesh_text(summary["switches"]), replicas_text(summary["switches"])
-    return rendered(
+    return render(
         [
             *([Text(f"Mesh: {mesh}.")] if mesh else []),
             *([Text(f"Replicas: {replicas}.")] if replicas else []),

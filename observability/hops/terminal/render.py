@@ -30,7 +30,7 @@ _BOLD = "bold"
 _BOLD_TONES = ("verdict", "notice")
 
 
-def rendered(elements: Iterable[Element]) -> Group:
+def render(elements: Iterable[Element]) -> Group:
     """Renders everything in sequence, each followed by an empty line.
 
     Args:
@@ -82,7 +82,7 @@ class _FittedTable:
         left_out = [one.column.name for one in columns if one not in kept]
         note = f" (left out for width: {'; '.join(left_out)})" if left_out else ""
         yield RichText.assemble((self._table.caption, _BOLD), note)
-        yield self._drawn(kept)
+        yield self._draw(kept)
 
     def _fitting(self, columns: Sequence[_Column], width: int) -> list[_Column]:
         kept, least = list(columns), self._table.heads + 1
@@ -91,7 +91,7 @@ class _FittedTable:
             kept = [one for one in kept if one.column.spare < spare] if spare else kept[:-1]
         return kept
 
-    def _drawn(self, columns: Sequence[_Column]) -> RichTable:
+    def _draw(self, columns: Sequence[_Column]) -> RichTable:
         table = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for one in columns:
             one.add_to(table)

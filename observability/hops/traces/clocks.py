@@ -110,7 +110,7 @@ def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
     return offsets
 
 
-def corrected(spans: Iterable[Span], offsets: Mapping[str, int]) -> list[Span]:
+def correct_spans(spans: Iterable[Span], offsets: Mapping[str, int]) -> list[Span]:
     """Puts spans on one clock: moves each back by the offset of its service."""
     return [
         replace(span, start_ns=span.start_ns - offset, end_ns=span.end_ns and span.end_ns - offset)

@@ -82,7 +82,7 @@ async def fetch_traces(
     Raises:
         JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or no OTLP JSON.
     """
-    ids = list(dict.fromkeys(_checked(trace_id) for trace_id in trace_ids))
+    ids = list(dict.fromkeys(_check(trace_id) for trace_id in trace_ids))
     deadline = time.monotonic() + patience_s
     traces: dict[str, list[Span]] = {}
     sound: set[str] = set()
@@ -153,7 +153,7 @@ async def _get(client: aiohttp.ClientSession, url: str) -> list[Span]:
         raise JaegerError(f"{url} did not answer with JSON; is it Jaeger's query API?") from error
 
 
-def _checked(trace_id: str) -> str:
+def _check(trace_id: str) -> str:
     if not _TRACE_ID.fullmatch(trace_id):
         raise JaegerError(f"{trace_id!r} is not a trace id of 32 hex digits")
     return trace_id.lower()

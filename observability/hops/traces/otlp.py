@@ -207,13 +207,13 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
             raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(text)})")
         return spans_of(document, where=where)
     except msgspec.ValidationError as error:
-        raise malformed(error, where) from error
+        raise make_error(error, where) from error
     except msgspec.DecodeError as error:
         json.loads(text)  # names line and column
         raise MalformedTraceError(f"{where}: not JSON: {error}") from error
 
 
-def malformed(error: msgspec.ValidationError, where: str) -> MalformedTraceError:
+def make_error(error: msgspec.ValidationError, where: str) -> MalformedTraceError:
     """Makes the error for a missing value, or a value of another type; its message names the place in the document.
 
     Args:

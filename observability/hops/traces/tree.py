@@ -174,13 +174,13 @@ def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | No
         The tree, its children clipped to their parents, each node's children by their end, last first. The order of the
         spans makes no difference.
     """
-    tree = _deduplicated(list(spans))
+    tree = _deduplicate(list(spans))
     for adjust in ADJUSTERS if adjusters is None else adjusters:
         adjust(tree)
     return tree
 
 
-def _deduplicated(spans: list[Span]) -> Tree:
+def _deduplicate(spans: list[Span]) -> Tree:
     """Keeps one span per id, and sorts the spans by id.
 
     Exporters send a batch again if its acknowledgement was lost. If two spans of one id differ, the span that ends last

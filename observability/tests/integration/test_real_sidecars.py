@@ -201,9 +201,9 @@ class Call:
             except httpx.ReadTimeout:
                 assert timeout_s < 1
         root = Span(trace_id, ROOT_ID, "", path, Kind.CLIENT, by.removesuffix("-outbound"), began, time.time_ns())
-        return grow([root, *self._arrived(trace_id, services)])
+        return grow([root, *self._wait_for_spans(trace_id, services)])
 
-    def _arrived(self, trace_id, services):
+    def _wait_for_spans(self, trace_id, services):
         deadline = time.monotonic() + 10
         spans, before = [], None
         while time.monotonic() < deadline and (before != len(spans) or {span.service for span in spans} != services):

@@ -19,10 +19,10 @@ from typing import Any
 from experiment.errors import UsageError
 from experiment.kinds.studies.study import STUDIES, all_studies, read_study
 from experiment.marked import write_marked
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.elements import numbers
 from hops.kinds.studies.document import KIND, Replayed, Verdict
-from hops.kinds.studies.tables import RULE, cited, counted, several_note, size_text
+from hops.kinds.studies.tables import RULE, cite, count_verdicts, several_note, size_text
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.correction import SIGNIFICANCE
 from mesh.paths import ROOT
@@ -70,10 +70,10 @@ def _lines(kept: Mapping[str, Any], rules: str) -> Iterator[str]:
     studies: Sequence[Replayed] = kept["studies"]
     verdicts = [verdict for one in studies for verdict in one["verdicts"]]
     older = f"{OLDER} " if kept["rules"] != rules else ""
-    yield f"{older}Run `{kept['run']}`. {counted(verdicts)} {several_note(verdicts)}"
+    yield f"{older}Run `{kept['run']}`. {count_verdicts(verdicts)} {several_note(verdicts)}"
     for one in studies:
         yield ""
-        yield f"{cited(one['study'])}, figures {one['figures']}:"
+        yield f"{cite(one['study'])}, figures {one['figures']}:"
         yield ""
         yield f"| {' | '.join(_HEADS)} |"
         yield f"|{'---|' * len(_HEADS)}"
@@ -92,8 +92,8 @@ def _cells(verdict: Verdict) -> list[str]:
     cells = [
         claim["id"],
         f"{claim['metric']}: {sides}{source}",
-        listed([f"{name} {value}" for name, value in claim["under"].items()]),
-        listed([f"`{name}`" for name in claim["topologies"]]) if verdict["arms"] else "",
+        join_names([f"{name} {value}" for name, value in claim["under"].items()]),
+        join_names([f"`{name}`" for name in claim["topologies"]]) if verdict["arms"] else "",
         verdict["outcome"],
         size_text(verdict),
         "" if effect is None else numbers.figure(effect["value"], effect["ci95"]),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from experiment.arguments import read_items
 from experiment.errors import UsageError
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.kinds.studies.document import SIDES, Metric, Relation
 from mesh.paths import ROOT
 from user_files.mistakes import validate
@@ -93,7 +93,7 @@ class Scale(_Strict):
     @property
     def text(self) -> str:
         """The scale in words."""
-        return f"One factor: {listed(self.divides)} divided by {self.by:g}. {self.why}"
+        return f"One factor: {join_names(self.divides)} divided by {self.by:g}. {self.why}"
 
 
 class Side(_Strict):
@@ -174,7 +174,7 @@ class StudyFile(_Strict):
         """Returns the absolute figures that the study printed for both sides of a claim; empty without figures."""
         where, _, unit = self.replay.published.get(claim.id, "").partition(" ")
         figures = [str(_at(self.tables, where.format(side=side))) for side in sides_of(claim) if where]
-        return " ".join(filter(None, (listed(figures), unit)))
+        return " ".join(filter(None, (join_names(figures), unit)))
 
 
 def sides_of(claim: ClaimEntry) -> list[str]:

@@ -36,7 +36,7 @@ from experiment.plan.profiles import Profile
 from experiment.trial import programs
 from experiment.trial.outcome import EXEMPLARS
 from hops.analysis import summary
-from hops.kinds import shown
+from hops.kinds import show_run
 from hops.run.files import read_run, trial_folder
 from mesh.description.ports import HOST, Ports
 from mesh.native.trace_store import open_trace_store
@@ -231,7 +231,7 @@ def test_other_kinds_measure_targets_like_topologies(
     of_all = next(row for row in compared["hop_differences"] if row["journey"] == "all")
     parts = {row["part"]: row["ci95"] for row in of_all["parts"]}
     assert None not in [*parts["wire:client→library"], *parts["work:library"]]
-    for words in (shown(compared, brief=True), shown(compared)):  # type: ignore[arg-type]
+    for words in (show_run(compared, brief=True), show_run(compared)):  # type: ignore[arg-type]
         console = Console(file=io.StringIO(), width=200, record=True)
         console.print(words)
         assert not re.search(r"topolog|\bshop\b|\bedge\b", console.export_text())

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from proofs.on_synthetic_data import app
 from proofs.power import power_view
 
@@ -17,7 +17,7 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
     document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
     proof = json.loads(document.stdout)
     assert proof["seed"] == 2
-    terminal().print(rendered(power_view(proof)))
+    terminal().print(render(power_view(proof)))
     printed = capsys.readouterr().out
     assert all(
         title in printed for title in ("by the size of the difference", "by the number of blocks", "by the noise")

@@ -10,7 +10,7 @@ from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import plan_of
 from hops.budget.parts import DELAY_TOOK
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
 from proofs.delays import BASELINE, FoundDelay, InjectedDelay, delays_of, delays_table, judge, parse_delays, proof_plan
@@ -128,7 +128,7 @@ def test_a_delay_is_compared_with_all_trials_without_one(tmp_path: Path) -> None
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
     rows = judge(write_run(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
-    terminal(out, width=200).print(rendered([delays_table(rows)]))
+    terminal(out, width=200).print(render([delays_table(rows)]))
     shown = out.getvalue()
     assert "payment 2" in shown
     assert "product 5" in shown

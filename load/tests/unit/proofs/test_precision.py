@@ -7,7 +7,7 @@ import json
 from typer.testing import CliRunner
 
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from proofs.on_synthetic_data import app
 from proofs.precision import precision_view, prove_precision
 
@@ -35,5 +35,5 @@ def test_the_command_has_output_for_programs():
     assert (proof["experiments"], proof["seed"]) == (2, 1)
     console = terminal(width=140)
     with console.capture() as capture:
-        console.print(rendered(precision_view(proof)))
+        console.print(render(precision_view(proof)))
     assert "A/A experiments that run until they are precise" in capture.get()

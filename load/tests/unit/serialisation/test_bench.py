@@ -13,7 +13,7 @@ import pytest
 
 from experiment.errors import UsageError
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from provision.golang import ENVIRONMENT
 from serialisation.bench import Result, bench
 from serialisation.encodings import ENCODINGS, OF_GO, encode_for_go
@@ -84,7 +84,7 @@ def test_sizes_match_the_bodies(result: Result, answers: Mapping[str, Any]) -> N
 def test_tables_name_every_encoding_of_both_languages(result: Result) -> None:
     text = io.StringIO()
 
-    terminal(text, width=200).print(rendered(result.tables()))
+    terminal(text, width=200).print(render(result.tables()))
 
     for journey in KINDS:
         assert f"{journey}: CPU time per answer" in text.getvalue()

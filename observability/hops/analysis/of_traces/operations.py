@@ -13,7 +13,7 @@ from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.bands import banded_traces, nearest_trace, quantile
 from hops.budget.mapping import NameMap
 from hops.budget.parts import UNATTRIBUTED, Budget
-from hops.traces.clocks import Clock, Clocks, corrected, offsets_ns
+from hops.traces.clocks import Clock, Clocks, correct_spans, offsets_ns
 from hops.traces.foreign import EARLIEST_NS
 from hops.traces.span import UNKNOWN_SERVICE, Span
 from hops.traces.tree import Quality, Tree
@@ -89,7 +89,7 @@ class Trust(msgspec.Struct):
     nameless: int = 0
     linked: int = 0
     clocks: Sequence[Clock] = ()
-    corrected: Mapping[str, int] = {}
+    correct_spans: Mapping[str, int] = {}
     unused: Sequence[str] = ()
     first: dict[str, str] = {}
     early: int = 0
@@ -116,7 +116,7 @@ class Analysed(msgspec.Struct):
 
     def tree(self, spans: Sequence[Span]) -> Tree:
         """Rebuilds the tree of one trace as it was when its budget was made."""
-        spans = corrected(spans, self.trust.corrected) if self.trust.corrected else spans
+        spans = correct_spans(spans, self.trust.corrected) if self.trust.corrected else spans
         return tree_of(spans, self.names, end_to_end=self.end_to_end)
 
 
@@ -137,7 +137,7 @@ def analyse(
         end_to_end: Whether a root lasts until the last span has ended.
         progress: Called with the number of traces so far, and of all traces.
     """
-    made = prepared(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)
+    made = prepare(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)
     trust = made.trust
     clocks = Clocks()
     # Every common divisor of all times divides their greatest common divisor.
@@ -169,7 +169,7 @@ def analyse(
     return made
 
 
-def prepared(
+def prepare(
     traces: Mapping[str, Sequence[Span]], names: NameMap | None, *, correct_clocks: bool, end_to_end: bool
 ) -> Analysed:
     """Makes the settings of all trees before any budget: names, end of the root, and clock corrections."""

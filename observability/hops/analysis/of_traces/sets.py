@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 
 from hops.analysis.of_traces.timelines import P99_BAND, TOTAL, Timeline
 from hops.errors import NotComparableError
-from hops.statistics.contrast import NO_SCATTER, contrast, independent
-from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.contrast import NO_SCATTER, contrast, spread_if_independent
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.statistics.in_time import difference
 from hops.statistics.intervals import Interval
 from hops.statistics.over_blocks import MEAN
@@ -127,7 +127,7 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
     only = [name for name in a if name not in b], [name for name in b if name not in a]
     if not both:
         raise NotComparableError(f"no operation is in both: A has {', '.join(only[0])}; B has {', '.join(only[1])}")
-    figures = _corrected(
+    figures = _correct(
         [_figure(name, metric, a[name], b[name]) for name in both for metric in METRICS],
         lambda row: f"{row.operation} {row.metric}",
     )
@@ -141,7 +141,7 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
 
 def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     left, right = a.figure(TOTAL, metric), b.figure(TOTAL, metric)
-    found = contrast(right, left, independent)
+    found = contrast(right, left, spread_if_independent)
     assert left.value is not None
     assert right.value is not None
     traces = a.total_ms.size, b.total_ms.size
@@ -153,9 +153,9 @@ def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
 Row = TypeVar("Row", Differing, PartDiffering)
 
 
-def _corrected(rows: list[Row], name_of: Callable[[Row], str]) -> list[Row]:
+def _correct(rows: list[Row], name_of: Callable[[Row], str]) -> list[Row]:
     """Corrects the p value of each row for all rows, by Holm's method; each row is a family by itself."""
-    found = corrected({(name_of(row), "a", "b"): row.p for row in rows if row.p is not None})
+    found = correct_tests({(name_of(row), "a", "b"): row.p for row in rows if row.p is not None})
     return [replace(row, p=found[name_of(row), "a", "b"].p) if row.p is not None else row for row in rows]
 
 
@@ -167,5 +167,5 @@ def _parts(operation: str, band: str, a: Timeline, b: Timeline) -> list[PartDiff
         assert left.value is not None
         assert right.value is not None
         rows.append(PartDiffering(operation, part, band, left.value, right.value, size, interval, p))
-    rows = _corrected(rows, lambda row: row.part)
+    rows = _correct(rows, lambda row: row.part)
     return sorted(rows, key=lambda row: (not row.shown, -abs(row.difference_ms), row.part))

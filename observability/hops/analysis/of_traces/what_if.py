@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hops.analysis.of_traces.timelines import TOTAL, Timeline, budget_of, timelines_of
-from hops.budget.retiming import Scenario, retimed
+from hops.budget.retiming import Scenario, retime
 from hops.budget.scenario import Known
 from hops.errors import NotEnoughDataError
 from hops.statistics.in_time import interval_of
@@ -104,7 +104,7 @@ def predict(
     measured, predicted = [], []
     for tree in rooted:
         began_ns, budget = budget_of(tree)
-        then = retimed(tree, scenario)
+        then = retime(tree, scenario)
         measured.append((began_ns, budget))
         predicted.append((began_ns, budget if then is None else budget_of(then)[1]))
     before, after = timelines_of(measured), timelines_of(predicted)
@@ -123,12 +123,12 @@ def _foreseen(name: str, before: Timeline, after: Timeline, others: int) -> Fore
         operation=name,
         traces=before.total_ms.size,
         changed=int((before.total_ms != after.total_ms).sum()),
-        figures=tuple(_predicted(metric, before, after, others) for metric in METRICS),
+        figures=tuple(_predict_metric(metric, before, after, others) for metric in METRICS),
         parts_ms=dict(sorted(parts.items(), key=lambda item: (-item[1][1], item[0]))),
     )
 
 
-def _predicted(metric: str, before: Timeline, after: Timeline, others: int) -> Predicted:
+def _predict_metric(metric: str, before: Timeline, after: Timeline, others: int) -> Predicted:
     was, will_be = before.figure(TOTAL, metric), after.figure(TOTAL, metric)
     assert was.value is not None
     assert will_be.value is not None

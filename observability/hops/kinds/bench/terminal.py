@@ -20,7 +20,7 @@ from hops.tables.observer import observer_text
 from hops.tables.sidecars import sidecar_elements
 from hops.tables.validity import validity_elements
 from hops.tables.view import SummaryView
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 from hops.units import ALL
 
 MIN_SHARE = 0.01
@@ -52,10 +52,10 @@ def bench(summary: Summary) -> Group:
     elements += [Text(sentence) for sentence in (*cache_sentences(summary), *edge_cache_sentences(summary))]
     elements += [observer_text(view), *validity_elements(view)]
     (topology,) = view.topologies
-    return rendered([_unnamed(element, topology) if isinstance(element, Table) else element for element in elements])
+    return render([_drop_name(element, topology) if isinstance(element, Table) else element for element in elements])
 
 
-def _unnamed(table: Table, topology: str) -> Table:
+def _drop_name(table: Table, topology: str) -> Table:
     """Removes the name of the only topology from a table; it would be in every row or head."""
     kept = [index for index, column in enumerate(table.columns) if column.name != "topology"]
     columns = [

@@ -11,7 +11,17 @@ from hops.gates.experiment import experiment_gates, experiment_gates_left_out, w
 from hops.gates.limits import kind_of
 from hops.kinds.capacity.blocks import rate_held, rate_ratio
 from hops.kinds.capacity.course import take_course
-from hops.kinds.capacity.document import KIND, Asked, Capacity, HeldRatio, Phase, Result, Step, capacity_of, claimed
+from hops.kinds.capacity.document import (
+    KIND,
+    Asked,
+    Capacity,
+    HeldRatio,
+    Phase,
+    Result,
+    Step,
+    capacity_of,
+    find_claimed,
+)
 from hops.kinds.capacity.search import NO_RESULT
 from hops.kinds.capacity.steps import GENERATOR_GATES, step_of
 from hops.run.documents.gate import Gate, LeftOut
@@ -46,7 +56,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     """
     capacity = capacity_of(figures)
     results = capacity["results"]
-    counted = [step["label"] for name in results for step in claimed(capacity, name)]
+    counted = [step["label"] for name in results for step in find_claimed(capacity, name)]
     gates: list[Gate] = []
     left_out: list[LeftOut] = []
     if counted:
@@ -54,9 +64,9 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
         gates = [gate for gate in experiment_gates(part) if gate["name"] not in (*GENERATOR_GATES, _INVARIANTS)]
         left_out = [row for row in experiment_gates_left_out(part) if row["name"] not in GENERATOR_GATES]
     gates += [gate for gate in worst_of(run.used) if gate["name"] == _INVARIANTS]
-    gates.append(kind_of("stopped").held(sum(one["stopped"] is not None for one in results.values())))
+    gates.append(kind_of("stopped").evaluate(sum(one["stopped"] is not None for one in results.values())))
     if capacity["asked"]["load"] != "stress":
-        gates.append(kind_of("without_rate").held(sum(one["rate"] is None for one in results.values())))
+        gates.append(kind_of("without_rate").evaluate(sum(one["rate"] is None for one in results.values())))
     reason = "a step in which the generator could not keep up says so itself"
     return gates, [*left_out, *(LeftOut(name=name, reason=reason) for name in GENERATOR_GATES)]
 

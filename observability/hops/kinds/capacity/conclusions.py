@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
-from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Step, by_load, claimed, confirmed
+from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Step, by_load, find_claimed, find_confirmed
 
 ABOVE = {
     "shop": "It did not hold {failed:g} a second.",
@@ -40,7 +40,7 @@ def sentences(capacity: Capacity) -> list[str]:
 
 def _capacity(capacity: Capacity, name: str) -> str:
     objective, result = capacity["asked"]["objective_ms"] or 0.0, capacity["results"][name]
-    step = confirmed(capacity, name)
+    step = find_confirmed(capacity, name)
     if step is None:
         tried = ", ".join(f"{rate:g}" for rate in result["tried"]) or "none"
         return f"{name}: no rate was confirmed (tried: {tried})."
@@ -94,7 +94,7 @@ def _most(capacity: Capacity, name: str) -> str:
 
 
 def _peak(capacity: Capacity, name: str) -> str:
-    held, steps = capacity["results"][name]["rate"], claimed(capacity, name)
+    held, steps = capacity["results"][name]["rate"], find_claimed(capacity, name)
     if held is None or not steps:
         objective = capacity["asked"]["objective_ms"] or 0.0
         return (
@@ -124,7 +124,7 @@ def _over_after(step: Step) -> float:
 def _not_held(capacity: Capacity, name: str) -> str:
     """Says why a topology did not hold its rate under an overload's own load; empty if it did."""
     objective, held = capacity["asked"]["objective_ms"] or 0.0, capacity["results"][name]["rate"]
-    step = next((step for step in claimed(capacity, name) if step["rate"] == held), None)
+    step = next((step for step in find_claimed(capacity, name) if step["rate"] == held), None)
     if step is None:
         return ""
     p99, failed = step["latency_ms"]["p99"], sum(step["errors"].values())

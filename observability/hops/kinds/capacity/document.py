@@ -130,15 +130,15 @@ def load_of(step: Step) -> float:
     return step["rate"] if step["rate"] is not None else float(step["users"] or 0)
 
 
-def confirmed(capacity: Capacity, topology: str) -> Step | None:
+def find_confirmed(capacity: Capacity, topology: str) -> Step | None:
     """Finds the step that confirmed a topology's rate; None without a confirmed rate."""
     steps = (step for step in by_load(capacity, topology) if step["phase"] == "confirm" and step["holds"])
     return next(steps, None)
 
 
-def claimed(capacity: Capacity, topology: str) -> list[Step]:
+def find_claimed(capacity: Capacity, topology: str) -> list[Step]:
     """Lists the steps that a topology's result rests on: the one with its confirmed rate, or all users' or peaks'."""
     if capacity["asked"]["load"] != "sweep":
         return [step for step in by_load(capacity, topology) if step["phase"] != "search"]
-    step = confirmed(capacity, topology)
+    step = find_confirmed(capacity, topology)
     return [] if step is None else [step]

@@ -8,7 +8,7 @@ from hops.elements.compared import Compared
 from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.kinds.capacity.conclusions import sentences
-from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, claimed, confirmed
+from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, find_claimed, find_confirmed
 from hops.tables.view import SummaryView
 
 _ONE_MACHINE = (
@@ -51,7 +51,7 @@ def _results_table(capacity: Capacity, compared: Compared) -> Table:
     ]
     rows: list[list[Cell]] = []
     for index, name in enumerate(capacity["results"]):
-        result, step = capacity["results"][name], confirmed(capacity, name)
+        result, step = capacity["results"][name], find_confirmed(capacity, name)
         head = words(name, f"mark t{index % 8}")
         if step is None:
             rows.append([head, Cell("none confirmed"), *(number(None) for _ in range(5)), words("")])
@@ -88,7 +88,7 @@ def _peaks_table(capacity: Capacity, compared: Compared) -> Table:
     rows: list[list[Cell]] = []
     for index, name in enumerate(capacity["results"]):
         held = capacity["results"][name]["rate"]
-        for step in claimed(capacity, name):
+        for step in find_claimed(capacity, name):
             rate = step["rate"] or 0.0
             rows.append(
                 [

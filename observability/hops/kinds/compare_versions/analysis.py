@@ -14,12 +14,12 @@ from typing import Any, Literal, TypedDict, cast
 import numpy as np
 import polars as pl
 
-from hops.analysis.comparisons import tested
+from hops.analysis.comparisons import describe_contrast
 from hops.analysis.hop_differences import TracedMeans
 from hops.analysis.latencies import Latencies
 from hops.run.documents.difference import Tested
 from hops.statistics.contrast import contrast, visible_ratio
-from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.correction import SIGNIFICANCE, correct_tests
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import Section, refusal
 from hops.units import ALL
@@ -87,7 +87,7 @@ def version_rows(
     } | _sections_of_parts(hops, load, blocks)
     rows = [_row(what, *sides) for what, sides in sections.items()]
     tests = {(row["what"], A, B): row for row in rows if row["p"] is not None}
-    for test, result in corrected({test: row["p"] or 0.0 for test, row in tests.items()}).items():
+    for test, result in correct_tests({test: row["p"] or 0.0 for test, row in tests.items()}).items():
         row = tests[test]
         row["p_corrected"], row["verdict"] = result.p, "not_shown"
         ratio, (low, high), freedom = row["ratio"], row["ratio_ci95"], row["freedom"]
@@ -151,5 +151,11 @@ def _row(what: str, b: Section, a: Section) -> VersionRow:
     result, ratio = contrast(b, a), contrast(_geometric(b), _geometric(a))
     result = replace(result, ratio=ratio.ratio, ratio_interval=ratio.ratio_interval, p=ratio.p, freedom=ratio.freedom)
     return VersionRow(
-        what=what, a=a.value, b=b.value, **tested(result, None), verdict="unknown", beyond=False, reason=result.reason
+        what=what,
+        a=a.value,
+        b=b.value,
+        **describe_contrast(result, None),
+        verdict="unknown",
+        beyond=False,
+        reason=result.reason,
     )

@@ -45,7 +45,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     compared = run.journeys.filter(~pl.col("journey").is_in(allowed)).join(trials, on=["block", "topology"])
     answers = compared.group_by("seq").agg(pl.col("answer_sha256").n_unique())
     extra = int(answers["answer_sha256"].max() or 1) - 1  # type: ignore[arg-type]
-    return [kind_of(_ANSWERS).held(extra) if gate["name"] == _ANSWERS else gate for gate in gates], left_out
+    return [kind_of(_ANSWERS).evaluate(extra) if gate["name"] == _ANSWERS else gate for gate in gates], left_out
 
 
 KIND = Kind(

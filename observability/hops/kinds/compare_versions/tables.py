@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hops.conclusions.wording import listed, mark_lines, not_tested
+from hops.conclusions.wording import join_names, mark_lines, not_tested
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import UNKNOWN, excess, figure, times
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts
@@ -49,7 +49,7 @@ def _sentences(rows: Sequence[VersionRow]) -> Iterator[str]:
             yield f"Only {side} has {row['what']}: {figure(value or 0.0, unit='ms')}."
     beyond = [row["what"] for row in rows if row["beyond"]]
     if beyond:
-        yield f"SLOWER by more than the threshold: {listed(beyond)}."
+        yield f"SLOWER by more than the threshold: {join_names(beyond)}."
 
 
 def _change_text(row: VersionRow) -> str:
@@ -71,7 +71,7 @@ def _about(versions: Versions) -> Iterator[str]:
     if versions["delay"]:
         yield f"b has an injected delay: {versions['delay']}."
     if versions["allowed"]:
-        yield f"Answers to {listed(versions['allowed'])} were allowed to differ, and were not compared."
+        yield f"Answers to {join_names(versions['allowed'])} were allowed to differ, and were not compared."
     if versions["threshold"] is not None:
         yield f"Threshold: exit code 4 if b is shown to be slower by more than {100 * versions['threshold']:g} %."
 

@@ -68,4 +68,4 @@ def connections_figures(measured: Measured) -> Mapping[str, Connections]:
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
     """Evaluates the gates of all trials, and that memory was steady."""
     gates, left_out = every_gate(run, figures)
-    return [*gates, kind_of("unsteady").held(len(connections_of(figures)["unsteady"]))], left_out
+    return [*gates, kind_of("unsteady").evaluate(len(connections_of(figures)["unsteady"]))], left_out

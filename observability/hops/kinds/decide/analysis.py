@@ -12,12 +12,12 @@ from typing import TypedDict
 
 import polars as pl
 
-from hops.analysis.comparisons import CPU, compared
+from hops.analysis.comparisons import CPU, describe_comparison
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL
 from hops.analysis.summary import of_ok
-from hops.analysis.travel import OWN, placed, travel_of
+from hops.analysis.travel import OWN, move_to, travel_of
 from hops.errors import NotEnoughDataError
-from hops.kinds.decide.mix import Kind, contrast_bytes, median_of, sampled_bytes, shares, weighed, within
+from hops.kinds.decide.mix import Kind, contrast_bytes, median_of, sampled_bytes, shares, weigh, within
 from hops.kinds.decide.ranking import Ranking, ranking, rankings
 from hops.kinds.decide.shrinking import FARTHER, Shrinking, shrinking
 from hops.run.documents import SCHEMA
@@ -143,7 +143,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
         answers=[
             Answer(
                 channel=scope,
-                network=_shared([networks[name] for name in channels if scope in (name, ALL)]),
+                network=_find_shared([networks[name] for name in channels if scope in (name, ALL)]),
                 predicted=any(_is_moved(frame.filter(_in(scope))) for frame in rows.values()),
                 quickest=fastest[scope],
                 fewest_bytes=fewest[scope],
@@ -162,7 +162,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
         over_fetching=[
             row for row in summary.get("over_fetching", []) if row["journey"] in {journey for journey, _ in wanted}
         ],
-        unanswered=_unanswered(run, customers, channels, fewest[next(reversed(scopes))]),
+        unanswered=_list_unanswered(run, customers, channels, fewest[next(reversed(scopes))]),
     )
 
 
@@ -170,25 +170,25 @@ def _is_moved(rows: pl.DataFrame) -> bool:
     return not (rows[FARTHER].abs() < 1e-9).all()
 
 
-def _shared(networks: Sequence[Network]) -> ChannelNetwork | None:
+def _find_shared(networks: Sequence[Network]) -> ChannelNetwork | None:
     return networks[0].document if len(set(networks)) == 1 else None
 
 
 def _shares(run: RunFiles, customers: Customers) -> dict[Kind, float]:
     """Computes the share of each kind of journey in the customers' mix."""
-    sent = shares(weighed(run.journeys, None))
+    sent = shares(weigh(run.journeys, None))
     if customers.mix is None:
         return sent
     mix = {kind: weight for kind, weight in sorted(customers.mix.items()) if weight > 0}
     if unmeasured := [kind for kind in mix if kind not in sent]:
         raise NotEnoughDataError(
-            f"the workload {customers.workload} has {_listed(unmeasured)}, which {run.path.name} did not measure; "
-            f"it measured {_listed(sent)}"
+            f"the workload {customers.workload} has {_join_kinds(unmeasured)}, which {run.path.name} did not measure; "
+            f"it measured {_join_kinds(sent)}"
         )
     return {kind: weight / sum(mix.values()) for kind, weight in mix.items()}
 
 
-def _listed(kinds: Iterable[Kind]) -> str:
+def _join_kinds(kinds: Iterable[Kind]) -> str:
     return ", ".join(f"{journey}/{channel}" for journey, channel in kinds)
 
 
@@ -198,8 +198,8 @@ def _rows(
     """Adapts one topology's journeys to the customers: `weight`, and `own_ms` at their networks."""
     travel = travel_of(run, topology)
     measured = networks_of(switches_of(run.manifest, topology))
-    there, here = (placed(travel, each)[OWN] for each in (networks, measured))
-    return weighed(travel.with_columns(there, (there - here).alias(FARTHER)), mix)
+    there, here = (move_to(travel, each)[OWN] for each in (networks, measured))
+    return weigh(travel.with_columns(there, (there - here).alias(FARTHER)), mix)
 
 
 def _in(scope: str) -> pl.Expr:
@@ -213,7 +213,7 @@ def _fastest(rows: Mapping[str, pl.DataFrame], scopes: Iterable[str], first: int
         for scope in scopes
     }
     pairs = [
-        compared(scope, P50, (left, right), (of[left].value, of[right].value), contrast(of[left], of[right]))
+        describe_comparison(scope, P50, (left, right), (of[left].value, of[right].value), contrast(of[left], of[right]))
         for scope, of in sections.items()
         for left, right in combinations(of, 2)
     ]
@@ -230,7 +230,9 @@ def _fewest_bytes(run: RunFiles, scopes: Mapping[str, Mapping[Kind, float]]) -> 
         scope: {name: sampled_bytes(sample, mix) for name, sample in samples.items()} for scope, mix in scopes.items()
     }
     pairs = [
-        compared(scope, BYTES, (left, right), (of[left].value, of[right].value), contrast_bytes(of[left], of[right]))
+        describe_comparison(
+            scope, BYTES, (left, right), (of[left].value, of[right].value), contrast_bytes(of[left], of[right])
+        )
         for scope, of in sampled.items()
         for left, right in combinations(of, 2)
     ]
@@ -256,7 +258,7 @@ def _estimate(value: float | None, ends: Interval) -> Estimate | None:
     return None if value is None else Estimate(value=value, ci95=list(ends))
 
 
-def _unanswered(run: RunFiles, customers: Customers, channels: Sequence[str], fewest: Ranking) -> list[str]:
+def _list_unanswered(run: RunFiles, customers: Customers, channels: Sequence[str], fewest: Ranking) -> list[str]:
     texts = []
     if len(run.topologies) == 1:
         texts.append(f"which topology: the run measured one only, {run.topologies[0]}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hops.budget.parts import NETWORK_PART
 from hops.conclusions.over_fetching import over_fetching_sentences
-from hops.conclusions.wording import clause, in_ms, mark_lines, not_tested, plural, shown
+from hops.conclusions.wording import clause, excludes_zero, in_ms, mark_lines, not_tested, plural
 from hops.elements.numbers import excess, figure, p_value
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Behind, Ranking
@@ -16,7 +16,7 @@ from hops.run.network import Network, in_words
 from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
-MOST = 4
+MAX_ENTRIES = 4
 """Maximum number of entries in a list; the rest is counted, and `--json` has it."""
 Told = Callable[[Estimate], str]
 """Formats one figure with its interval for a line."""
@@ -41,7 +41,7 @@ def decision_lines(decision: Decision) -> list[tuple[str, str]]:
     lines += [("over-fetching", f"{text} {sampled}") for text in over_fetching_sentences(decision["over_fetching"])]
     if level := _not_shown(decision):
         lines.append(("not shown", "; ".join(level)))
-    if unanswered := _unanswered(decision):
+    if unanswered := _list_unanswered(decision):
         lines.append(("cannot say", "; ".join(unanswered)))
     texts = mark_lines(decision["verdict"], (text for _, text in lines))
     lines = [(about, text) for (about, _), text in zip(lines, texts, strict=True)]
@@ -111,7 +111,7 @@ def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
 
 
 def _most(texts: list[str]) -> list[str]:
-    return texts if len(texts) <= MOST else [*texts[: MOST - 1], f"{len(texts) - MOST + 1} others"]
+    return texts if len(texts) <= MAX_ENTRIES else [*texts[: MAX_ENTRIES - 1], f"{len(texts) - MAX_ENTRIES + 1} others"]
 
 
 def _not_shown(decision: Decision) -> list[str]:
@@ -137,12 +137,12 @@ def _not_shown(decision: Decision) -> list[str]:
 def _but(row: Behind) -> str:
     """Says what difference was visible, and why a difference whose interval excludes zero is not shown."""
     text = "" if row["visible_ratio"] is None else f", would have seen {excess(row['visible_ratio'])}"
-    if row["p_corrected"] is not None and shown(row["ci95"]):
+    if row["p_corrected"] is not None and excludes_zero(row["ci95"]):
         text += f", not significant after correction ({p_value(row['p_corrected'])})"
     return text
 
 
-def _unanswered(decision: Decision) -> list[str]:
+def _list_unanswered(decision: Decision) -> list[str]:
     """Lists what the run cannot answer, and which figures could not be tested."""
     answers = decision["answers"]
     figures = {"bytes": [answer["fewest_bytes"] for answer in answers]}

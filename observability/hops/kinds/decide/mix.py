@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from hops.statistics.contrast import Contrast, independent
+from hops.statistics.contrast import Contrast, spread_if_independent
 from hops.statistics.intervals import Floats, Interval
 from hops.statistics.over_blocks import Section, refusal
 from hops.units import ALL
@@ -23,7 +23,7 @@ KIND = ["journey", "channel"]
 NO_SAMPLE = "the bytes of a journey in the mix were not counted"
 
 
-def weighed(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
+def weigh(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
     """Adds `weight` to each row, and removes rows that the mix does not have.
 
     Args:
@@ -59,7 +59,7 @@ def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int
     """Computes the median of a column, whole and by block.
 
     Args:
-        rows: Journeys as `weighed` gives them.
+        rows: Journeys as returned by `weigh`.
         column: Positive values.
         blocks: Blocks that count.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
@@ -107,7 +107,7 @@ class SampledBytes:
         """95 % interval of the mean over journeys with other parameters; open if a kind was sampled only once."""
         if self.value is None or any(side.size < 2 for side in self.scaled):
             return (None, None)
-        return independent(*self.scaled).around(self.value)
+        return spread_if_independent(*self.scaled).around(self.value)
 
 
 def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledBytes:
@@ -135,5 +135,5 @@ def contrast_bytes(left: SampledBytes, right: SampledBytes) -> Contrast:
     sizes = [(ours.size, theirs.size) for ours, theirs in zip(left.scaled, right.scaled, strict=True)]
     if any(ours != theirs or ours < 2 for ours, theirs in sizes):
         return Contrast(difference, ratio, reason="needs 2 sampled journeys of each kind, the same in both topologies")
-    spread = independent(*(ours - theirs for ours, theirs in zip(left.scaled, right.scaled, strict=True)))
+    spread = spread_if_independent(*(ours - theirs for ours, theirs in zip(left.scaled, right.scaled, strict=True)))
     return Contrast(difference, ratio, spread.around(difference), p=spread.p_value(difference))

@@ -9,7 +9,7 @@ from hops.elements.table import Cell, Column, Table, table_of, texts, whole, wor
 from hops.kinds.isolate.arms import in_words
 from hops.kinds.isolate.conclusions import isolation_sentences
 from hops.kinds.isolate.document import OTHERS, IsolationRow, isolation_in
-from hops.tables.estimate import estimated
+from hops.tables.estimate import estimate_cell
 from hops.tables.view import SummaryView
 
 
@@ -46,9 +46,9 @@ def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:
             *texts("journey"),
             (Column("journeys", spare=2), lambda row: whole(row["journeys"])),
             (Column("met one", spare=1), lambda row: whole(row["meetings"])),
-            (Column("measured", "ms", interval=True), lambda row: estimated(row["measured"], signed=True)),
-            (Column("predicted", "ms", interval=True), lambda row: estimated(row["predicted"], signed=True)),
-            (Column("difference", "ms", interval=True), lambda row: estimated(row["difference"], signed=True)),
+            (Column("measured", "ms", interval=True), lambda row: estimate_cell(row["measured"], signed=True)),
+            (Column("predicted", "ms", interval=True), lambda row: estimate_cell(row["predicted"], signed=True)),
+            (Column("difference", "ms", interval=True), lambda row: estimate_cell(row["difference"], signed=True)),
             (Column("verdict", numeric=False), _verdict),
         ],
         heads=2,

@@ -116,7 +116,7 @@ class _Change:
         """Multiplies each journey's values by its own factor."""
         return _Change(self.means * factors, self.deviations * factors[:, None])
 
-    def weighed(self, weights: Floats, *, known: bool) -> Estimate:
+    def weigh(self, weights: Floats, *, known: bool) -> Estimate:
         """Computes the mean over journeys, with its interval over blocks if that is known."""
         value = float(weights @ self.means)
         ends = spread_of(weights @ self.deviations).around(value) if known else NO_INTERVAL
@@ -182,19 +182,18 @@ def _row(journey: str, twice: _Twice, weights: Floats, blocks: int) -> LadderRow
     }
     reason = refusal(blocks, min(min(arms) for arms in counts.values()), None)
     known = reason is None
-    remainder = (twice.measured + twice.attributed.times(-np.ones_like(weights))).weighed(weights, known=known)
+    remainder = (twice.measured + twice.attributed.times(-np.ones_like(weights))).weigh(weights, known=known)
     nothing = twice.measured.times(np.zeros_like(weights))
     return LadderRow(
         journey=journey,
         journeys=counts["journeys"],
         traces=counts["traces"],
-        measured=twice.measured.weighed(weights, known=known),
-        attributed=twice.attributed.weighed(weights, known=known),
+        measured=twice.measured.weigh(weights, known=known),
+        attributed=twice.attributed.weigh(weights, known=known),
         remainder=remainder,
-        elsewhere=reduce(_Change.__add__, twice.elsewhere.values(), nothing).weighed(weights, known=known),
+        elsewhere=reduce(_Change.__add__, twice.elsewhere.values(), nothing).weigh(weights, known=known),
         groups=[
-            GroupChange(group=group, **change.weighed(weights, known=known))
-            for group, change in twice.elsewhere.items()
+            GroupChange(group=group, **change.weigh(weights, known=known)) for group, change in twice.elsewhere.items()
         ],
         verdict=agreement(remainder["ci95"]),
         reason=reason,
@@ -220,14 +219,14 @@ def _of_parts(step: Step, lower: _Arm, upper: _Arm, parts: Sequence[str]) -> _Tw
 def _of_tracing(lower: _Arm, upper: _Arm) -> _Twice:
     return _Twice(
         measured=_Change.of(lower.every, upper.every),
-        attributed=_observed(upper) + _observed(lower).times(-np.ones_like(lower.every.means[:, 0])),
+        attributed=_observe(upper) + _observe(lower).times(-np.ones_like(lower.every.means[:, 0])),
         elsewhere={},
         journeys=(lower.every.traces, upper.every.traces),
         traces=(upper.untraced.traces, upper.traced.traces),
     )
 
 
-def _observed(arm: _Arm) -> _Change:
+def _observe(arm: _Arm) -> _Change:
     """Computes what being traced adds to the mean of all journeys of an arm; 0 without traces."""
     return _Change.of(arm.untraced, arm.traced).times(arm.traced.traces / np.maximum(arm.every.traces, 1.0))
 

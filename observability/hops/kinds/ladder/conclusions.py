@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.conclusions.wording import in_ms, listed
+from hops.conclusions.wording import in_ms, join_names
 from hops.kinds.ladder.document import Ladder, LadderRow, LadderStep
 from hops.units import ALL
 
@@ -41,4 +41,4 @@ def _elsewhere(row: LadderRow) -> str:
         return ""
     named = sorted(row["groups"], key=lambda group: -abs(group["value"]))
     told = [f"{group['group']} by {in_ms(group)}" for group in named if abs(group["value"]) >= _NAMED_SHARE * changes]
-    return f" Parts that do not belong to the step changed by {in_ms(row['elsewhere'])}: {listed(told)}."
+    return f" Parts that do not belong to the step changed by {in_ms(row['elsewhere'])}: {join_names(told)}."

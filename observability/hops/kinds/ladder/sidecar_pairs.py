@@ -48,8 +48,8 @@ def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[in
                     arm=arm,
                     link=link,
                     calls=[sum(map(len, side)) for side in reversed(sides)],
-                    mean=_added(upper["mean"], lower["mean"]),
-                    p99=_added(upper["p99"], lower["p99"]),
+                    mean=_compute_added(upper["mean"], lower["mean"]),
+                    p99=_compute_added(upper["p99"], lower["p99"]),
                 )
             )
     return pairs
@@ -65,7 +65,7 @@ def _between(calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _added(upper: Section, lower: Section) -> Added:
+def _compute_added(upper: Section, lower: Section) -> Added:
     result = contrast(upper, lower)
     reason = None if result.reason is None else result.reason.replace("journey", "call")
     return Added(value=result.difference, ci95=list(result.interval), reason=reason)

@@ -9,7 +9,7 @@ from hops.elements.table import Cell, Column, Table, estimate, number, table_of,
 from hops.kinds.ladder.arms import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.kinds.ladder.conclusions import ladder_sentences, row_of
 from hops.kinds.ladder.document import Added, Ladder, LadderRow, LadderStep, SidecarPair
-from hops.tables.estimate import agreed, estimated
+from hops.tables.estimate import agreement_cell, estimate_cell
 from hops.units import ALL
 
 TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}
@@ -99,7 +99,7 @@ def groups_table(ladder: Ladder) -> Table:
     """Makes a row per step and group of parts that do not belong to it."""
     columns = [Column("step", numeric=False), Column("group", numeric=False), Column("changed by", "ms", interval=True)]
     rows = [
-        [words(step["adds"]), words(group["group"]), estimated(group, signed=True)]
+        [words(step["adds"]), words(group["group"]), estimate_cell(group, signed=True)]
         for step in ladder["steps"]
         if (row := row_of(step)) is not None
         for group in row["groups"]
@@ -138,13 +138,13 @@ def links_table(ladder: Ladder) -> Table:
 _Rows = Callable[[tuple[LadderStep, LadderRow]], Cell]
 _STEP: tuple[Column, _Rows] = (Column("step", numeric=False), lambda one: words(one[0]["adds"]))
 _FIGURES: list[tuple[Column, _Rows]] = [
-    (Column("measured", "ms", interval=True), lambda one: estimated(one[1]["measured"], signed=True)),
-    (Column("attributed", "ms", interval=True), lambda one: estimated(one[1]["attributed"], signed=True)),
-    (Column("remainder", "ms", interval=True), lambda one: estimated(one[1]["remainder"], signed=True)),
-    (Column("verdict", numeric=False), lambda one: agreed(one[1]["verdict"], one[1]["reason"])),
+    (Column("measured", "ms", interval=True), lambda one: estimate_cell(one[1]["measured"], signed=True)),
+    (Column("attributed", "ms", interval=True), lambda one: estimate_cell(one[1]["attributed"], signed=True)),
+    (Column("remainder", "ms", interval=True), lambda one: estimate_cell(one[1]["remainder"], signed=True)),
+    (Column("verdict", numeric=False), lambda one: agreement_cell(one[1]["verdict"], one[1]["reason"])),
     (
         Column("elsewhere", "ms", interval=True, spare=1),
-        lambda one: estimated(one[1]["elsewhere"] if one[1]["groups"] else None, signed=True),
+        lambda one: estimate_cell(one[1]["elsewhere"] if one[1]["groups"] else None, signed=True),
     ),
 ]
 """Columns of a step and one of its rows."""

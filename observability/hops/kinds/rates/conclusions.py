@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.analysis.pairs import renamed
+from hops.analysis.pairs import rename_arms
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.wording import but_untested, not_tested, sentence
 from hops.elements.compared import Compared, compared_in
@@ -25,7 +25,7 @@ def rates_sentences(summary: Summary) -> list[str]:
 def at_rate(summary: Summary, rate: float) -> Summary:
     """Selects the topologies and comparisons at one of the equal rates, under the topologies' names."""
     arms = rates_of(summary)["arms"]
-    return renamed(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
+    return rename_arms(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
 
 
 def crossing_words(row: Crossing) -> str:

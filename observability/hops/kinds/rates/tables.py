@@ -10,7 +10,7 @@ from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rates.conclusions import crossing_words, rates_sentences
 from hops.kinds.rates.document import RateArm, rates_of
-from hops.tables.estimate import estimated
+from hops.tables.estimate import estimate_cell
 from hops.tables.latency import percentile
 from hops.tables.view import SummaryView
 from hops.units import ALL
@@ -56,16 +56,16 @@ def points_table(view: SummaryView) -> Table:
         [
             view.topologies_of_rows,
             (Column("rate", "1/s"), lambda arm: number(arm["rate"])),
-            (Column("of what it holds"), _held),
+            (Column("of what it holds"), _share_of_capacity),
             *map(latency, ("p50", "mean", "p99")),
-            (Column("CPU of a journey", "ms", interval=True), lambda arm: estimated(arm["cpu_ms"])),
+            (Column("CPU of a journey", "ms", interval=True), lambda arm: estimate_cell(arm["cpu_ms"])),
             (Column("in use", "cores"), lambda arm: number(arm["cores"])),
         ],
         heads=2,
     )
 
 
-def _held(arm: RateArm) -> Cell:
+def _share_of_capacity(arm: RateArm) -> Cell:
     return Cell(numbers.NOTHING if arm["percent"] is None else f"{arm['percent']:g} %", arm["percent"])
 
 
@@ -95,7 +95,7 @@ def fillings_table(view: SummaryView) -> Table:
             (Column("what", numeric=False), lambda row: words(row["component"])),
             (Column("can use", "cores"), lambda row: number(row["limit"])),
             (Column("uses at the highest rate", "cores"), lambda row: number(row["cores"])),
-            (Column("full at", "1/s", interval=True), lambda row: estimated(row["at"])),
+            (Column("full at", "1/s", interval=True), lambda row: estimate_cell(row["at"])),
         ],
         heads=2,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hops.analysis.pairs import renamed
+from hops.analysis.pairs import rename_arms
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.distance import break_even_words
-from hops.conclusions.wording import but_untested, in_ms, listed, not_tested, plural, sentence
+from hops.conclusions.wording import but_untested, in_ms, join_names, not_tested, plural, sentence
 from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import figure, times
 from hops.kinds.rtt.arms import AXIS
@@ -52,7 +52,9 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     """Selects the topologies and comparisons at one round-trip time, under the topologies' names."""
-    return renamed(summary, {AXIS.label(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]})
+    return rename_arms(
+        summary, {AXIS.label(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]}
+    )
 
 
 def is_within(row: JourneySlope) -> bool:
@@ -128,7 +130,7 @@ def _break_evens(rows: list[BreakEvenCheck]) -> str:
         f"{len(both) - len(differ)} of {plural(len(both), 'break-even')} that are shown both as measured and as "
         "predicted agree within their joint 95 % interval"
     )
-    return f"{text}; those of {listed(differ)} differ" if differ else text
+    return f"{text}; those of {join_names(differ)} differ" if differ else text
 
 
 def _break_even(row: BreakEvenCheck) -> str:

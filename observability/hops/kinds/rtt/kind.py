@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hops.analysis.summary import Measured
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.kinds.rtt.analysis import at_distances, distance_check, measured_distance
 from hops.kinds.rtt.arms import AXIS
 from hops.kinds.rtt.conclusions import at_distance
@@ -30,7 +30,7 @@ def figures_of(measured: Measured) -> Mapping[str, Any]:
 def network(view: View) -> str:
     """Lists all distances, and what the networks of the arms have in common."""
     arms = AXIS.arms(view.run.manifest)
-    times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.at for arm in arms})])
+    times_ms = join_names([f"{rtt_ms:g}" for rtt_ms in sorted({arm.at for arm in arms})])
     _, _, beside = network_text(switches_of(view.run.manifest, arms[0].label)).partition(" ms")
     return f"{times_ms} ms, by arm{beside}"
 

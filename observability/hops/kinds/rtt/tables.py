@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from hops.conclusions.comparison import fastest
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rtt.conclusions import TOLERANCE, at_distance, break_even_sentences, interval_within, rtt_sentences
 from hops.kinds.rtt.document import check_of
 from hops.run.documents.distance import BreakEven
-from hops.tables.estimate import agreed, estimated
+from hops.tables.estimate import agreement_cell, estimate_cell
 from hops.tables.view import SummaryView
 
 
@@ -67,8 +67,11 @@ def break_evens_table(view: SummaryView) -> Table:
             (Column("right", numeric=False), lambda row: words(row["measured"]["right"])),
             (Column("measured", "ms", interval=True), lambda row: _break_even(row["measured"])),
             (Column("predicted", "ms", interval=True), lambda row: _break_even(row["predicted"])),
-            (Column("difference", "ms", interval=True, spare=1), lambda row: estimated(row["difference"], signed=True)),
-            (Column("verdict", numeric=False), lambda row: agreed(row["verdict"], row["reason"])),
+            (
+                Column("difference", "ms", interval=True, spare=1),
+                lambda row: estimate_cell(row["difference"], signed=True),
+            ),
+            (Column("verdict", numeric=False), lambda row: agreement_cell(row["verdict"], row["reason"])),
         ],
         heads=3,
     )
@@ -84,8 +87,8 @@ def slopes_table(view: SummaryView) -> Table:
             *texts("journey"),
             view.topologies_of_rows,
             (Column("round trips"), lambda row: number(row["round_trips"])),
-            (Column("slope of p50", "ms per ms", interval=True), lambda row: estimated(row["slope"])),
-            (Column("slope / round trips", interval=True), lambda row: estimated(row["ratio"])),
+            (Column("slope of p50", "ms per ms", interval=True), lambda row: estimate_cell(row["slope"])),
+            (Column("slope / round trips", interval=True), lambda row: estimate_cell(row["ratio"])),
             (Column(f"within {100 * TOLERANCE:.0f} %", numeric=False), lambda row: words(interval_within(row))),
         ],
         heads=2,
@@ -102,13 +105,13 @@ def points_table(view: SummaryView) -> Table:
             *texts("journey"),
             view.topologies_of_rows,
             (Column("round-trip time", "ms"), lambda row: number(row["rtt_ms"])),
-            (Column("measured p50", "ms", interval=True), lambda row: estimated(row["measured"])),
-            (Column("predicted p50", "ms", interval=True), lambda row: estimated(row["predicted"])),
+            (Column("measured p50", "ms", interval=True), lambda row: estimate_cell(row["measured"])),
+            (Column("predicted p50", "ms", interval=True), lambda row: estimate_cell(row["predicted"])),
             (
                 Column("measured minus predicted", "ms", interval=True),
-                lambda row: estimated(row["difference"], signed=True),
+                lambda row: estimate_cell(row["difference"], signed=True),
             ),
-            (Column("verdict", numeric=False), lambda row: agreed(row["verdict"], row["reason"])),
+            (Column("verdict", numeric=False), lambda row: agreement_cell(row["verdict"], row["reason"])),
         ],
         heads=3,
     )
@@ -118,7 +121,7 @@ def _names(view: SummaryView, journey: str, rtt_ms: float) -> str:
     names = fastest(at_distance(view.summary, rtt_ms), journey)
     if not names:
         return "not tested"
-    return "none shown" if len(names) == len(check_of(view.summary)["topologies"]) else listed(names, "or")
+    return "none shown" if len(names) == len(check_of(view.summary)["topologies"]) else join_names(names, "or")
 
 
 def _break_even(row: BreakEven) -> Cell:

@@ -71,7 +71,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
     gates, left_out = every_gate(run, figures)
     changes = soak_of(figures)["changes"]
     short = sum(not change["tells"] for change in changes if change["measure"] == MEMORY)
-    return [*gates, kind_of("growing").held(len(growing(changes))), kind_of("too_short").held(short)], left_out
+    return [*gates, kind_of("growing").evaluate(len(growing(changes))), kind_of("too_short").evaluate(short)], left_out
 
 
 def growing(changes: list[Change]) -> list[Change]:

@@ -11,7 +11,7 @@ from hops.analysis.pairs import mirror_hops
 from hops.analysis.summary import Measured
 from hops.budget.parts import EDGE, PROXY
 from hops.conclusions.reasons import why
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.elements.numbers import plain, times
 from hops.gates.experiment import experiment_gates
 from hops.gates.limits import gate_failure
@@ -124,7 +124,7 @@ class _Judged:
         trust = verdict_of(gates)
         if trust == VALID or found.outcome == "not shown":
             return found
-        failing = listed([gate_failure(gate) for gate in gates if not gate["ok"]])
+        failing = join_names([gate_failure(gate) for gate in gates if not gate["ok"]])
         return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {found.outcome}.")
 
     def _order(self, claim: Claim) -> Verdict:
@@ -144,7 +144,7 @@ class _Judged:
         return {
             **_none(claim, ""),
             "outcome": found.outcome,
-            "reason": f"{found.reason} Throughput levels off: {listed(levels)} (of {steps}).",
+            "reason": f"{found.reason} Throughput levels off: {join_names(levels)} (of {steps}).",
             "arms": arms,
             "values": [*full],
             "unit": UNITS[claim["metric"]],
@@ -174,7 +174,7 @@ class _Judged:
         if metric == "payload_bytes":
             mine, other = figures.bytes_by_part(arms[0], arms[1])
             texts = [f"{plain(came)} bytes ({plain(raw)} before compression)" for came, raw in (mine, other)]
-            return [f"A journey's answers have {listed(texts)}."]
+            return [f"A journey's answers have {join_names(texts)}."]
         if metric == "success_rate":
             return [f"Of all journeys, in percent: {_side_by_side(*(figures.failures(arm) for arm in arms))}."]
         if metric == "payload_effect":

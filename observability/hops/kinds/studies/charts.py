@@ -8,7 +8,7 @@ from typing import Any
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures
 from hops.kinds.studies.document import OUTCOMES, Replayed, replayed_in
-from hops.kinds.studies.tables import cited
+from hops.kinds.studies.tables import cite
 from hops.kinds.studies.verdict import ends_of
 from hops.report.chart import INK, SOFT, Spec, draw, ticks
 from hops.report.encodings import amount, kinds, layer, row_each
@@ -22,7 +22,7 @@ _DRAWN = _LOOKS[:3]
 
 def picture(view: View) -> Figures:
     """Draws the claims of each study."""
-    return effects([(cited(one["study"]), one) for one in replayed_in(view.summary)])
+    return effects([(cite(one["study"]), one) for one in replayed_in(view.summary)])
 
 
 def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:

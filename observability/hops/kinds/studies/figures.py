@@ -57,7 +57,7 @@ class Figures:
         blocks = self.blocks(left, right)
         if metric == "success_rate":
             return self._success(left, right, blocks)
-        sides = [self.section(metric, arm, blocks, beside=(left, right)) for arm in (left, right)]
+        sides = [self.section(metric, arm, blocks, compared=(left, right)) for arm in (left, right)]
         return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
 
     def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
@@ -70,7 +70,7 @@ class Figures:
         arms = (left[0], right[0], left[-1], right[-1])
         blocks = self.blocks(*arms)
         before, after = (
-            [self.section("latency_p50", arm, blocks, beside=pair) for arm in pair] for pair in (arms[:2], arms[2:])
+            [self.section("latency_p50", arm, blocks, compared=pair) for arm in pair] for pair in (arms[:2], arms[2:])
         )
         values = [None if mine.value is None else (other.value or 0.0) / mine.value for mine, other in (before, after)]
         reason = next((side.reason for side in (*before, *after) if side.reason), None)
@@ -127,24 +127,24 @@ class Figures:
         counts = self._measured.journeys[arm].filter(pl.col("outcome") != "ok").group_by("outcome").len().rows()
         return {name: 100 * count / self._measured.journeys[arm].height for name, count in sorted(counts)}
 
-    def section(self, metric: Metric, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
+    def section(self, metric: Metric, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
         """Computes a figure of an arm, whole and by block.
 
         Args:
             metric: The metric.
             arm: Label of the arm.
             blocks: Blocks that count.
-            beside: Arms that are compared, including this arm.
+            compared: Arms that are compared, including this arm.
         """
         latencies = self._measured.latencies
         if metric.startswith("latency_"):
             name = metric.removeprefix("latency_")
-            fewest = min(latencies[one].pooled(ALL, blocks).size / max(1, len(blocks)) for one in beside)
+            fewest = min(latencies[one].pool(ALL, blocks).size / max(1, len(blocks)) for one in compared)
             return latencies[arm].sections(ALL, blocks, fewest)[name]
         if metric == "payload_bytes":
-            return self._per_journey("bytes_in", arm, blocks, beside)
+            return self._per_journey("bytes_in", arm, blocks, compared)
         if metric == "throughput":
-            return _by_block([self._answered(arm, block) for block in blocks])
+            return _by_block([self._count_answered(arm, block) for block in blocks])
         if metric == "memory_mb":
             return _by_block([self._of_protocol(arm, block, "rss_mb") for block in blocks])
         assert metric == "cpu_percent"
@@ -166,18 +166,18 @@ class Figures:
         spread = spread_of(differences - value)
         return Effect(value, spread.around(value), spread.p_value(value), len(blocks), difference=True), [*means]
 
-    def _answered(self, arm: str, block: int) -> float:
+    def _count_answered(self, arm: str, block: int) -> float:
         """Counts the journeys a second that ended ok during the load."""
         rows = self._measured.journeys[arm].filter(pl.col("block") == block)
         seconds = length_s(self._measured.run.manifest, arm)
         took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / _NS_PER_S
         return float(((rows["outcome"] == "ok") & (took_s <= seconds)).sum()) / seconds
 
-    def _per_journey(self, column: str, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
+    def _per_journey(self, column: str, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
         """Computes the mean over journeys of the tape that ended ok in each of these arms, in the same block."""
         keys = ["block", "seq"]
         rows = self._ok(arm)
-        for other in beside:
+        for other in compared:
             rows = rows.join(self._ok(other).select(keys), on=keys, how="semi")
         means = dict(rows.group_by("block").agg(pl.col(column).mean()).iter_rows())
         return _by_block([means.get(block, 0.0) for block in blocks])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from hops.conclusions.wording import listed, plural
+from hops.conclusions.wording import join_names, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, whole, words
@@ -55,11 +55,11 @@ def section(view: SummaryView) -> Section:
     return Section("claims", "What became of the claims", verdict_elements(replayed_in(view.summary)))
 
 
-def counted(verdicts: Sequence[Verdict]) -> str:
+def count_verdicts(verdicts: Sequence[Verdict]) -> str:
     """Counts the claims that hold, are contradicted, and so on."""
     counts = Counter(verdict["outcome"] for verdict in verdicts)
     texts = [f"{counts[name]} {_IS[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
-    return f"Of {plural(len(verdicts), 'claim')}, {listed(texts)}."
+    return f"Of {plural(len(verdicts), 'claim')}, {join_names(texts)}."
 
 
 def several_note(verdicts: Sequence[Verdict]) -> str:
@@ -71,14 +71,14 @@ def several_note(verdicts: Sequence[Verdict]) -> str:
         return f"{several} No verdict was reached, so there is nothing to correct."
     if not lost:
         return f"{several} Holm's correction over all claims changes none of the {len(decided)} that were decided."
-    return f"{several} After Holm's correction over all claims, {listed(lost)} would not be decided."
+    return f"{several} After Holm's correction over all claims, {join_names(lost)} would not be decided."
 
 
 def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
     """Counts the claims that hold, then lists them study by study, and explains contradictions."""
     verdicts = [verdict for one in studies for verdict in one["verdicts"]]
-    whose = f"{cited(studies[0]['study'])}: " if len(studies) == 1 else ""
-    elements: list[Element] = [Points([f"{whose}{counted(verdicts)}"], tone="sentences")]
+    whose = f"{cite(studies[0]['study'])}: " if len(studies) == 1 else ""
+    elements: list[Element] = [Points([f"{whose}{count_verdicts(verdicts)}"], tone="sentences")]
     if len(studies) > 1:
         elements.append(_studies_table(studies))
     for one in studies:
@@ -90,34 +90,34 @@ def _studies_table(studies: Sequence[Replayed]) -> Table:
     rows = []
     for one in studies:
         counts = Counter(verdict["outcome"] for verdict in one["verdicts"])
-        rows.append([words(cited(one["study"])), *(whole(counts[name]) for name in OUTCOMES), words(one["figures"])])
+        rows.append([words(cite(one["study"])), *(whole(counts[name]) for name in OUTCOMES), words(one["figures"])])
     columns = [Column("study", numeric=False), *map(Column, OUTCOMES), Column("figures", numeric=False)]
     return Table("verdicts", "Verdicts by study, and whether its figures may be trusted", columns, rows)
 
 
 def _study_elements(one: Replayed, *, alone: bool) -> list[Element]:
     study, verdicts = one["study"], one["verdicts"]
-    reasons = [text for verdict in verdicts if (text := explained(verdict))]
+    reasons = [text for verdict in verdicts if (text := explain(verdict))]
     elements: list[Element] = []
     if not alone:
-        elements += [Heading(cited(study)), Text(f"{source(study)} {counted(verdicts)}")]
-    elements.append(claims_table(f"claims_{study['id']}", f"The claims of {cited(study)}", verdicts))
+        elements += [Heading(cite(study)), Text(f"{source(study)} {count_verdicts(verdicts)}")]
+    elements.append(claims_table(f"claims_{study['id']}", f"The claims of {cite(study)}", verdicts))
     if reasons:
         elements.append(Points(reasons, tone="sentences"))
     replay: list[Element] = [loads_table(study), Text(replay_text(study))]
     return [*elements, Fold("How the study's loads are replayed", replay, brief=True)]
 
 
-def cited(study: Study) -> str:
+def cite(study: Study) -> str:
     """Cites the study in a few words."""
     surnames = [author.split()[-1] for author in study["authors"]]
     year = f" ({study['year']})" if study["year"] else ""
-    return f"{listed(surnames)}{year}"
+    return f"{join_names(surnames)}{year}"
 
 
 def source(study: Study) -> str:
     """Cites the study with every known detail of its publication."""
-    parts = [listed(study["authors"]), f"“{study['title']}”", study["venue"]]
+    parts = [join_names(study["authors"]), f"“{study['title']}”", study["venue"]]
     if study["year"] and str(study["year"]) not in study["venue"]:
         parts.append(str(study["year"]))
     return f"{', '.join(part for part in parts if part)}."
@@ -165,7 +165,7 @@ def size_text(verdict: Verdict) -> str:
     return "inside" if size["inside"] else f"{numbers.plain(size['measured_over_published'])} times the ratio"
 
 
-def explained(verdict: Verdict) -> str:
+def explain(verdict: Verdict) -> str:
     """Explains why a claim is contradicted, and where it holds; empty without anything to explain."""
     texts = list(verdict["why"])
     other = verdict["other_client"]

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome, Size
-from hops.statistics.correction import corrected
+from hops.statistics.correction import correct_tests
 from hops.statistics.intervals import Interval
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
@@ -80,7 +80,7 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
     if effect.value is None or low is None or high is None:
         why = effect.reason or "nothing was measured"
         return Judgement("not shown", f"There is no interval: it {why}." if why.startswith("needs") else f"{why}.")
-    bounds = _claimed(claim, effect.none)
+    bounds = _claimed_range(claim, effect.none)
     if bounds[0] < low and high < bounds[1]:
         return Judgement("holds", f"The whole interval lies {_where(claim)}.")
     if high < bounds[0] or low > bounds[1]:
@@ -139,11 +139,11 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Corrects for multiple tests (S. Holm, *Scandinavian Journal of Statistics* 6, 1979); None stays None."""
     # The tests have different pairs of sides, so no test implies another.
     tests = {(ALL, f"{number} left", f"{number} right"): p for number, p in enumerate(p_values) if p is not None}
-    result = {test: one.p for test, one in corrected(tests).items()}
+    result = {test: one.p for test, one in correct_tests(tests).items()}
     return [result.get((ALL, f"{number} left", f"{number} right")) for number in range(len(p_values))]
 
 
-def _claimed(claim: Claim, none: float) -> tuple[float, float]:
+def _claimed_range(claim: Claim, none: float) -> tuple[float, float]:
     """Gives the range of effects that a claim allows."""
     if claim["relation"] == "eq":
         tolerance = claim["tolerance"] or 0.0

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 import polars as pl
 
-from hops.analysis.comparisons import CPU, METRICS, Pair, judge, latency_pairs, tested
+from hops.analysis.comparisons import CPU, METRICS, Pair, describe_contrast, judge, latency_pairs
 from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.summary import check_run
@@ -20,7 +20,7 @@ from hops.run.documents.difference import Difference
 from hops.run.documents.gate import Verdict
 from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
-from hops.statistics.contrast import contrast, independent
+from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.over_blocks import Section, rate_section
 from hops.units import ALL
 
@@ -156,7 +156,7 @@ def regressions(comparison: RunsComparison, level: Regression) -> list[RunDiffer
     return [row for row in comparison["rows"] if row["regression"] == level]
 
 
-def watched(comparison: RunsComparison) -> list[RunDifference]:
+def list_watched(comparison: RunsComparison) -> list[RunDifference]:
     """Lists the rows that the threshold applies to."""
     return [row for row in comparison["rows"] if row["regression"] is not None]
 
@@ -170,7 +170,7 @@ def _cpu(run: RunFiles, topology: str) -> Section:
 
 
 def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:
-    result = contrast(pair.left, pair.right, independent)
+    result = contrast(pair.left, pair.right, spread_if_independent)
     reasons = [f"{name}: {side.reason}" for name, side in (("a", pair.right), ("b", pair.left)) if side.reason]
     return RunDifference(
         topology_a=name_a,
@@ -179,7 +179,7 @@ def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:
         metric=pair.metric,
         a=pair.right.value,
         b=pair.left.value,
-        **tested(result, pair.effect),
+        **describe_contrast(result, pair.effect),
         verdict="unknown",
         regression=None,
         reason="; ".join(reasons) or result.reason,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hops.conclusions.notes import visible_range
-from hops.conclusions.wording import listed, mark_lines, not_tested, plural, turned
+from hops.conclusions.wording import join_names, mark_lines, negate_interval, not_tested, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
 from hops.elements.table import Column, Table, estimate, number, table_of, texts, words
 from hops.gates.limits import gate_name
 from hops.gates.verdict import MEANING
-from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, regressions, watched
+from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, list_watched, regressions
 from hops.run.documents.gate import VALID
 from hops.tables.latency import chance, difference, metric_name, visible
 from hops.units import ALL
@@ -90,14 +90,14 @@ def threshold_lines(comparison: RunsComparison) -> list[str]:
     share = comparison["threshold"]
     if share is None:
         return []
-    limit, looked_at = f"{100 * share:g} %", watched(comparison)
+    limit, looked_at = f"{100 * share:g} %", list_watched(comparison)
     beyond, possible = regressions(comparison, "shown"), regressions(comparison, "possible")
     unknown = regressions(comparison, "unknown")
-    lines = [f"SLOWER by more than {limit}: {_named(row)}." for row in beyond]
-    lines += [f"Possibly slower by more than {limit}, not significant: {_named(row)}." for row in possible]
+    lines = [f"SLOWER by more than {limit}: {_describe_row(row)}." for row in beyond]
+    lines += [f"Possibly slower by more than {limit}, not significant: {_describe_row(row)}." for row in possible]
     checked = len(looked_at) - len(unknown)
     lines.append(
-        f"Threshold {limit} on {listed(comparison['metrics'])}: {plural(checked, 'figure')} checked, "
+        f"Threshold {limit} on {join_names(comparison['metrics'])}: {plural(checked, 'figure')} checked, "
         f"{len(beyond)} beyond it, {len(possible)} possibly, {len(unknown)} with too little data to check."
     )
     return lines
@@ -148,10 +148,10 @@ def _sentence(row: RunDifference) -> str:
     ends = row["ci95"]
     if row["verdict"] == "higher":
         return f"b answers {row['journey']} {figure(row['difference'], ends, 'ms')} slower"
-    return f"b answers {row['journey']} {figure(-row['difference'], turned(ends), 'ms')} faster"
+    return f"b answers {row['journey']} {figure(-row['difference'], negate_interval(ends), 'ms')} faster"
 
 
-def _named(row: RunDifference) -> str:
+def _describe_row(row: RunDifference) -> str:
     values = (
         f"{numbers.plain(row['a'])} to {numbers.plain(row['b'])} ms, {times(row['ratio'] or 0.0, row['ratio_ci95'])}"
     )

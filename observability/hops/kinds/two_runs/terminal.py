@@ -6,7 +6,7 @@ from rich.console import Group
 
 from hops.kinds.two_runs.analysis import RunsComparison
 from hops.kinds.two_runs.tables import SHOWN_METRICS, runs_sections
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 
 
 def runs_view(comparison: RunsComparison) -> Group:
@@ -15,4 +15,4 @@ def runs_view(comparison: RunsComparison) -> Group:
     Args:
         comparison: Comparison by `compare_runs`.
     """
-    return rendered(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)
+    return render(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)

@@ -33,7 +33,7 @@ def watch_figures(measured: Measured) -> Mapping[str, Watched]:
             counts=sorted({one["watchers"] for one in of_arms}),
             blocks=run.blocks,
             interval_s=of_arms[0]["interval_s"],
-            waited=[_waited(run, trial, asked[trial["topology"]]) for trial in run.used],
+            waited=[_summarise_waiting(run, trial, asked[trial["topology"]]) for trial in run.used],
         )
     }
 
@@ -51,7 +51,7 @@ def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], lis
         "updates_gap_ns": max((one["off_ns"] for one in waited), default=0),
         "updates_unattributed_share": max(shares, default=0.0),
     }
-    return [*gates, *(kind_of(name).held(value) for name, value in of_updates.items())], left_out
+    return [*gates, *(kind_of(name).evaluate(value) for name, value in of_updates.items())], left_out
 
 
 def figures_of_updates(updates: pl.DataFrame, hops: pl.DataFrame) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def figures_of_updates(updates: pl.DataFrame, hops: pl.DataFrame) -> dict[str, A
     }
 
 
-def _waited(run: RunFiles, trial: TrialRecord, asked: Asked) -> Waited:
+def _summarise_waiting(run: RunFiles, trial: TrialRecord, asked: Asked) -> Waited:
     of_trial = (pl.col("block") == trial["block"]) & (pl.col("topology") == trial["topology"])
     journeys = run.journeys.filter(of_trial)
     updates, hops = (run.observed[name].filter(of_trial) for name in ("updates", "update_hops"))

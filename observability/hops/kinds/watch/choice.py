@@ -67,7 +67,7 @@ def _limit(found: Sequence[Choice]) -> float:
 
 
 def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Choice]:
-    measured, times = _measured(watched, watchers), watchers / THOUSAND
+    measured, times = _find_count(watched, watchers), watchers / THOUSAND
     for (topology, way, count), of in cases(watched):
         if count != measured or not holds(of):
             continue
@@ -98,7 +98,7 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
 
 def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[Element]:
     """Shows on a terminal the ways in their order, and which to choose."""
-    found, measured = choices(watched, watchers, lateness_s), _measured(watched, watchers)
+    found, measured = choices(watched, watchers, lateness_s), _find_count(watched, watchers)
     if not found:
         soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)
         told = (
@@ -123,10 +123,10 @@ def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[
             (Column("carries", "MiB/h"), lambda one: number(one.mib_per_hour)),
         ],
     )
-    return [table, Points([_said(found, watchers, lateness_s)])]
+    return [table, Points([_advise(found, watchers, lateness_s)])]
 
 
-def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
+def _advise(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
     best = found[0]
     asks = f" every {best.interval_s:g} s" if best.interval_s else ""
     said = (
@@ -140,7 +140,7 @@ def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
     return said
 
 
-def _measured(watched: Watched, watchers: int) -> int:
+def _find_count(watched: Watched, watchers: int) -> int:
     return next(count for count in watched["counts"] if count >= watchers)
 
 

@@ -13,7 +13,7 @@ from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.report.chart import WIDTH, Spec, draw
-from hops.report.encodings import amount, label, stacked, topology_axis
+from hops.report.encodings import amount, label, stack, topology_axis
 from hops.report.facts import http_fact
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
@@ -149,7 +149,7 @@ def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:
         "height": {"step": 24},
         "encoding": {"y": topology_axis(view)},
         "layer": [
-            stacked("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
+            stack("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
             {**label({"x": amount("sum")}), "transform": [sums]},
         ],
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.budget.groups import GROUPS
-from hops.conclusions.wording import shown
+from hops.conclusions.wording import excludes_zero
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
@@ -54,7 +54,7 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
     lower = {"left": _look(view, row["left"]), "right": _look(view, row["right"])}
     rows = []
     for part, value, (low, high) in parts:
-        sure = shown((low, high))
+        sure = excludes_zero((low, high))
         side = "left" if value < 0 else "right"
         color = lower[side].color if sure else SOFT
         rows.append(

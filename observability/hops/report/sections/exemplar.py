@@ -90,7 +90,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
     nodes, left_out = shown_spans(root, on_path)
     rows = []
     for depth, node in nodes:
-        pieces = _merged(on_path[node.span.span_id])
+        pieces = _merge(on_path[node.span.span_id])
         own = sum(end - start for start, end in on_path[node.span.span_id])
         part = part_of(node)
         rows.append(
@@ -136,7 +136,7 @@ def _traces(view: View, topology: str) -> tuple[TrialRecord | None, dict[str, li
     return None, {}
 
 
-def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(pieces):
         if merged and start <= merged[-1][1]:

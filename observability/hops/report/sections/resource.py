@@ -16,7 +16,7 @@ from hops.elements.compared import TARGET
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
-from hops.report.encodings import amount, label, layer, stacked, topology_axis
+from hops.report.encodings import amount, label, layer, stack, topology_axis
 from hops.report.facts import replicas_fact
 from hops.report.palette import Look
 from hops.report.view import View
@@ -120,7 +120,7 @@ def cost_chart(view: View) -> Chart:
         "height": {"step": 30},
         "encoding": {"y": topology_axis(view)},
         "layer": [
-            stacked("bar", x, GROUPS, fills()),
+            stack("bar", x, GROUPS, fills()),
             layer("rule", {"x": amount("low"), "x2": {"field": "high"}}, data=known, color=INK, strokeWidth=1.6),
             label({"x": amount("end")}, dx=5, data=totals),
         ],
@@ -169,7 +169,7 @@ def _area(view: View, look: Look, what: str, unit: str) -> Chart:
     rows = _over_time(view, look.name, what)
     x = amount("s", "seconds since the start", scale={"nice": False}, grid=False)
     y = amount("value", unit, stacked=True, tickCount=4)
-    spec: Spec = {"height": 110, **stacked("area", x, GROUPS, fills(), stroke=0.8, y=y)}
+    spec: Spec = {"height": 110, **stack("area", x, GROUPS, fills(), stroke=0.8, y=y)}
     return draw(look.name, f"{unit} used by {look.name} over time, by group of components.", spec, rows)
 
 

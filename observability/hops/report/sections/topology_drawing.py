@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import join_names
 from hops.elements.element import Chart
 from hops.units import SERVICES
 
@@ -90,8 +90,8 @@ def browser_note(topologies: Mapping[str, Document]) -> str:
     if not names:
         return ""
     return (
-        f"The web channel of {listed(names)} is no browser: pages cannot read HTTP trailers, in which gRPC sends its "
-        "status. Browsers can have the topologies grpc-web and connect."
+        f"The web channel of {join_names(names)} is no browser: pages cannot read HTTP trailers, in which gRPC sends "
+        "its status. Browsers can have the topologies grpc-web and connect."
     )
 
 

@@ -46,12 +46,12 @@ def call(journey, trace_id, began, queued):
     }
 
 
-def found(*calls):
+def find_queues(*calls):
     return {row["met"]: row for row in queues_of({"graphql": ROWS}, pl.DataFrame(calls))}
 
 
 def test_a_wait_is_split_by_what_usually_runs_and_own_journeys_do_not_count():
-    rows = found(call("product", "b", 70, 40), call("bulk_lines", "a", 5, 0))
+    rows = find_queues(call("product", "b", 70, 40), call("bulk_lines", "a", 5, 0))
     assert list(rows) == ["all", "bulk_lines", "product"]
     assert rows["all"]["mean_ms"] == pytest.approx(40 / 2)
     assert rows["bulk_lines"]["mean_ms"] == pytest.approx(30 / 2)
@@ -61,7 +61,7 @@ def test_a_wait_is_split_by_what_usually_runs_and_own_journeys_do_not_count():
 
 
 def test_a_few_slow_journeys_are_no_tail():
-    assert found(call("product", "b", 70, 40))["all"]["beyond_p99_ms"] is None
+    assert find_queues(call("product", "b", 70, 40))["all"]["beyond_p99_ms"] is None
 
 
 def test_the_tail_has_waits_of_its_own():

@@ -13,7 +13,7 @@ from hops.analysis.summary import of_ok
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import cache_sentences, edge_cache_sentences
 from hops.errors import MalformedRunError
-from hops.kinds import analyse, shown
+from hops.kinds import analyse, show_run
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
@@ -50,7 +50,7 @@ def test_what_the_cache_had_is_told_where_there_was_one(run, summary):
     cached = analyse(replace(run, trials=trials), name="night")
     assert cached["cache"] == {"rest": {"product": {"asked": 600, "hits": 186, "unanswered": 3}}}
     assert cache_sentences(cached) == ["Cache hits of rest: product 31 %; 3 questions got no answer in time."]
-    assert cache_sentences(cached)[0] in grouped_conclusions(cached).beside
+    assert cache_sentences(cached)[0] in grouped_conclusions(cached).context
     assert cache_sentences(summary) == []
 
 
@@ -70,7 +70,7 @@ def test_what_a_shared_cache_answered_and_saved_has_intervals(run, summary):
     assert "origin" in found["topologies"]["hybrid"]["cost"]
     (sentence,) = edge_cache_sentences(found)
     assert sentence.startswith("The edge cache of rest answered 33.3 % (33.2 to 33.4) of the requests")
-    assert sentence in grouped_conclusions(found).beside
+    assert sentence in grouped_conclusions(found).context
     heads = [column.name for column in wire_table(SummaryView(found)).columns]
     assert heads[-3:] == ["cache hits", "to the edge", "to and from the edge"]
     assert edge_cache_sentences(summary) == []
@@ -83,7 +83,7 @@ def test_where_a_cache_answers_no_other_distance_is_predicted(run):
 
 
 def test_why_journeys_failed_and_whose_answers_differ(run, summary):
-    def changed(**columns):
+    def analyse_with(**columns):
         few = (pl.col("topology") == "rest") & (pl.col("block") == 1) & (pl.col("seq") < 3)
         rows = run.journeys.with_columns(
             pl.when(few).then(value).otherwise(name).alias(name) for name, value in columns.items()
@@ -92,16 +92,16 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
         return analyse(replace(run, journeys=rows, trials=trials), name="night")
 
     reason = 'step shop (t.yaml:4) at web: status 500 instead of 200 to 299: "'
-    failed = changed(outcome=pl.lit("server"), error=pl.lit(reason) + pl.col("answer_sha256") + '"')
+    failed = analyse_with(outcome=pl.lit("server"), error=pl.lit(reason) + pl.col("answer_sha256") + '"')
     assert sum(row["count"] for row in failed["failures"]) == 3
     row = failed["failures"][0]
     assert (row["topology"], row["outcome"]) == ("rest", "server")
     assert row["reason"].startswith(reason)
     seen = io.StringIO()
-    terminal(seen, width=200).print(shown({**failed, "compared": "target"}))
+    terminal(seen, width=200).print(show_run({**failed, "compared": "target"}))
     assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen.getvalue()
 
-    differing = changed(answer_sha256=pl.lit("other"))["differing"]
+    differing = analyse_with(answer_sha256=pl.lit("other"))["differing"]
     assert sum(row["count"] for row in differing) == 3
     assert "failures" not in summary
     assert "differing" not in summary

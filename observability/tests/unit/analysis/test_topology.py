@@ -177,12 +177,12 @@ def test_traces_of_failed_journeys_are_left_out(journeys_file, hops):
 def test_a_sidecars_time_is_that_of_its_crossings_on_the_path(journeys_file, hops):
     """In every trace, one of two crossings was off the path and cost nothing; the other took 4 ms."""
 
-    def crossed(proxy, ns, on_path):
+    def cross(proxy, ns, on_path):
         figures = {"ns": ns, "crossings": 2, "on_path": on_path}
         literals = {name: pl.lit(value, dtype=pl.Int64) for name, value in figures.items()}
         return hops.filter(pl.col("part") == "proxy:edge").with_columns(part=pl.lit(f"proxy:{proxy}"), **literals)
 
-    added = [crossed("order-outbound", 4_000_000, 1), crossed("user-inbound", 0, 0)]
+    added = [cross("order-outbound", 4_000_000, 1), cross("user-inbound", 0, 0)]
     assert summarise(journeys_of(journeys_file), pl.concat([hops, *added]))["sidecars"] == {
         "order-outbound": {"crossings_per_journey": 2.0, "ms_per_crossing": pytest.approx(4.0)},
         "user-inbound": {"crossings_per_journey": 2.0, "ms_per_crossing": None},

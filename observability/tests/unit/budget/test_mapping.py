@@ -27,13 +27,13 @@ parts:
 """
 
 
-def drawn(draw):
+def draw_example(draw):
     # The fixture's names have letters and dashes only.
     return draw(DRAWING.replace("-v1", "-v")), NAMES.replace("*-v1", "*-v")
 
 
 def test_services_operations_and_parts_get_other_names(draw, tmp_path):
-    spans, text = drawn(draw)
+    spans, text = draw_example(draw)
     (tmp_path / "names.yaml").write_text(text)
     names = read_names(tmp_path / "names.yaml")
     budget = budget_of_any(tree_of(spans, names))
@@ -47,7 +47,7 @@ def test_services_operations_and_parts_get_other_names(draw, tmp_path):
 def test_patterns_that_fit_nothing_are_told(draw, tmp_path):
     (tmp_path / "names.yaml").write_text('services: {"cart": basket, "shop*": shop}')
     names = read_names(tmp_path / "names.yaml")
-    tree_of(drawn(draw)[0], names)
+    tree_of(draw_example(draw)[0], names)
     assert names.unused == ["services: cart"]
 
 

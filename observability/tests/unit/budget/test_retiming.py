@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hops.budget.parts import budget_of_tree, part_of
-from hops.budget.retiming import Calls, Change, Scenario, retimed
+from hops.budget.retiming import Calls, Change, Scenario, retime
 from hops.traces.critical_path import walk
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
@@ -41,7 +41,7 @@ client browse INTERNAL 0..100 shop.journey=browse
 def total_ns(spans, scenario=None):
     """The root's length, as the trace says or as it would have been."""
     tree = grow(spans)
-    root = ((scenario and retimed(tree, scenario)) or tree).root
+    root = ((scenario and retime(tree, scenario)) or tree).root
     return root.end_ns - root.start_ns
 
 
@@ -54,7 +54,7 @@ def test_without_a_change_every_span_keeps_its_times(spans):
     tree = grow(spans)
     parts = {part_of(node) for node in tree.nodes}
     scenario = Scenario(dict.fromkeys(parts, Change()))
-    kept = retimed(tree, scenario)
+    kept = retime(tree, scenario)
     walked = [(tree.by_id[node.span.span_id], *times) for node, *times in walk(kept.root)]
     assert walked == list(walk(tree.root))
     assert all(node.span == tree.by_id[span_id].span for span_id, node in kept.by_id.items())
@@ -82,7 +82,7 @@ def test_no_delay_makes_a_trace_faster_and_none_delays_it_by_more_than_all_of_it
 def test_a_changed_trace_still_has_a_budget_that_adds_up(spans, factor):
     tree = grow(spans)
     scenario = Scenario({part_of(node): Change(factor) for node in tree.nodes})
-    budget = budget_of_tree(retimed(tree, scenario))
+    budget = budget_of_tree(retime(tree, scenario))
     assert budget.gap_ns == 0
 
 
@@ -171,7 +171,7 @@ def test_a_sibling_that_had_time_to_spare_delays_nobody_until_it_is_spent(draw):
     assert total_ns(spans, change("work:product", added_ns=30)) == 100
     assert total_ns(spans, change("work:product", added_ns=31)) == 101
     assert total_ns(spans, change("work:user", added_ns=-50)) == 70  # then a is the last
-    faster = retimed(grow(spans), change("work:user", added_ns=-50))
+    faster = retime(grow(spans), change("work:user", added_ns=-50))
     assert "work:product" in budget_of_tree(faster).parts
 
 
@@ -192,13 +192,13 @@ def test_calls_side_by_side_leave_what_lies_between_where_it_is(draw):
     beside = Scenario(parallel=(Calls("order", ("ReserveStock", "AuthorizePayment")),))
     # The second call begins 10 ns after the first, as it had 10 ns of the caller's work before it.
     assert total_ns(draw(CHAIN), beside) == 80
-    again = retimed(grow(draw(CHAIN)), beside)
+    again = retime(grow(draw(CHAIN)), beside)
     starts = {node.span.name: node.start_ns - again.root.start_ns for node in again.nodes}
     assert (starts["/v1/ReserveStock"], starts["/v1/AuthorizePayment"]) == (20, 30)
 
 
 def test_calls_that_are_side_by_side_already_stay_so(draw):
-    assert retimed(grow(draw(FAN)), Scenario(parallel=(Calls("client", ("a", "b")),))) is None
+    assert retime(grow(draw(FAN)), Scenario(parallel=(Calls("client", ("a", "b")),))) is None
 
 
 def test_a_call_that_is_made_twice_is_run_beside_its_own_neighbour(draw):
@@ -220,7 +220,7 @@ def test_a_call_that_is_gone_takes_all_below_with_it(draw):
         Scenario(removed_parts=frozenset({"wire:order→payment"})),
         Scenario(removed_calls=(Calls("order", ("AuthorizePayment",)),)),
     ):
-        left = retimed(grow(draw(CHAIN)), scenario)
+        left = retime(grow(draw(CHAIN)), scenario)
         assert {node.span.service for node in left.nodes} == {"client", "order", "product"}
         assert total_ns(draw(CHAIN), scenario) == 80
 

@@ -26,7 +26,7 @@ def cell(p50, waves=1.0):
     }
 
 
-def compared(journey, metric, left, right, values, ci95, p_corrected, verdict, reason=None, visible_ratio=None):
+def comparison(journey, metric, left, right, values, ci95, p_corrected, verdict, reason=None, visible_ratio=None):
     mine, other = values
     known = ci95[0] is not None
     return {

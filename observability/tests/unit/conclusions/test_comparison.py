@@ -18,7 +18,7 @@ from hops.terminal.console import terminal
 
 from . import summaries as made
 
-SLOW_REST = made.compared("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
+SLOW_REST = made.comparison("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
 ROUND_TRIPS = made.split(
     "order_history",
     "rest",
@@ -31,7 +31,7 @@ def conclusions(summary):
     """All sentences, one after the other."""
     grouped = grouped_conclusions(summary)
     inside = [text for texts in grouped.journeys.values() for text in texts]
-    about_all = [*grouped.headline, *grouped.beside, *grouped.mix]
+    about_all = [*grouped.headline, *grouped.context, *grouped.mix]
     return [*about_all, *inside, *grouped.cost, *grouped.doubts, *grouped.validity]
 
 
@@ -48,10 +48,10 @@ def test_a_lead_reads_from_the_faster_side_whatever_the_order_of_the_row():
 
 
 def two(metric, values, ends, p, verdict, **more):
-    return made.compared("order_history", metric, "a", "b", values, ends, p, verdict, **more)
+    return made.comparison("order_history", metric, "a", "b", values, ends, p, verdict, **more)
 
 
-def explained(*parts, sides=("rest", "hybrid"), **more):
+def explain(*parts, sides=("rest", "hybrid"), **more):
     return made.split("order_history", *sides, [made.part(*part) for part in parts], **more)
 
 
@@ -62,13 +62,13 @@ def explained(*parts, sides=("rest", "hybrid"), **more):
          ["a answers order_history 15.0 ms (14.0 to 16.0) faster than b at p50, p < 0.001",
           "b takes 2.5 times (2.3 to 2.8) as long"]),
         (two("p50", (10.0, 12.0), [-2.5, -1.5], 0.01, "left_lower"),
-         [explained(("client wire", 1.0, 5.0), ("gateways", 2.0, 0.0), sides=("a", "b"))],
+         [explain(("client wire", 1.0, 5.0), ("gateways", 2.0, 0.0), sides=("a", "b"))],
          ["More than the 2.0 ms between their means, 4.0 ms (3.7 to 4.3), is the wire from the client alone.",
           "partly offset by 2.0 ms (1.7 to 2.3) in the gateways' work"]),
-        (SLOW_REST, [explained(("services", 4.0, 3.9), reach=2.0)], ["The traced means do not show it"]),
+        (SLOW_REST, [explain(("services", 4.0, 3.9), reach=2.0)], ["The traced means do not show it"]),
         (SLOW_REST, [ROUND_TRIPS | {"ci95": [None, None]}],
          ["after correction. Too few of these journeys were traced to say why."]),
-        (SLOW_REST, [explained(("busy components", 4.0, 1.0))],
+        (SLOW_REST, [explain(("busy components", 4.0, 1.0))],
          ["Of the 3.0 ms between their means, 3.0 ms (2.7 to 3.3) is waiting for components that were busy"]),
         (two("p99", (39.0, 41.5), [-9.5, 4.6], 0.9, "not_shown", visible_ratio=20.74), [],
          ["−2.5 ms (−9.5 to 4.6), and this run would have seen nothing below 100 %."]),
@@ -85,7 +85,7 @@ def test_a_difference_is_told_with_its_reason_and_its_doubts(row, hops, told):
 
 
 def test_where_nothing_is_shown_nobody_is_called_the_fastest():
-    row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
+    row = made.comparison("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
     assert found.headline[0] == (
         "With no distance between customer and edge, at p50 no topology is significantly slower than the fastest, in "
@@ -99,7 +99,7 @@ def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
 
 
 def test_what_was_not_shown_is_said_and_not_called_equal():
-    row = made.compared(
+    row = made.comparison(
         "order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=1.093
     )
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
@@ -122,7 +122,7 @@ def test_what_was_not_shown_is_said_and_not_called_equal():
 def test_the_range_of_what_would_have_been_seen_is_given_over_all_that_is_not_shown(ratios, seen):
     pairs = (("a", "b"), ("a", "c"), ("b", "c"))
     rows = [
-        made.compared("order_history", "p50", *pair, (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=ratio)
+        made.comparison("order_history", "p50", *pair, (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=ratio)
         for pair, ratio in zip(pairs, ratios, strict=True)
     ]
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0, "c": 10.1}, rows))
@@ -131,9 +131,9 @@ def test_the_range_of_what_would_have_been_seen_is_given_over_all_that_is_not_sh
 
 def test_those_that_cannot_be_told_from_the_fastest_stand_with_it():
     rows = [
-        made.compared("order_history", "p50", "c", "a", (20.0, 9.0), [9, 13], 0.001, "right_lower"),
-        made.compared("order_history", "p50", "b", "a", (9.2, 9.0), [-0.1, 0.5], 0.5, "not_shown"),
-        made.compared("order_history", "p50", "b", "c", (9.2, 20.0), [-13, -9], 0.001, "left_lower"),
+        made.comparison("order_history", "p50", "c", "a", (20.0, 9.0), [9, 13], 0.001, "right_lower"),
+        made.comparison("order_history", "p50", "b", "a", (9.2, 9.0), [-0.1, 0.5], 0.5, "not_shown"),
+        made.comparison("order_history", "p50", "b", "c", (9.2, 20.0), [-13, -9], 0.001, "left_lower"),
     ]
     summary = made.summary({"a": 9.0, "b": 9.2, "c": 20.0}, rows)
     place = standing(Pairs(summary), "order_history", "p50")
@@ -144,7 +144,7 @@ def test_those_that_cannot_be_told_from_the_fastest_stand_with_it():
 
 def test_one_block_concludes_nothing_and_shows_the_figures():
     reason = "needs 3 blocks, and there is 1"
-    row = made.compared("order_history", "p50", "a", "b", (9.0, 12.0), [None, None], None, "unknown", reason)
+    row = made.comparison("order_history", "p50", "a", "b", (9.0, 12.0), [None, None], None, "unknown", reason)
     summary = made.summary({"a": 9.0, "b": 12.0}, [row], blocks=1)
     found = grouped_conclusions(summary)
     assert found.headline[0].startswith("No conclusions about differences: there is 1 block")
@@ -157,7 +157,7 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
 def test_a_metric_that_could_not_be_tested_names_the_reason():
     rows = [
         SLOW_REST,
-        made.compared(
+        made.comparison(
             "order_history",
             "p99",
             "rest",
@@ -176,7 +176,9 @@ def test_a_metric_that_could_not_be_tested_names_the_reason():
 
 def test_a_pair_that_could_not_be_tested_is_named_beside_those_that_could():
     reason = "needs 3 blocks, and there are 2"
-    untested = made.compared("order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", reason)
+    untested = made.comparison(
+        "order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", reason
+    )
     found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0, "grpc": 12.0}, [SLOW_REST, untested]))
     assert found.journeys["order_history"][-1] == (
         "For order_history, p50 was not tested against grpc: it needs 3 blocks, and there are 2. "

@@ -17,7 +17,7 @@ from hops.terminal.console import terminal
 
 from . import summaries as made
 
-AHEAD = made.compared("order_history", "p50", "rest", "hybrid", (10.0, 13.0), [-3.6, -2.7], 0.004, "left_lower")
+AHEAD = made.comparison("order_history", "p50", "rest", "hybrid", (10.0, 13.0), [-3.6, -2.7], 0.004, "left_lower")
 NEAR = {"network": "loopback", "rtt_ms": None, "bandwidth": ""}
 
 
@@ -94,7 +94,7 @@ def test_arms_at_different_networks_have_no_place_in_common():
 
 def test_the_headline_says_next_where_the_order_turns_round():
     found = grouped_conclusions(summary(all=row(at_ms=20.0, ci95=(15.0, 25.0)), order_history=row()))
-    assert found.beside[:2] == [
+    assert found.context[:2] == [
         "From 20.0 ms (15.0 to 25.0) of round-trip time on, hybrid answers the whole mix faster than rest.",
         "From 9.0 ms (7.0 to 12.0) of round-trip time on, hybrid answers order_history faster than rest.",
     ]

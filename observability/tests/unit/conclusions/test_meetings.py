@@ -39,7 +39,7 @@ def meeting(
 
 def conclusions(*meetings, journey="order_history"):
     rows = [
-        made.compared(journey, metric, "rest", "graphql", values, ci95, 0.004, "left_lower")
+        made.comparison(journey, metric, "rest", "graphql", values, ci95, 0.004, "left_lower")
         for metric, values, ci95 in (("p50", (10.0, 15.0), [-6.0, -4.0]), ("p99", (40.0, 60.0), [-30.0, -10.0]))
     ]
     return grouped_conclusions(made.summary(MEDIANS, rows) | {"meetings": list(meetings)})
@@ -126,5 +126,5 @@ def test_over_the_whole_mix_a_topology_is_told_once():
 )
 def test_whom_it_costs_most_to_meet_is_told_where_it_is_a_part_of_the_mean(low, mean_ms, told):
     one = meeting(journey="all", more={"value": 31.0, "ci95": [low, 34.0]}, mean_ms=mean_ms)
-    found = about_meetings(conclusions(one).beside)
+    found = about_meetings(conclusions(one).context)
     assert [text[: len(begin)] for text, begin in zip(found, told, strict=True)] == told

@@ -56,7 +56,7 @@ def run(draw):
     return traces, latencies, log
 
 
-def held(traces, latencies, log):
+def compare(traces, latencies, log):
     journeys = pl.DataFrame(
         {
             "trace_id": [*latencies, "c" * 32],
@@ -91,7 +91,7 @@ def failing(found):
 
 
 def test_a_sound_run_is_off_by_what_envoy_takes_to_end_its_spans(run):
-    found = held(*run)
+    found = compare(*run)
     (login,) = found.agreements
     assert (login.journey, login.traces, found.unmatched) == ("login", 2, 0)
     assert login.off_ms == pytest.approx((2 + 1) * LATE_NS / 2 / 1e6)
@@ -99,7 +99,7 @@ def test_a_sound_run_is_off_by_what_envoy_takes_to_end_its_spans(run):
     assert failing(found) == []
 
 
-def changed(traces, which, **changes):
+def change_spans(traces, which, **changes):
     return {
         trace_id: [
             msgspec.structs.replace(span, **{name: change(span) for name, change in changes.items()})
@@ -138,7 +138,7 @@ WRONG_TIMES = {
 @pytest.mark.parametrize(("which", "changes"), WRONG_TIMES.values(), ids=WRONG_TIMES)
 def test_wrong_times_show(run, which, changes):
     traces, latencies, log = run
-    assert failing(held(changed(traces, which, **changes), latencies, log)) == ["edge_off_ms"]
+    assert failing(compare(change_spans(traces, which, **changes), latencies, log)) == ["edge_off_ms"]
 
 
 @pytest.mark.parametrize(("late", "found"), [(2, []), (3, ["edge_off_ms"])])
@@ -152,20 +152,20 @@ def test_an_edge_that_was_suspended_in_few_traces_is_no_wrong_edge(run, late, fo
         for line in log
         if line.trace_id == FIRST
     ]
-    assert failing(held(ten, dict.fromkeys(ids, latencies[FIRST]), logged)) == found
+    assert failing(compare(ten, dict.fromkeys(ids, latencies[FIRST]), logged)) == found
 
 
 def test_an_answer_may_be_read_before_the_edge_notes_its_end_but_not_before_the_edge_had_it(run):
     traces, latencies, log = run
     late_ns = 3_000_000
-    traces = changed(traces, of_edge, end_ns=lambda span: span.end_ns + late_ns)
+    traces = change_spans(traces, of_edge, end_ns=lambda span: span.end_ns + late_ns)
     sent = [
         dataclasses.replace(line, duration_ns=line.duration_ns + late_ns, sending_ns=line.sending_ns + late_ns)
         for line in log
     ]
-    assert failing(held(traces, latencies, sent)) == []
+    assert failing(compare(traces, latencies, sent)) == []
     had_late = [dataclasses.replace(line, sending_ns=SENDING_NS) for line in sent]
-    assert failing(held(traces, latencies, had_late)) == ["edge_off_ms"]
+    assert failing(compare(traces, latencies, had_late)) == ["edge_off_ms"]
 
 
 def test_traces_that_are_mixed_up_show(run):
@@ -175,21 +175,21 @@ def test_traces_that_are_mixed_up_show(run):
         swapped[trace_id]: [msgspec.structs.replace(span, trace_id=swapped[trace_id]) for span in spans]
         for trace_id, spans in traces.items()
     }
-    assert failing(held(mixed, latencies, log)) == ["edge_unmatched", "edge_off_ms"]
+    assert failing(compare(mixed, latencies, log)) == ["edge_unmatched", "edge_off_ms"]
 
 
 def test_journeys_that_are_mixed_up_show(run):
     traces, latencies, log = run
     swapped = dict(zip(latencies, reversed(latencies.values()), strict=True))
-    assert failing(held(traces, swapped, log)) == ["edge_off_ms"]
+    assert failing(compare(traces, swapped, log)) == ["edge_off_ms"]
 
 
 def test_a_request_that_one_side_lacks_shows(run):
     traces, latencies, log = run
-    assert held(traces, latencies, log[1:]).unmatched == 1
+    assert compare(traces, latencies, log[1:]).unmatched == 1
     without = {FIRST: [span for span in traces[FIRST] if span.name != "ingress"], SECOND: traces[SECOND]}
-    assert held(without, latencies, log).unmatched == 2
-    assert held({FIRST: traces[FIRST]}, latencies, log).unmatched == 1
+    assert compare(without, latencies, log).unmatched == 2
+    assert compare({FIRST: traces[FIRST]}, latencies, log).unmatched == 1
 
 
 def test_a_request_that_the_edge_answered_itself_is_found_by_the_client_s_span(run):
@@ -198,10 +198,10 @@ def test_a_request_that_the_edge_answered_itself_is_found_by_the_client_s_span(r
     router = log[-1].span_id
     own = dataclasses.replace(log[-1], span_id=parents[parents[router]])
     alone = {SECOND: [span for span in traces[SECOND] if span.service in ("client", "edge") and span.name != "router"]}
-    assert held(alone, {SECOND: latencies[SECOND]}, [own]).unmatched == 0
+    assert compare(alone, {SECOND: latencies[SECOND]}, [own]).unmatched == 0
 
 
 def test_a_request_that_was_given_up_is_counted_and_not_compared(run):
     traces, latencies, log = run
-    found = held(traces, latencies, [dataclasses.replace(line, duration_ns=None) for line in log])
+    found = compare(traces, latencies, [dataclasses.replace(line, duration_ns=None) for line in log])
     assert (found.unmatched, found.agreements[0].off_ms) == (0, 0.0)

@@ -46,7 +46,7 @@ def replay(sampled=20, unsampled=80):
     return journeys, budgets, quality
 
 
-def logged(budgets):
+def log_of(budgets):
     """The edge's log of these traces, 30 µs shorter than its spans, and a request of the warm-up."""
     lines = [
         LoggedRequest(budget.trace_id, request.span_ids[-1], request.ns - 30_000)
@@ -69,7 +69,7 @@ RUN = Observed(
 
 def test_a_sound_replay_passes():
     journeys, budgets, quality = replay()
-    evidence = evidence_of(journeys, budgets, quality, RUN, logged=logged(budgets))
+    evidence = evidence_of(journeys, budgets, quality, RUN, logged=log_of(budgets))
     assert [evidence.start_lag_p99_ms, evidence.start_lag_mean_ms] == pytest.approx([0.1, 0.1])
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
     assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
@@ -81,7 +81,7 @@ def failing(spans_of, journeys=None):
     sound = replay()[0] if journeys is None else journeys
     traces = [trace(number) for number in range(20)]
     budgets, quality = budgets_of(spans_of(number, spans) for number, spans in enumerate(traces))
-    logs = logged(budgets_of(traces)[0])
+    logs = log_of(budgets_of(traces)[0])
     run = dataclasses.replace(RUN, journeys_planned=sound.height)
     return {
         gate["name"]
@@ -192,7 +192,7 @@ def test_work_that_goes_on_after_its_caller_gave_up_is_no_other_clock():
 
 @pytest.mark.parametrize("ahead_ns", [3_000_000, -3_000_000])
 def test_a_component_s_clock_that_is_off_shows(ahead_ns):
-    def shifted(_, spans):
+    def shift(_, spans):
         return [
             replace(one, start_ns=one.start_ns + ahead_ns, end_ns=one.end_ns + ahead_ns)
             if one.service == "product"
@@ -200,7 +200,7 @@ def test_a_component_s_clock_that_is_off_shows(ahead_ns):
             for one in spans
         ]
 
-    assert failing(shifted) == {"spans_outside"}
+    assert failing(shift) == {"spans_outside"}
 
 
 def test_a_client_that_is_late_to_read_or_now_and_then_very_late_to_send_shows():
@@ -252,8 +252,8 @@ def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():
     # One of 100 nodes was late; its journey alone does not move the 99th percentile of all.
     late = pl.when(pl.col("seq") % 100 == 1).then(pl.col("started_ns") + 9_000_000).otherwise(pl.col("started_ns"))
     journeys = journeys.with_columns(started_ns=late)
-    alone = evidence_of(journeys, budgets, quality, RUN, logged=logged(budgets))
-    shared = evidence_of(journeys, budgets, quality, RUN, logged=logged(budgets), load_nodes=100)
+    alone = evidence_of(journeys, budgets, quality, RUN, logged=log_of(budgets))
+    shared = evidence_of(journeys, budgets, quality, RUN, logged=log_of(budgets), load_nodes=100)
     assert shared.start_lag_p99_ms == pytest.approx(9.1)
     assert alone.start_lag_p99_ms < 1
 
@@ -262,7 +262,7 @@ def test_a_trace_not_found_and_a_failed_journey_show():
     journeys, budgets, quality = replay()
     _, fewer = budgets_of(map(trace, range(19)))
     failed = journeys.with_columns(outcome=pl.Series(["timeout"] + ["ok"] * 99))
-    gates = evaluate(evidence_of(failed, budgets[:19], fewer, RUN, logged=logged(budgets)))
+    gates = evaluate(evidence_of(failed, budgets[:19], fewer, RUN, logged=log_of(budgets)))
     assert [gate["name"] for gate in gates if not gate["ok"]] == ["failure_share", "spans_lost", "edge_unmatched"]
     assert quality.traces == 20
 
@@ -276,7 +276,7 @@ def test_a_replay_without_an_edge_has_no_gates_on_its_log():
 def test_a_replay_whose_data_no_audit_sees_has_no_gate_on_its_invariants():
     journeys, budgets, quality = replay()
     run = dataclasses.replace(RUN, invariants_broken=None, audited=False)
-    evidence = evidence_of(journeys, budgets, quality, run, logged=logged(budgets))
+    evidence = evidence_of(journeys, budgets, quality, run, logged=log_of(budgets))
     assert verdict_of(evaluate(evidence)) == VALID
     assert [row["name"] for row in left_out(evidence)] == ["invariants_broken"]
 
@@ -290,7 +290,7 @@ def test_an_untraced_replay_has_no_trace_gates():
 def test_in_a_mesh_every_wire_without_a_sidecar_is_a_call_that_bypassed_one():
     journeys, budgets, quality = replay()
     run = dataclasses.replace(RUN, sidecars=Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True))
-    evidence = evidence_of(journeys, budgets, quality, run, logged=logged(budgets))
+    evidence = evidence_of(journeys, budgets, quality, run, logged=log_of(budgets))
     wires = Counter()
     for budget in budgets:
         wires += {part: count for part, count in budget.crossings.items() if part.startswith("wire:")}

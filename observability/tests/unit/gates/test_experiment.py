@@ -26,7 +26,7 @@ def run(tmp_path_factory):
     return read_run(write_generated_run(folder, blocks=3, journeys_per_trial=300, seed=5, noise=CALM))
 
 
-def changed(run, block, topology, **fields):
+def change_trial(run, block, topology, **fields):
     """The run with some fields of one trial's record replaced."""
     trials = [{**row, **fields} if (row["block"], row["topology"]) == (block, topology) else row for row in run.trials]
     return dataclasses.replace(run, trials=trials)
@@ -46,7 +46,7 @@ def test_a_sound_experiment_is_valid(run):
 
 
 def test_the_machines_speed_is_a_share_of_the_fastest(run):
-    slowed = changed(changed(run, 2, "grpc", machine_speed=10.0), 1, "grpc", machine_speed=40.0)
+    slowed = change_trial(change_trial(run, 2, "grpc", machine_speed=10.0), 1, "grpc", machine_speed=40.0)
     found = {(row["block"], row["topology"]): row["machine_speed"] for row in verdicts(slowed)}
     assert (found[1, "grpc"], found[2, "grpc"], found[2, None]) == (1.0, 0.25, None)
     unmeasured = [{name: value for name, value in row.items() if name != "machine_speed"} for row in run.trials]
@@ -55,7 +55,7 @@ def test_the_machines_speed_is_a_share_of_the_fastest(run):
 
 def test_one_noisy_trial_makes_its_block_and_the_experiment_noisy(run):
     bad = Gate(name="steal_share", value=0.05, limit=0.02, ok=False)
-    noisy = changed(run, 2, "grpc", gates=[bad])
+    noisy = change_trial(run, 2, "grpc", gates=[bad])
     assert failing_gates(experiment_gates(noisy)) == ["steal_share"]
     assert verdict_of(experiment_gates(noisy)) == NOISY
     found = {(row["block"], row["topology"]): row for row in verdicts(noisy)}
@@ -76,7 +76,7 @@ def test_a_trial_that_a_later_attempt_replaced_is_shown_and_does_not_count(run):
 
 
 def test_other_answers_in_one_trial_trip_the_gate(run):
-    other = changed(run, 1, "rest", answers_sha256="other")
+    other = change_trial(run, 1, "rest", answers_sha256="other")
     assert failing_gates(experiment_gates(other)) == ["answers_differ"]
     one = (pl.col("block") == 1) & (pl.col("topology") == "rest") & (pl.col("seq") == 0)
     outcome = pl.when(one).then(pl.lit("failed")).otherwise("outcome").alias("outcome")
@@ -85,11 +85,11 @@ def test_other_answers_in_one_trial_trip_the_gate(run):
 
 def test_a_closed_loop_may_end_at_different_places_of_the_tape(run):
     closed = dataclasses.replace(run, manifest={**run.manifest, "mode": "closed"})
-    assert failing_gates(experiment_gates(changed(closed, 1, "rest", answers_sha256="other"))) == []
+    assert failing_gates(experiment_gates(change_trial(closed, 1, "rest", answers_sha256="other"))) == []
 
 
 def test_trials_on_different_code_trip_the_gate(run):
-    assert failing_gates(experiment_gates(changed(run, 3, "hybrid", commit="another"))) == ["code_changed"]
+    assert failing_gates(experiment_gates(change_trial(run, 3, "hybrid", commit="another"))) == ["code_changed"]
 
 
 def test_blocks_too_far_apart_trip_the_gate(run):

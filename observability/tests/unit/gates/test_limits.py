@@ -72,7 +72,7 @@ def test_a_gate_must_say_what_a_run_is_that_fails_it():
     ],
 )
 def test_the_worst_gate_that_fails_decides(failing, verdict):
-    gates = [kind_of(name).held(None if name in failing else 0) for name in ("parity", "spans_lost", *failing)]
+    gates = [kind_of(name).evaluate(None if name in failing else 0) for name in ("parity", "spans_lost", *failing)]
     assert verdict_of(gates) == verdict
     assert {gate["verdict"] for gate in with_verdicts(gates)} >= {verdict}
 
@@ -96,8 +96,8 @@ def test_value_and_limit_have_one_unit(name, value, limit, texts):
 @pytest.mark.parametrize(("name", "at_limit"), [("start_lag_p99_ms", False), ("unattributed_share", True)])
 def test_a_relation_is_held_as_it_reads(name, at_limit):
     kind = kind_of(name)
-    assert kind.held(kind.limit)["ok"] is at_limit
-    assert not kind.held(None)["ok"]
+    assert kind.evaluate(kind.limit)["ok"] is at_limit
+    assert not kind.evaluate(None)["ok"]
 
 
 def test_a_gate_of_another_version_stands_under_its_own_name():

@@ -88,7 +88,7 @@ TRIPS_OF_A_MESH = {
 }
 
 
-def meshed(name, value):
+def with_mesh(name, value):
     """A sound run with a mesh, but for the value of one gate."""
     if name == "bypassed_calls":
         return dataclasses.replace(MESHED, bypassed_calls=value)
@@ -112,7 +112,7 @@ def test_a_defect_trips_its_gate(name, changes):
 
 @pytest.mark.parametrize(("name", "value"), TRIPS_OF_A_MESH.values(), ids=TRIPS_OF_A_MESH)
 def test_a_defect_of_a_mesh_trips_its_gate(name, value):
-    gates = evaluate(meshed(name, value))
+    gates = evaluate(with_mesh(name, value))
     assert [gate["name"] for gate in gates if not gate["ok"]] == [name]
 
 

@@ -13,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hopwise.cli import app, imported
+from hopwise.cli import app, import_command
 from hopwise.table import COMMANDS, GROUPS, Command
 
 HEAVY = ("polars", "numpy", "scipy", "aiohttp", "hops", "experiment", "mesh")
@@ -41,7 +41,7 @@ def test_help_imports_no_command() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_of_the_table_is_there(name: str) -> None:
-    assert imported(COMMANDS[name]).get_short_help_str()
+    assert import_command(COMMANDS[name]).get_short_help_str()
 
 
 def test_every_command_for_users_is_in_the_table() -> None:

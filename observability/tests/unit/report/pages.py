@@ -9,7 +9,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from hops.kinds import make_report, shown
+from hops.kinds import make_report, show_run
 from hops.terminal.console import terminal
 from synthetic.run import write_generated_run
 
@@ -111,7 +111,7 @@ def _read(text: str) -> Page:
 def check_terminal(folder: Path, *, least: int) -> None:
     """Looks for each figure of the terminal on the page; there are more than the least."""
     out = io.StringIO()
-    terminal(out, width=400).print(shown(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
+    terminal(out, width=400).print(show_run(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > least
     text = page_of(folder).text

@@ -23,7 +23,7 @@ from hops.traces.span import Kind
 from synthetic.formats import (
     WRITERS,
     foreign_trace,
-    framed,
+    frame,
     jaeger_trace,
     otlp_message,
     write_traces,
@@ -84,7 +84,7 @@ def test_a_format_is_recognised_and_keeps_every_span(kind, compress):
 
 
 def zstd_frames(message):
-    return framed(zstd.compress(message))
+    return frame(zstd.compress(message))
 
 
 OTHER_FORMS = {
@@ -229,7 +229,7 @@ def test_one_span_that_is_wrong_does_not_keep_the_others_from_being_read():
 def test_one_span_that_is_wrong_in_protobuf_does_not_keep_the_others_from_being_read(form):
     bad = replace(EVERY[1], trace_id="0af7"), replace(EVERY[2], end_ns=2**63)
     messages = [otlp_message([*TRACES[0], *bad]), otlp_message(TRACES[1]), otlp_message(TRACES[2])]
-    said, spans = read_as_far_as_possible(b"".join(map(framed, messages) if form == "frames" else messages))
+    said, spans = read_as_far_as_possible(b"".join(map(frame, messages) if form == "frames" else messages))
     assert shape(spans) == shape(EVERY)
     assert said.startswith("file, message at byte 0")
     assert "ids have 2 and 8 bytes, not 16 and 8" in said

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hops.statistics.correction import MIX_SHARE, SIGNIFICANCE, corrected
+from hops.statistics.correction import MIX_SHARE, SIGNIFICANCE, correct_tests
 
 FOUR = list(combinations("abcd", 2))
 JOURNEYS = ("all", "browse", "login")
 
 
 def p_of(tests):
-    return {key: result.p for key, result in corrected(tests).items()}
+    return {key: result.p for key, result in correct_tests(tests).items()}
 
 
 def random_tests(seed, pairs=FOUR, journeys=JOURNEYS):
@@ -36,7 +36,7 @@ def holm(p_values):
 def test_systems_that_are_not_compared_with_each_other_are_corrected_as_holm_does():
     tests = {("browse", f"{at}", f"{at}'"): p for at, p in enumerate((0.01, 0.04, 0.03, 0.005))}
     assert p_of(tests) == pytest.approx(holm(tests))
-    assert corrected({}) == {}
+    assert correct_tests({}) == {}
 
 
 def test_more_systems_than_can_be_looked_at_in_every_way_are_corrected_as_holm_does():
@@ -73,9 +73,9 @@ def test_a_mix_alone_has_all_of_it():
 @given(st.integers(0, 10_000))
 def test_a_comparison_is_shown_just_below_its_level_and_not_above(seed):
     tests = random_tests(seed)
-    for key, result in list(corrected(tests).items())[::5]:
+    for key, result in list(correct_tests(tests).items())[::5]:
         for factor, is_shown in ((0.999, True), (1.001, False)):
-            again = corrected(tests | {key: result.level * factor})[key]
+            again = correct_tests(tests | {key: result.level * factor})[key]
             assert (again.p < SIGNIFICANCE) == is_shown
 
 
@@ -94,5 +94,5 @@ def test_random_p_values_show_something_in_no_more_than_five_percent():
     rng = np.random.default_rng(1)
     keys = [(journey, *pair) for journey in JOURNEYS for pair in FOUR]
     drawn = [dict(zip(keys, rng.random(len(keys)), strict=True)) for _ in range(600)]
-    wrong = [min(result.p for result in corrected(tests).values()) < SIGNIFICANCE for tests in drawn]
+    wrong = [min(result.p for result in correct_tests(tests).values()) < SIGNIFICANCE for tests in drawn]
     assert 0.03 < np.mean(wrong) < 0.065

@@ -14,7 +14,7 @@ def in_bursts(rng: np.random.Generator, rows: int) -> np.ndarray:
     return rng.lognormal(1, 0.4, rows) + burst
 
 
-def drawn(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2, 0.4), rows: int = 30):
+def draw_strata(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2, 0.4), rows: int = 30):
     """Two kinds of journeys in trials of which the later are the slower, and have more rows treated."""
     strata = []
     for kind in (1.0, 5.0):
@@ -28,14 +28,14 @@ def drawn(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2, 0.4)
 
 def test_an_interval_leaves_out_0_in_one_of_twenty_experiments_without_an_effect():
     rng = np.random.default_rng(1)
-    intervals = [effect_of(drawn(rng)).interval for _ in range(160)]
+    intervals = [effect_of(draw_strata(rng)).interval for _ in range(160)]
     left_out = sum((low or 0) > 0 or (high or 0) < 0 for low, high in intervals)
     # 8 are expected, and 2.8 is one standard deviation.
     assert 3 <= left_out <= 13
 
 
 def test_what_is_added_to_the_treated_moves_the_interval_by_itself():
-    strata = drawn(np.random.default_rng(2))
+    strata = draw_strata(np.random.default_rng(2))
     found = effect_of(strata)
     more = effect_of([(stratum, values + 7 * stratum.treated) for stratum, values in strata])
     assert more.value == pytest.approx(found.value + 7)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hops.statistics.contrast import contrast, independent
+from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.curve import Lines, curve_of, gap_between
 from hops.statistics.intervals import t_quantile
 from hops.statistics.over_blocks import Section, Spread, rate_section, sections_of, spread_of
@@ -62,9 +62,9 @@ def test_two_sides_are_paired_over_the_first_stage_and_independent_runs_have_eac
     reach = spread_of(WIDE_FIRST - WIDE_LATER, FIRST).half_width
     assert contrast(left, right).ratio_interval == pytest.approx((math.exp(-reach), math.exp(reach)))
     sides = [spread_of(side, FIRST).widest for side in (WIDE_FIRST, WIDE_LATER)]
-    apart = independent(WIDE_FIRST, WIDE_LATER, first=(FIRST, FIRST))
+    apart = spread_if_independent(WIDE_FIRST, WIDE_LATER, first=(FIRST, FIRST))
     assert apart.error == pytest.approx(math.hypot(*(side.error for side in sides)))
-    assert apart.freedom < independent(WIDE_FIRST, WIDE_LATER).freedom
+    assert apart.freedom < spread_if_independent(WIDE_FIRST, WIDE_LATER).freedom
 
 
 def test_sections_and_rates_know_their_first_stage():

@@ -20,7 +20,7 @@ def test_the_true_break_even_is_where_many_blocks_cross():
     medians = [
         np.median(
             np.concatenate(
-                [side.pooled(journey, side.blocks) + at * trips for journey, trips in DISTANT[name].round_trips.items()]
+                [side.pool(journey, side.blocks) + at * trips for journey, trips in DISTANT[name].round_trips.items()]
             )
         )
         for name, side in sides.items()
@@ -43,7 +43,7 @@ def test_the_truth_is_what_many_blocks_find(noise):
     # Heavy tails, and trials in two states, need more blocks for the same precision.
     near = 0.02 if noise is USUAL else 0.05
     for journey in ("all", "browse", "login"):
-        values = side.pooled(journey, side.blocks)
+        values = side.pool(journey, side.blocks)
         assert values.mean() == pytest.approx(truth[journey]["mean"], rel=near)
         for share, name in ((0.5, "p50"), (0.9, "p90"), (0.99, "p99")):
             assert np.quantile(values, share) == pytest.approx(truth[journey][name], rel=near)
@@ -62,8 +62,7 @@ def test_only_the_slowed_journey_of_a_topology_is_slow():
     simulation = Simulation(Setting(30, 1000, Noise()), np.random.default_rng(1))
     sides = simulation.experiment({"a": 1.0, "b": 2.0}, only="browse")
     ratios = {
-        journey: np.median(sides["b"].pooled(journey, range(1, 31)))
-        / np.median(sides["a"].pooled(journey, range(1, 31)))
+        journey: np.median(sides["b"].pool(journey, range(1, 31))) / np.median(sides["a"].pool(journey, range(1, 31)))
         for journey in ("browse", "product")
     }
     assert ratios == pytest.approx({"browse": 2.0, "product": 1.0}, rel=0.05)

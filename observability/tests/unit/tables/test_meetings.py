@@ -19,7 +19,7 @@ def view(**figures: Any) -> SummaryView:
     return SummaryView({"mode": "open", "verdict": "VALID", "topologies": TOPOLOGIES, **figures})  # type: ignore[typeddict-item]
 
 
-def estimated(value: float, reach: float) -> dict[str, Any]:
+def estimate(value: float, reach: float) -> dict[str, Any]:
     return {"value": value, "ci95": [value - reach, value + reach]}
 
 
@@ -30,9 +30,9 @@ def meeting(journey: str, reach: float, **percentiles: dict[str, Any]) -> dict[s
         "met": "bulk_lines",
         "meetings": 500,
         "share": 0.14,
-        "more": estimated(31.0, reach),
+        "more": estimate(31.0, reach),
         "mean_ms": 4.3,
-        "percentiles": {"p50": estimated(20.0, 40.0), **percentiles},
+        "percentiles": {"p50": estimate(20.0, 40.0), **percentiles},
         "beyond_p99": 0.71 if percentiles else None,
     }
 
@@ -62,8 +62,8 @@ def test_pairs_are_shown_where_the_mean_or_a_percentile_is_longer_beyond_doubt()
     rows = [
         meeting("all", 40.0),
         meeting("browse", 10.0),
-        meeting("product", 40.0, p99=estimated(158.0, 93.0)),
-        meeting("login", 40.0, p99=estimated(158.0, 200.0)),
+        meeting("product", 40.0, p99=estimate(158.0, 93.0)),
+        meeting("login", 40.0, p99=estimate(158.0, 200.0)),
     ]
     first, fold = meetings_elements(view(meetings=rows))
     assert isinstance(first, Text)

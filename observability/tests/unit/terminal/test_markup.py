@@ -36,13 +36,13 @@ SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
 """Rich takes the first two for markup, one of which closes what was never opened, and the third for a picture."""
 
 
-def printed(view):
+def print_text(view):
     out = io.StringIO()
     terminal(out, width=300).print(view)
     return out.getvalue()
 
 
-def renamed(document, names):
+def rename(document, names):
     """The same document with other names, wherever they stand."""
     text = json.dumps(document)
     for old, new in names.items():
@@ -62,24 +62,24 @@ def summary(run):
     from hops.kinds import analyse
 
     names = {"rest": SERVICE, "browse": SPAN, "work:product": PART, "parity": "gate[/b]"}
-    return renamed(analyse(read_run(run), name="run"), names)
+    return rename(analyse(read_run(run), name="run"), names)
 
 
 def test_bench_shows_names_as_they_are(summary):
-    text = printed(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
+    text = print_text(bench(summary | {"topologies": {SERVICE: summary["topologies"][SERVICE]}}))
     for name in (SPAN, PART, "gate[/b]"):
         assert name in text
 
 
 def test_compare_shows_names_as_they_are(summary):
-    text = printed(compare(summary))
+    text = print_text(compare(summary))
     for name in (SPAN, SERVICE, "gate[/b]"):
         assert name in text
 
 
 def test_compare_runs_shows_names_as_they_are(run):
     found = compare_runs(read_run(run), read_run(run))
-    text = printed(runs_view(renamed(found, {"rest": SERVICE, "browse": SPAN})))
+    text = print_text(runs_view(rename(found, {"rest": SERVICE, "browse": SPAN})))
     assert SPAN in text
     assert SERVICE in text
 

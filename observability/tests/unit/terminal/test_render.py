@@ -11,7 +11,7 @@ from hops.elements.markdown import markdown
 from hops.elements.numbers import OPEN
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered
+from hops.terminal.render import render
 
 LATENCY = Table(
     "latency",
@@ -53,20 +53,20 @@ BUDGET = Table(
 )
 
 
-def shown(*elements: object, width: int = 80) -> str:
+def show(*elements: object, width: int = 80) -> str:
     out = io.StringIO()
-    terminal(out, width=width).print(rendered(elements))  # type: ignore[arg-type]
+    terminal(out, width=width).print(render(elements))  # type: ignore[arg-type]
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
 def test_text_lists_and_folds_stand_below_each_other_as_they_are():
     fold = Fold("More of :key:", [Points(["one [b]", "two"])])
-    text = shown(Text("Read [this] first."), Heading("Words"), Terms([("hop", "one link")]), fold)
+    text = show(Text("Read [this] first."), Heading("Words"), Terms([("hop", "one link")]), fold)
     assert text == "Read [this] first.\n\nWords\n- hop: one link\n\nMore of :key:\n- one [b]\n- two\n\n"
 
 
 def test_an_interval_stands_below_its_figure_and_a_note_below_both():
-    lines = shown(LATENCY, width=120).splitlines()
+    lines = show(LATENCY, width=120).splitlines()
     first = next(index for index, line in enumerate(lines) if "GET /users/[id]" in line)
     assert lines[first].split()[2:] == ["gw[/red]", "5.50", "5.00", "20.0", "31.0", "154"]
     assert f"5.00 to 6.00  4.50 to 5.50  15.0 to {OPEN}" in lines[first + 1]
@@ -74,16 +74,16 @@ def test_an_interval_stands_below_its_figure_and_a_note_below_both():
 
 
 def test_a_narrow_terminal_leaves_out_what_is_marked_as_spare_and_says_so():
-    text = shown(LATENCY, width=80)
+    text = show(LATENCY, width=80)
     assert "(left out for width: mean)" in text
     assert "max" in text
-    assert "(left out for width: mean; max)" in shown(LATENCY, width=68)
-    assert "left out" not in shown(LATENCY, width=120)
+    assert "(left out for width: mean; max)" in show(LATENCY, width=68)
+    assert "left out" not in show(LATENCY, width=120)
 
 
 @pytest.mark.parametrize("width", [44, 60, 80, 110, 200])
 def test_no_figure_and_no_name_is_ever_cut_off(width):
-    text = shown(LATENCY, BUDGET, width=width)
+    text = show(LATENCY, BUDGET, width=width)
     assert max(map(len, text.splitlines())) <= width
     for name in ("GET /users/[id]", "gw[/red]", "wire:graphql-gateway→payment"):
         assert name in text
@@ -103,13 +103,13 @@ def test_a_table_is_not_gone_through_for_each_of_its_rows():
 
     rows = Rows([words(f"GET /{at // 2}"), words("p50"), number(1.0)] for at in range(100))
     columns = [Column("operation", numeric=False), Column("figure", numeric=False), Column("mean", "ms")]
-    told = shown(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
+    told = show(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
     assert told[told.index(next(line for line in told if "GET /1 " in line)) - 1] == ""
     assert rows.gone_through < 50
 
 
 def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():
-    rows = [line for line in shown(BUDGET).splitlines() if line]
+    rows = [line for line in show(BUDGET).splitlines() if line]
     assert next(line for line in rows if "wire:" in line).split()[-3:] == ["75.0", "%", "█" * 10]
     assert next(line for line in rows if "db:order" in line).split()[-3:] == ["25.0", "%", "███▍"]
     assert rows[-1].split() == ["adds", "up", "to", "4.00"]
@@ -117,7 +117,7 @@ def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():
 
 def test_a_cell_reads_the_same_in_markdown():
     lines = markdown("Run", [], [Section("latency", "Latency", [LATENCY])]).splitlines()
-    text = shown(LATENCY, width=200)
+    text = show(LATENCY, width=200)
     for cell in ("4.50 to 5.50", f"15.0 to {OPEN}", "31.0", "154"):
         assert cell in text
         assert sum(cell in line for line in lines) == 4

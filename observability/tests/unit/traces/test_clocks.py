@@ -8,14 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
-from hops.traces.clocks import Clocks, corrected, offsets_ns
+from hops.traces.clocks import Clocks, correct_spans, offsets_ns
 from synthetic.formats import foreign_trace
 
 AHEAD_NS = {"product": 40_000_000, "order": -25_000_000}
 
 
-def moved(spans):
-    return corrected(spans, {name: -ahead for name, ahead in AHEAD_NS.items()})
+def move(spans):
+    return correct_spans(spans, {name: -ahead for name, ahead in AHEAD_NS.items()})
 
 
 def clocks_of(traces):
@@ -33,7 +33,7 @@ def test_one_clock_is_seen_as_one():
 
 
 def test_offsets_are_found_within_their_bounds():
-    estimates = clocks_of([moved(foreign_trace(seed)) for seed in range(30)])
+    estimates = clocks_of([move(foreign_trace(seed)) for seed in range(30)])
     differing = {clock.callee: clock for clock in estimates if clock.differs}
     assert differing.keys() == AHEAD_NS.keys()
     for name, ahead in AHEAD_NS.items():
@@ -46,10 +46,10 @@ def test_offsets_are_found_within_their_bounds():
 
 def test_corrected_spans_have_the_budget_of_one_clock_but_for_what_the_bounds_leave_open():
     traces = [foreign_trace(seed) for seed in range(30)]
-    skewed = [moved(spans) for spans in traces]
+    skewed = [move(spans) for spans in traces]
     offsets = offsets_ns(clocks_of(skewed))
     for true, wrong in zip(traces, skewed, strict=True):
-        righted = tree_of(corrected(wrong, offsets))
+        righted = tree_of(correct_spans(wrong, offsets))
         assert righted.quality.skewed <= tree_of(wrong).quality.skewed
         budget, wanted = budget_of_any(righted), budget_of_any(tree_of(true))
         assert budget.gap_ns == 0
@@ -70,7 +70,7 @@ shop get       SERVER 0..100
 
 def test_a_few_spans_that_were_closed_late_hide_no_offset():
     rng = random.Random(5)
-    traces = [moved(foreign_trace(seed)) for seed in range(100)]
+    traces = [move(foreign_trace(seed)) for seed in range(100)]
     late = [
         [replace(span, end_ns=span.end_ns + 60_000_000) if rng.random() < 0.004 else span for span in spans]
         for spans in traces

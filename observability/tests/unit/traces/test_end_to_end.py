@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
-from hops.budget.retiming import Change, Scenario, retimed
+from hops.budget.retiming import Change, Scenario, retime
 from hops.traces.span import FOLLOWS_FROM, REF_TYPE
 
 
@@ -135,7 +135,7 @@ front publish     PRODUCER 0..2
 """),
         end_to_end=True,
     )
-    faster = retimed(tree, Scenario(changes={"work:worker": Change(factor=0.5)}))
+    faster = retime(tree, Scenario(changes={"work:worker": Change(factor=0.5)}))
     assert dict(budget_of_any(faster).parts) == {
         "messaging:front": 2, "messaging:front→worker": 58, "work:worker": 25,
     }  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
-from hops.traces.clocks import corrected
+from hops.traces.clocks import correct_spans
 
 TODAY = 1_750_000_000 * 10**9
 YEAR = 365 * 86_400 * 10**9
@@ -135,5 +135,5 @@ def test_corrected_clocks_give_nobody_an_end(draw):
 shop get      SERVER 0..100
 `- shop GET    CLIENT 10..90
 """)
-    assert corrected([replace(call, end_ns=0)], {"shop": 5})[0].end_ns == 0
-    assert corrected([get], {"shop": 5})[0].end_ns == get.end_ns - 5
+    assert correct_spans([replace(call, end_ns=0)], {"shop": 5})[0].end_ns == 0
+    assert correct_spans([get], {"shop": 5})[0].end_ns == get.end_ns - 5

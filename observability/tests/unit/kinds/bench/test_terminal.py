@@ -14,7 +14,7 @@ from hops.kinds.bench.terminal import bench
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.view import SummaryView
 from hops.terminal.console import terminal
-from hops.terminal.render import rendered as elements
+from hops.terminal.render import render as elements
 
 from ...conclusions.summaries import cell as hand_made
 
@@ -140,12 +140,12 @@ def closed(summary):
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
     slowed = summary | {"switches": {"edge": "envoy", "delay_ms": {"payment": 2.0, "product": 0.5}}}
-    shown = " ".join(rendered(bench(slowed), width).split())
+    shown = " ".join(print_text(bench(slowed), width).split())
     assert shown.startswith("DELAY INJECTED: 2 ms in payment, 0.5 ms in product, in every request")
-    assert "DELAYED" not in rendered(bench(summary), width)
+    assert "DELAYED" not in print_text(bench(summary), width)
 
 
-def rendered(what, width):
+def print_text(what, width):
     out = io.StringIO()
     terminal(out, width=width).print(what)
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
@@ -161,12 +161,12 @@ def golden(name, text):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_bench_looks_as_it_did(summary, width):
-    text = rendered(bench(summary), width)
+    text = print_text(bench(summary), width)
     assert text == golden(f"bench_{width}", text)
 
 
 def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
-    text = rendered(bench(closed), 80)
+    text = print_text(bench(closed), 80)
     assert text == golden("bench_closed_80", text)
     assert text.startswith("CLOSED LOOP: 16 virtual users")
     captions = ("latency by journey", "hop budgets of", "hop budget of", "requests and bytes per", "bytes on the wire")
@@ -201,7 +201,7 @@ def meshed(summary):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_run_with_a_mesh_shows_its_groups_first_and_its_sidecars(meshed, width):
-    text = rendered(bench(meshed), width)
+    text = print_text(bench(meshed), width)
     assert text == golden(f"bench_mesh_{width}", text)
     assert text.startswith("Mesh: Istio, mTLS on, 10 % of the calls to product go to the canary.")
     assert text.index("Hop budgets of all by group") < text.index("Parts of the hop budgets of all")
@@ -213,20 +213,20 @@ def test_a_run_with_a_mesh_shows_its_groups_first_and_its_sidecars(meshed, width
 
 
 def test_a_run_with_replicas_says_how_many(summary):
-    assert "Replicas" not in rendered(bench(summary), 120)
+    assert "Replicas" not in print_text(bench(summary), 120)
     several = summary | {"switches": summary["switches"] | {"replicas": {"graphql-gateway": 2, "product": 3}}}
-    assert "Replicas: 2 of graphql-gateway, 3 of product." in rendered(bench(several), 120)
+    assert "Replicas: 2 of graphql-gateway, 3 of product." in print_text(bench(several), 120)
 
 
 def test_a_run_without_a_mesh_says_nothing_of_sidecars(summary):
-    assert "idecar" not in rendered(bench(summary), 120)
+    assert "idecar" not in print_text(bench(summary), 120)
 
 
 def test_sidecars_of_a_run_without_traces_show_what_they_use(meshed):
     topology = meshed["topologies"]["hybrid"]
     topology["journeys"] = {"all": cell(100, 5.0)}
     topology["sidecars"] = {}
-    flat = " ".join(rendered(bench(meshed), 120).split())
+    flat = " ".join(print_text(bench(meshed), 120).split())
     assert "hybrid: sidecars use 0.75 ms of CPU for each journey and 100 MiB of memory together." in flat
 
 
@@ -237,13 +237,13 @@ def test_what_was_not_counted_is_not_made_up(summary):
         cell_ |= {"wire_in_mean": None, "wire_out_mean": None}
     view = SummaryView(summary)
     assert "wire in" not in [column.name for column in bytes_table(view).columns]
-    (row,) = [line for line in rendered(elements([wire_table(view)]), 80).splitlines() if "hybrid" in line]
+    (row,) = [line for line in print_text(elements([wire_table(view)]), 80).splitlines() if "hybrid" in line]
     assert row.split() == ["hybrid", *["–"] * 5]
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_nothing_is_cut_off(summary, width):
-    text = rendered(bench(summary), width)
+    text = print_text(bench(summary), width)
     assert text.count("…") == text.count(f"to {OPEN}")
     assert max(map(len, text.splitlines())) <= width
     for part in BUDGET:
@@ -251,11 +251,11 @@ def test_nothing_is_cut_off(summary, width):
 
 
 def test_the_verdict_needs_no_colour(summary):
-    text = rendered(bench(summary), 80)
+    text = print_text(bench(summary), 80)
     assert text.count("FAILS") == 2
     assert "WRONG: failed journeys; CPU steal." in text
     summary |= {"gates": summary["gates"][:2], "verdict": "VALID", "verdicts": []}
-    assert "VALID: every gate holds" in rendered(bench(summary), 80)
+    assert "VALID: every gate holds" in print_text(bench(summary), 80)
 
 
 def test_no_color_is_obeyed(summary, monkeypatch):

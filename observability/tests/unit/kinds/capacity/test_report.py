@@ -54,7 +54,7 @@ def change_rows(run: RunFiles, label: str, **columns: pl.Expr) -> RunFiles:
 
 def print_run(summary: Summary, *, brief: bool = False) -> str:
     out = io.StringIO()
-    terminal(out, width=160).print(kinds.shown(summary, brief=brief))
+    terminal(out, width=160).print(kinds.show_run(summary, brief=brief))
     return " ".join(out.getvalue().split())
 
 

@@ -100,7 +100,7 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     assert "How long journeys failed" in page
     assert (tmp_path / "csv" / "faults.csv").is_file()
     out = io.StringIO()
-    terminal(out, width=160).print(kinds.shown(summary, brief=True))
+    terminal(out, width=160).print(kinds.show_run(summary, brief=True))
     assert "purchases that were confirmed" in " ".join(out.getvalue().split())
 
 
@@ -108,7 +108,7 @@ def test_damage_is_wrong_and_no_sentence_then_praises_the_data(tmp_path: Path) -
     def lose(trial: dict[str, Any]) -> None:
         in_order(broken=["money adds up"])(trial)
         if trial["fault"]["broken"]:
-            fail(trial, kind_of("invariants_broken").held(1))
+            fail(trial, kind_of("invariants_broken").evaluate(1))
 
     broken = write_chaos_run(tmp_path / "broken", lose)
     said = list(sentences(struck_of(broken)))
@@ -121,13 +121,13 @@ def test_damage_is_wrong_and_no_sentence_then_praises_the_data(tmp_path: Path) -
 def test_a_purchase_without_an_answer_is_wrong_unless_the_machine_was_busy(tmp_path: Path) -> None:
     def be_busy(trial: dict[str, Any]) -> None:
         in_order(unanswered=1)(trial)
-        fail(trial, kind_of("other_cores").held(1.9))
+        fail(trial, kind_of("other_cores").evaluate(1.9))
 
     assert write_chaos_run(tmp_path / "idle", in_order(unanswered=1))["verdict"] == "WRONG"
     busy = write_chaos_run(tmp_path / "busy", be_busy)
     assert busy["verdict"] == "NOISY"
     assert "unanswered_on_busy" in {gate["name"] for gate in busy["gates"] if not gate["ok"]}
-    both = [kind_of("other_cores").held(1.9), kind_of("invariants_broken").held(1)]
+    both = [kind_of("other_cores").evaluate(1.9), kind_of("invariants_broken").evaluate(1)]
     assert [gate["name"] for gate in audit_gates(1, 0, both)] == ["unanswered", "unsettled"]
 
 
@@ -137,7 +137,7 @@ def test_a_repetition_does_not_undo_a_loss(tmp_path: Path) -> None:
     lost = json.loads(json.dumps(document["trials"][0]))
     lost |= {"used": False, "attempt": 0}
     lost["fault"]["unsettled"] = 2
-    fail(lost, kind_of("unsettled").held(2))
+    fail(lost, kind_of("unsettled").evaluate(2))
     document["trials"].append(lost)
     (tmp_path / TRIALS).write_text(json.dumps(document))
     summary = kinds.summary_with_report(tmp_path)

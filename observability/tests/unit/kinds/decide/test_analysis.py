@@ -28,7 +28,7 @@ def analysed(folder):
     return run, analyse(run, name="made-up")
 
 
-def decided(folder, customers=OWN):
+def decide_for(folder, customers=OWN):
     return decide(*analysed(folder), customers)
 
 
@@ -53,7 +53,7 @@ def alike(tmp_path_factory):
 
 def test_without_other_customers_the_figures_are_those_of_the_summary(rest_and_hybrid):
     _, summary = analysed(rest_and_hybrid)
-    decision = decided(rest_and_hybrid)
+    decision = decide_for(rest_and_hybrid)
     for name, figures in summary["topologies"].items():
         quickest = answer(decision, "all")["quickest"]["values"][name]
         assert quickest["value"] == pytest.approx(figures["journeys"]["all"]["latency_ms"]["p50"])
@@ -62,7 +62,7 @@ def test_without_other_customers_the_figures_are_those_of_the_summary(rest_and_h
 
 
 def test_a_topology_is_the_quickest_and_the_cheapest_where_that_is_shown(rest_and_hybrid):
-    decision = decided(rest_and_hybrid)
+    decision = decide_for(rest_and_hybrid)
     assert [one["channel"] for one in decision["answers"]] == ["mobile", "partner", "web", "all"]
     assert all(one["quickest"]["lowest"] == ["rest"] for one in decision["answers"])
     (behind,) = answer(decision, "all")["quickest"]["behind"]
@@ -74,7 +74,7 @@ def test_a_topology_is_the_quickest_and_the_cheapest_where_that_is_shown(rest_an
 
 
 def test_topologies_between_which_nothing_is_shown_are_named_together(alike):
-    decision = decided(alike)
+    decision = decide_for(alike)
     for one in decision["answers"]:
         assert sorted(one["quickest"]["lowest"]) == ["hybrid", "twin"]
         assert one["to_turn"] is None
@@ -83,7 +83,7 @@ def test_topologies_between_which_nothing_is_shown_are_named_together(alike):
 
 
 def test_a_channel_s_own_network_turns_its_order_round_and_no_other_one_s(rest_and_hybrid):
-    decision = decided(rest_and_hybrid, Customers("default", None, {"partner": NAMED["4g"]}))
+    decision = decide_for(rest_and_hybrid, Customers("default", None, {"partner": NAMED["4g"]}))
     partner, web = answer(decision, "partner"), answer(decision, "web")
     assert partner["network"]["name"] == "4g"
     assert partner["quickest"]["lowest"] == ["hybrid"]
@@ -96,7 +96,7 @@ def test_a_channel_s_own_network_turns_its_order_round_and_no_other_one_s(rest_a
 def test_the_figures_at_each_channel_s_network_are_those_that_the_summary_predicts(rest_and_hybrid):
     run = read_run(rest_and_hybrid)
     networks = {"web": NAMED["wifi"], "mobile": NAMED["4g"], "partner": NAMED["lan"]}
-    decision = decided(rest_and_hybrid, Customers("default", None, networks))
+    decision = decide_for(rest_and_hybrid, Customers("default", None, networks))
     predicted = at_channels({name: travel_of(run, name) for name in run.topologies}, networks)
     for channel in (*networks, "all"):
         for name, estimate in answer(decision, channel)["quickest"]["values"].items():
@@ -105,7 +105,7 @@ def test_the_figures_at_each_channel_s_network_are_those_that_the_summary_predic
 
 
 def test_round_trips_are_named_where_they_are_what_a_topology_loses_by(rest_and_hybrid):
-    decision = decided(rest_and_hybrid, Customers("default", None, {"partner": NAMED["4g"]}))
+    decision = decide_for(rest_and_hybrid, Customers("default", None, {"partner": NAMED["4g"]}))
     turn = answer(decision, "partner")["to_turn"]
     assert (turn["topology"], turn["quickest"], turn["part"]) == ("rest", "hybrid", "network")
     assert turn["more_ms"]["value"] == pytest.approx(70, abs=1)
@@ -123,7 +123,7 @@ def test_the_hop_that_carries_the_difference_is_named_and_not_a_larger_one_that_
             "slow": {"db:product": 22.0, "work:graphql-gateway": 8.0},
         },
     )
-    turn = answer(decided(folder), "web")["to_turn"]
+    turn = answer(decide_for(folder), "web")["to_turn"]
     assert (turn["topology"], turn["part"]) == ("slow", "work:graphql-gateway")
     assert turn["more_ms"]["ci95"][0] < 8 < turn["more_ms"]["ci95"][1]
     assert turn["by_ms"]["value"] == pytest.approx(10, abs=1)
@@ -134,14 +134,14 @@ def test_no_hop_alone_turns_an_order_that_two_of_them_make(tmp_path):
     folder = write_generated_run(
         tmp_path / "run", topologies=["hybrid", "slow"], journeys_per_trial=600, delays_ms=delays
     )
-    turn = answer(decided(folder), "web")["to_turn"]
+    turn = answer(decide_for(folder), "web")["to_turn"]
     assert turn["part"] in delays["slow"]
     assert not turn["enough"]
 
 
 def test_one_network_for_all_is_that_of_the_mix_too(rest_and_hybrid):
     networks = dict.fromkeys(("web", "mobile", "partner"), NAMED["lan"])
-    assert answer(decided(rest_and_hybrid, Customers("default", None, networks)), "all")["network"]["name"] == "lan"
+    assert answer(decide_for(rest_and_hybrid, Customers("default", None, networks)), "all")["network"]["name"] == "lan"
 
 
 def test_another_mix_of_one_journey_has_that_journey_s_figures(rest_and_hybrid):
@@ -167,7 +167,7 @@ def test_another_mix_weighs_the_journeys_anew(tmp_path):
         delays_ms={"twin": {"work:order": 40.0}},
     )
     mixes = {weight: {("browse", "web"): 10.0, ("order_history", "web"): weight} for weight in (1.0, 100.0)}
-    few, many = (answer(decided(folder, Customers("orders", mix, {})), "web") for mix in mixes.values())
+    few, many = (answer(decide_for(folder, Customers("orders", mix, {})), "web") for mix in mixes.values())
     assert few["quickest"]["values"]["twin"]["value"] < 20
     assert many["quickest"]["lowest"] == ["hybrid"]
     assert many["quickest"]["behind"][0]["value"] == pytest.approx(40, abs=5)
@@ -178,7 +178,7 @@ def test_a_journey_that_was_not_measured_is_named_beside_those_that_were(rest_an
     with pytest.raises(
         NotEnoughDataError, match="the workload odd has browse/partner, which run did not measure"
     ) as no:
-        decided(rest_and_hybrid, Customers("odd", mix, {}))
+        decide_for(rest_and_hybrid, Customers("odd", mix, {}))
     assert "it measured browse/web, bulk_lines/partner" in str(no.value)
 
 
@@ -197,7 +197,7 @@ def write_samples(folder, wire_in):
 def test_the_fewest_bytes_are_shown_by_the_same_sampled_journeys(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid", "rest"], journeys_per_trial=200)
     write_samples(folder, {"hybrid": (500, 508, 516), "rest": (503, 511, 519)})
-    fewest = answer(decided(folder), "all")["fewest_bytes"]
+    fewest = answer(decide_for(folder), "all")["fewest_bytes"]
     assert fewest["lowest"] == ["hybrid"]
     assert fewest["values"]["hybrid"]["value"] == pytest.approx(608)
     low, high = fewest["values"]["hybrid"]["ci95"]
@@ -208,13 +208,13 @@ def test_the_fewest_bytes_are_shown_by_the_same_sampled_journeys(tmp_path):
 def test_bytes_that_are_now_more_and_now_less_show_nothing(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid", "rest"], journeys_per_trial=200)
     write_samples(folder, {"hybrid": (500, 508, 516), "rest": (506, 504, 517)})
-    fewest = answer(decided(folder), "all")["fewest_bytes"]
+    fewest = answer(decide_for(folder), "all")["fewest_bytes"]
     assert fewest["lowest"] == ["hybrid", "rest"]
     assert fewest["behind"][0]["reason"] is None
 
 
 def test_bytes_of_a_single_sampled_journey_show_nothing(rest_and_hybrid):
-    fewest = answer(decided(rest_and_hybrid), "all")["fewest_bytes"]
+    fewest = answer(decide_for(rest_and_hybrid), "all")["fewest_bytes"]
     assert sorted(fewest["lowest"]) == ["hybrid", "rest"]
     assert "needs 2 sampled journeys" in fewest["behind"][0]["reason"]
 
@@ -223,14 +223,14 @@ def test_bytes_that_no_sample_counted_are_said_to_be_unknown(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid", "rest"], journeys_per_trial=200)
     for block in range(1, 6):
         (folder / trial_folder("rest", block) / SAMPLE_FILE).unlink()
-    decision = decided(folder)
+    decision = decide_for(folder)
     assert list(answer(decision, "all")["fewest_bytes"]["values"]) == ["hybrid"]
     assert decision["unanswered"] == ["bytes of rest: no sample counted those of every journey in the mix"]
 
 
 def test_too_few_blocks_show_nothing(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid", "rest"], blocks=2, journeys_per_trial=400)
-    decision = decided(folder)
+    decision = decide_for(folder)
     assert all(len(one["quickest"]["lowest"]) == 2 for one in decision["answers"])
     assert decision["unanswered"] == [
         "whether any difference is more than chance: the run has 2 blocks, and that needs 3"
@@ -239,20 +239,20 @@ def test_too_few_blocks_show_nothing(tmp_path):
 
 def test_one_topology_leaves_nothing_to_choose(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid"], blocks=3, journeys_per_trial=400)
-    decision = decided(folder)
+    decision = decide_for(folder)
     assert answer(decision, "all")["quickest"]["lowest"] == ["hybrid"]
     assert decision["unanswered"] == ["which topology: the run measured one only, hybrid"]
 
 
 def test_a_channel_without_a_journey_is_said_to_be_unknown(rest_and_hybrid):
     customers = Customers("web", {("browse", "web"): 1.0}, {"web": NAMED["wifi"], "mobile": NAMED["4g"]})
-    assert decided(rest_and_hybrid, customers)["unanswered"] == [
+    assert decide_for(rest_and_hybrid, customers)["unanswered"] == [
         "mobile: no journey of the mix comes through this channel"
     ]
 
 
 def test_every_figure_names_its_files_and_they_are_there(rest_and_hybrid):
-    decision = decided(rest_and_hybrid)
+    decision = decide_for(rest_and_hybrid)
     named = [source for one in decision["answers"] for source in one["quickest"]["source"]]
     named += [source for one in decision["answers"] for source in one["fewest_bytes"]["source"]]
     named += [source for one in decision["answers"] for source in one["to_turn"]["source"]]

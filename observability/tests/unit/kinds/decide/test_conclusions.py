@@ -19,14 +19,14 @@ from synthetic.run import write_generated_run
 PARTNERS_AWAY = Customers("default", None, {"partner": NAMED["4g"]})
 
 
-def decided(folder, customers=PARTNERS_AWAY, **options):
+def decide_for(folder, customers=PARTNERS_AWAY, **options):
     run = read_run(write_generated_run(folder, journeys_per_trial=300, **options))
     return decide(run, analyse(run, name="made-up"), customers)
 
 
 @pytest.fixture(scope="module")
 def decision(tmp_path_factory):
-    return decided(tmp_path_factory.mktemp("run") / "run", topologies=["hybrid", "rest"])
+    return decide_for(tmp_path_factory.mktemp("run") / "run", topologies=["hybrid", "rest"])
 
 
 def test_each_channel_is_answered_with_its_network_and_what_would_have_to_shrink(decision):
@@ -56,7 +56,7 @@ def test_every_figure_is_marked_with_a_source_that_is_listed(decision):
 
 
 def test_what_is_not_shown_is_said_with_its_interval(tmp_path):
-    lines = dict(decision_lines(decided(tmp_path / "run", topologies=["hybrid", "twin"], seed=3)))
+    lines = dict(decision_lines(decide_for(tmp_path / "run", topologies=["hybrid", "twin"], seed=3)))
     assert re.search(r"p50 \w+ [\d.]+ ms \([\d.]+ to [\d.]+\) or \w+ [\d.]+ ms", lines["web"])
     assert re.search(
         r"whole mix, p50: \w+ against \w+ \d+\.\d+ ms \(−\d+\.\d+ to \d+\.\d+\), would have seen \d+ %",
@@ -65,20 +65,20 @@ def test_what_is_not_shown_is_said_with_its_interval(tmp_path):
 
 
 def test_every_line_of_a_noisy_run_says_so(tmp_path):
-    noisy = decided(tmp_path / "run", topologies=["hybrid", "rest"], failing={(2, "rest"): "steal_share"})
+    noisy = decide_for(tmp_path / "run", topologies=["hybrid", "rest"], failing={(2, "rest"): "steal_share"})
     assert "NOISY" in decision_title(noisy)
     assert all(text.startswith("NOISY: ") for about, text in decision_lines(noisy) if about != "sources")
 
 
 def test_a_long_list_is_counted_to_its_end(tmp_path):
     names = ["hybrid", "twin", "third", "fourth", "fifth"]
-    lines = dict(decision_lines(decided(tmp_path / "run", topologies=names, blocks=1)))
+    lines = dict(decision_lines(decide_for(tmp_path / "run", topologies=names, blocks=1)))
     assert lines["web"].endswith("ms or 2 others (not tested: needs 3 blocks, and there is 1) [1][2]")
     assert lines["cannot say"].count("needs 3") == 1
 
 
 def test_one_topology_is_not_called_the_fastest(tmp_path):
-    alone = dict(decision_lines(decided(tmp_path / "run", topologies=["hybrid"], blocks=1)))
+    alone = dict(decision_lines(decide_for(tmp_path / "run", topologies=["hybrid"], blocks=1)))
     assert "the fastest" not in alone["web"]
     assert alone["cannot say"].startswith("which topology: the run measured one only, hybrid")
 

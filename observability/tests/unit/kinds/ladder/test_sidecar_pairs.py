@@ -24,14 +24,14 @@ def calls(rng, added_ms: float, *, count: int = 400, links=(("order", "product")
     return pl.concat(frames)
 
 
-def compared(arms):
+def compare(arms):
     blocks = {arm: set(range(1, BLOCKS + 1)) for arm in arms}
     return {(row["arm"], row["link"]): row for row in sidecar_pairs(arms, blocks)}
 
 
 def test_what_is_added_is_found_over_all_links_and_in_each():
     rng = np.random.default_rng(1)
-    rows = compared({"edge": calls(rng, 0.0), "sidecars": calls(rng, ADDED_MS), "istio": calls(rng, 2 * ADDED_MS)})
+    rows = compare({"edge": calls(rng, 0.0), "sidecars": calls(rng, ADDED_MS), "istio": calls(rng, 2 * ADDED_MS)})
     links = ("all", "edge→rest-gateway", "order→product")
     assert list(rows) == [(arm, link) for arm in ("sidecars", "istio") for link in links]
     assert rows["istio", "all"]["calls"] == [4000, 4000]
@@ -46,7 +46,7 @@ def test_what_is_added_is_found_over_all_links_and_in_each():
 def test_sidecars_in_a_cluster_are_compared_with_the_cluster_without_them():
     rng = np.random.default_rng(3)
     arms = {"edge": calls(rng, 0.0), "cluster": calls(rng, 5.0), "cluster-istio": calls(rng, 5.0 + ADDED_MS)}
-    row = compared(arms)["cluster-istio", "all"]
+    row = compare(arms)["cluster-istio", "all"]
     assert row["mean"]["value"] == pytest.approx(ADDED_MS, abs=0.06)
 
 
@@ -54,7 +54,7 @@ def test_intervals_hold_the_truth():
     rng = np.random.default_rng(2)
     held = {"mean": 0, "p99": 0}
     for _ in range(50):
-        row = compared({"edge": calls(rng, 0.0), "mtls": calls(rng, ADDED_MS)})["mtls", "all"]
+        row = compare({"edge": calls(rng, 0.0), "mtls": calls(rng, ADDED_MS)})["mtls", "all"]
         for name in held:
             low, high = row[name]["ci95"]
             held[name] += low <= ADDED_MS <= high
@@ -63,17 +63,17 @@ def test_intervals_hold_the_truth():
 
 def test_a_link_that_only_one_arm_has_is_left_out():
     rng = np.random.default_rng(3)
-    rows = compared({"edge": calls(rng, 0.0), "mtls": calls(rng, 0.0, links=[("order", "product"), ("order", "user")])})
+    rows = compare({"edge": calls(rng, 0.0), "mtls": calls(rng, 0.0, links=[("order", "product"), ("order", "user")])})
     assert list(rows) == [("mtls", "all"), ("mtls", "order→product")]
 
 
 def test_few_calls_give_a_figure_and_no_interval():
     rng = np.random.default_rng(4)
-    row = compared({"edge": calls(rng, 0.0, count=50), "mtls": calls(rng, 0.0, count=50)})["mtls", "order→product"]
+    row = compare({"edge": calls(rng, 0.0, count=50), "mtls": calls(rng, 0.0, count=50)})["mtls", "order→product"]
     assert row["p99"]["ci95"] == [None, None]
     assert row["p99"]["reason"] == "needs 1,000 calls, and there are 250"
     assert row["mean"]["reason"] is None
 
 
 def test_without_the_arm_to_compare_with_there_is_nothing():
-    assert compared({"mtls": calls(np.random.default_rng(5), 0.0)}) == {}
+    assert compare({"mtls": calls(np.random.default_rng(5), 0.0)}) == {}

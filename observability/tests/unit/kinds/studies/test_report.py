@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hops.kinds import make_report, shown
+from hops.kinds import make_report, show_run
 from hops.kinds.studies.document import StudySummary, Verdict
 from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_document
 from hops.terminal.console import terminal as console
@@ -119,7 +119,7 @@ def test_the_page_begins_with_the_claims(replayed: Path) -> None:
     assert "10 users for 6 s" in text
     assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 15
     out = io.StringIO()
-    console(out, width=200).print(shown(read_document(replayed / SUMMARY)))  # type: ignore[arg-type]
+    console(out, width=200).print(show_run(read_document(replayed / SUMMARY)))  # type: ignore[arg-type]
     assert "latency, p50: grpc 0.7 times rest" in out.getvalue()
 
 

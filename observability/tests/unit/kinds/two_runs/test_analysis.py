@@ -11,10 +11,10 @@ from scipy import stats
 
 from hops.elements.markdown import markdown
 from hops.errors import MalformedRunError, NotComparableError
-from hops.kinds.two_runs.analysis import Threshold, compare_runs, regressions, watched
+from hops.kinds.two_runs.analysis import Threshold, compare_runs, list_watched, regressions
 from hops.kinds.two_runs.tables import findings, headline, runs_sections, threshold_lines
 from hops.run.files import MANIFEST, TRIALS, read_run
-from hops.statistics.contrast import contrast, independent
+from hops.statistics.contrast import contrast, spread_if_independent
 from hops.statistics.over_blocks import Section, sections_of
 from synthetic.run import write_generated_run
 
@@ -95,13 +95,13 @@ def test_only_a_whole_interval_beyond_the_threshold_is_shown(found):
         assert row["ratio_ci95"][0] > 1.1
     for row in regressions(found, "possible"):
         assert row["ratio"] > 1.1
-    assert {row["metric"] for row in watched(found)} == {"p50", "p99"}
+    assert {row["metric"] for row in list_watched(found)} == {"p50", "p99"}
     assert "SLOWER by more than 10 %" in threshold_lines(found)[0]
 
 
 def test_a_threshold_watches_the_metrics_that_it_is_told(originals):
     told = compare_runs(*(read_run(folder) for folder in originals), Threshold(0.1, ("cpu_ms",)))
-    assert {row["metric"] for row in watched(told)} == {"cpu_ms"}
+    assert {row["metric"] for row in list_watched(told)} == {"cpu_ms"}
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_welch_is_scipys():
     left, right = rng.normal(0, 0.05, 5), rng.normal(0, 0.2, 4)
     left, right = left - left.mean(), right - right.mean()
     theirs = stats.ttest_ind(left + 0.3, right, equal_var=False)
-    ours = independent(left, right)
+    ours = spread_if_independent(left, right)
     assert ours.freedom == pytest.approx(theirs.df)
     assert ours.p_value(0.3) == pytest.approx(theirs.pvalue)
     ends = theirs.confidence_interval(0.95)
@@ -260,8 +260,8 @@ def test_welch_is_scipys():
 
 def test_figures_that_do_not_scatter_are_not_tested():
     same = Section(2.0, np.full(3, 2.0)), Section(1.0, np.full(3, 1.0))
-    assert contrast(*same, independent).reason == "the blocks do not scatter"
-    assert contrast(same[0], same[0], independent).p == 1.0
+    assert contrast(*same, spread_if_independent).reason == "the blocks do not scatter"
+    assert contrast(same[0], same[0], spread_if_independent).p == 1.0
 
 
 def test_intervals_of_two_independent_runs_hold_the_truth():
@@ -272,6 +272,6 @@ def test_intervals_of_two_independent_runs_hold_the_truth():
         shifts = rng.normal(0, 0.05, 5)
         return sections_of([factor * rng.lognormal(shift, 0.5, 400) for shift in shifts])["p50"]
 
-    contrasts = [contrast(run(1.2), run(1.0), independent) for _ in range(300)]
+    contrasts = [contrast(run(1.2), run(1.0), spread_if_independent) for _ in range(300)]
     held = np.mean([one.ratio_interval[0] < 1.2 < one.ratio_interval[1] for one in contrasts])
     assert 0.92 < held < 0.985

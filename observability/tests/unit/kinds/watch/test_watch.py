@@ -19,7 +19,7 @@ from hops.run.rows import HOPS, WATCHED, write_parquet
 from synthetic.run import Arm, write_generated_run
 
 
-def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
+def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
     """30 seconds; without watchers 100 MiB, and 1 MiB for each of them."""
     given = {
         "protocol": "grpc" if watchers else "",
@@ -57,7 +57,7 @@ def document(*rows: Waited) -> Watched:
 
 
 SOUND = [
-    waited(block, way, watchers, 6.0 + watchers * cpu_s)
+    watchers_of(block, way, watchers, 6.0 + watchers * cpu_s)
     for block in (1, 2)
     for way, cpu_s in (("push", 0.003), ("poll", 0.06))
     for watchers in (0, 100)
@@ -125,8 +125,8 @@ def test_what_is_in_time_at_the_least_cost_is_to_be_taken() -> None:
 
 def test_what_may_take_as_little_is_named_where_memory_decides() -> None:
     def stream(topology: str, cpu_s: float, memory_mb: float) -> list[Waited]:
-        waits = waited(1, "push", 100, cpu_s, topology=topology, memory_mb={"order": memory_mb})
-        return [waited(1, "push", 0, 6.0, topology=topology), waits]
+        waits = watchers_of(1, "push", 100, cpu_s, topology=topology, memory_mb={"order": memory_mb})
+        return [watchers_of(1, "push", 0, 6.0, topology=topology), waits]
 
     # Of a single block, up to 0.05 cores more than the least are a tie: 1.5 s of CPU in 30 s.
     night = document(*stream("least", 6.0, 150.0), *stream("lean", 7.2, 110.0), *stream("middle", 7.4, 130.0))
