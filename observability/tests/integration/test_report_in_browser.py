@@ -198,7 +198,7 @@ def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, 
     assert all("var(" not in colour for both in colours for colour in both)
 
 
-def test_no_label_lies_on_another(opened: Opened) -> None:
+def test_no_label_overlaps_another(opened: Opened) -> None:
     overlaps = opened.page.evaluate("""() => {
         const found = [];
         for (const svg of document.querySelectorAll('.drawing svg')) {
@@ -221,7 +221,7 @@ def test_no_label_lies_on_another(opened: Opened) -> None:
     assert overlaps == []
 
 
-def test_no_block_lies_on_another(opened: Opened) -> None:
+def test_no_element_overlaps_another(opened: Opened) -> None:
     overlaps = opened.page.evaluate("""() => {
         const found = [];
         const inside = [...document.querySelectorAll('.inside, section')].map((one) => [...one.children]);

@@ -80,7 +80,7 @@ def test_the_wheel_has_no_proofs_and_no_synthetic_data(installed: Path) -> None:
         ("bench", "in a checkout of the project, after make setup"),
     ],
 )
-def test_what_is_not_installed_says_how_to_get_it(installed: Path, command: str, remedy: str) -> None:
+def test_missing_packages_are_reported_with_how_to_get_them(installed: Path, command: str, remedy: str) -> None:
     done = _hopwise(installed, *command.split(), "results")
     assert done.returncode == 2
     assert remedy in done.stderr

@@ -41,7 +41,7 @@ def test_rows_are_by_pair_then_journey_then_metric():
     assert list(dict.fromkeys(row["journey"] for row in rows)) == ["all", *sorted(JOURNEY_SHAPES)]
 
 
-def test_swapped_topologies_turn_every_row_round():
+def test_swapped_topologies_mirror_every_row():
     sides = simulate({"a": 1.0, "b": 1.1})
     ours = add_verdicts(compare_latencies(sides))
     theirs = add_verdicts(compare_latencies({"b": sides["b"], "a": sides["a"]}))

@@ -118,7 +118,7 @@ def test_a_named_network_adds_its_round_trips_and_its_bytes(summary):
     assert place["network"] == {"name": "3g", "rtt_ms": 150.0, "down_mbit": 1.6, "up_mbit": 0.768}
 
 
-def test_what_the_network_of_the_run_took_is_taken_off(run, summary):
+def test_the_time_of_the_runs_network_is_subtracted(run, summary):
     travel = {name: travel_of(run, name) for name in ("rest", "hybrid")}
     far = pl.concat(
         run.journeys.filter(pl.col("topology") == name).with_columns(

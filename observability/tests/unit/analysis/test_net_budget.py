@@ -119,7 +119,7 @@ def run(tmp_path_factory):
     return dataclasses.replace(run, trials=[{**row, "tracing": tracing} for row in run.trials])
 
 
-def test_the_table_has_net_beside_gross_and_says_where_it_is_not_known(run):
+def test_the_table_has_net_and_gross_and_says_where_net_is_unknown(run):
     view = SummaryView(analyse(run, name="night"))
     table = parts_table(view, "all")
     names = [column.name for column in table.columns]
@@ -133,7 +133,7 @@ def test_the_table_has_net_beside_gross_and_says_where_it_is_not_known(run):
     assert taken > 0
 
 
-def test_parts_in_one_row_have_what_is_known_taken_off(run):
+def test_parts_in_one_row_are_net_of_what_is_known(run):
     table = parts_table(SummaryView(analyse(run, name="night")), "all", least_share=1.0)
     net = [column.name for column in table.columns].index("rest, net of tracing (estimate)")
     together, total = table.rows
@@ -141,7 +141,7 @@ def test_parts_in_one_row_have_what_is_known_taken_off(run):
     assert together[net].value == pytest.approx(total[net].value)
 
 
-def test_what_the_accounts_explain_is_said_beside_what_was_measured(run):
+def test_what_the_accounts_explain_is_next_to_what_was_measured(run):
     summary = analyse(run, name="night")
     text = net_text(SummaryView(summary)).text
     known = [part["tracing_ms"] for part in summary["topologies"]["rest"]["journeys"]["all"]["net_of_tracing"].values()]

@@ -46,7 +46,7 @@ def test_what_is_added_is_found_where_it_is_added(run):
     assert places["all"]["p50"] == observer_effect_of(run)["topologies"]["rest"]["p50"]
 
 
-def test_the_effect_is_told_as_a_share_of_the_untraced_median(run):
+def test_the_effect_is_a_share_of_the_untraced_median(run):
     row = observer_effect_of(run)["topologies"]["hybrid"]
     assert row["share"] / row["p50"] == pytest.approx(row["share_ci95"][1] / row["ci95"][1])
     assert 0 < row["share"] < 1
@@ -99,7 +99,7 @@ def test_without_the_edges_log_the_effect_is_not_split(run):
     assert row["p50"] is not None
 
 
-def test_trials_that_tell_nothing_of_their_spans_are_left_out(run):
+def test_trials_without_accounts_of_their_spans_are_left_out(run):
     trials = [{key: value for key, value in row.items() if key != "tracing"} for row in run.trials]
     row = observer_effect_of(dataclasses.replace(run, trials=trials))["topologies"]["rest"]
     assert row["components"] == []

@@ -72,7 +72,7 @@ def test_p_values_are_no_smaller_than_with_a_fixed_number_of_blocks(summaries):
     assert all(mine >= other for mine, other in zip(decided, fixed, strict=True))
 
 
-def test_a_decision_and_two_runs_know_it_too(runs, summaries):
+def test_a_decision_and_two_runs_have_it_too(runs, summaries):
     customers = Customers("default", None, {})
     ends = [
         decide_for(run, summary, customers)["answers"][-1]["quickest"]["values"]["rest"]["ci95"]

@@ -64,7 +64,7 @@ def test_a_few_slow_journeys_are_no_tail():
     assert find_queues(call("product", "b", 70, 40))["all"]["beyond_p99_ms"] is None
 
 
-def test_the_tail_has_waits_of_its_own():
+def test_the_tail_has_its_own_waits():
     many = [("product", at, at + (50 if at % 50 == 0 else 1), str(at)) for at in range(0, 2000)]
     rows = journeys(*many)
     calls = [call("product", str(at), at + 41, 40) for at in range(0, 2000, 50)]

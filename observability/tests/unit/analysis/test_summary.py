@@ -44,7 +44,7 @@ def test_every_key_is_there_and_every_figure_is_a_number(summary):
     assert len(summary["verdicts"]) == 6 + 3
 
 
-def test_what_the_cache_had_is_told_where_there_was_one(run, summary):
+def test_cache_hits_are_reported_if_there_was_a_cache(run, summary):
     counts = CacheCounts(asked=200, hits=62, unanswered=1)
     trials = [{**trial, "cache": {"product": counts}} if trial["topology"] == "rest" else trial for trial in run.trials]
     cached = analyse(replace(run, trials=trials), name="night")
@@ -107,7 +107,7 @@ def test_why_journeys_failed_and_whose_answers_differ(run, summary):
     assert "differing" not in summary
 
 
-def test_the_network_is_told_if_one_was_emulated_and_all_topologies_had_it(run):
+def test_the_network_is_reported_if_all_topologies_had_the_same(run):
     far = run.manifest["switches"] | {"network": "4g", "rtt_ms": 40.0, "bandwidth": "", "visit": "first"}
     near = far | {"rtt_ms": 0.0}
 

@@ -122,7 +122,7 @@ def test_a_trace_of_the_shop_to_its_last_span_s_end(seed, size, mesh):
 
 
 @given(st.lists(spans() | calls(), min_size=1, max_size=4))
-def test_so_do_those_of_operations_also_with_corrected_clocks(traces):
+def test_budgets_of_operations_add_up_with_corrected_clocks_too(traces):
     named = {f"{number:032x}": [replace_id(span, number) for span in trace] for number, trace in enumerate(traces, 1)}
     for correct, end_to_end in product((False, True), repeat=2):
         analysed = analyse(named, correct_clocks=correct, end_to_end=end_to_end)

@@ -85,5 +85,5 @@ def test_the_last_try_answers_a_call(draw):
     between(draw, TRIED_TWICE_BY_THE_SIDECAR, ("order", "user", 50))
 
 
-def test_a_try_of_the_library_is_no_call_of_its_own(draw):
+def test_a_try_of_the_library_is_no_separate_call(draw):
     between(draw, EACH_TRY_HAS_A_SPAN_OF_THE_LIBRARY, ("order", "user", 30))

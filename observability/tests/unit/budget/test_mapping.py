@@ -44,7 +44,7 @@ def test_services_operations_and_parts_get_other_names(draw, tmp_path):
     assert names.unused == []
 
 
-def test_patterns_that_fit_nothing_are_told(draw, tmp_path):
+def test_patterns_that_match_nothing_are_reported(draw, tmp_path):
     (tmp_path / "names.yaml").write_text('services: {"cart": basket, "shop*": shop}')
     names = read_names(tmp_path / "names.yaml")
     tree_of(draw_example(draw)[0], names)
@@ -71,7 +71,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_is_told(tmp_path, text, message):
+def test_a_wrong_file_is_refused_with_the_reason(tmp_path, text, message):
     (tmp_path / "names.yaml").write_text(text)
     with pytest.raises(InputError) as error:
         read_names(tmp_path / "names.yaml")

@@ -404,7 +404,7 @@ def test_defects_are_counted(draw, drawing, counts):
     assert quality.traces == 1
 
 
-def test_crossings_count_calls_on_the_path_and_beside_it(draw):
+def test_crossings_count_calls_on_and_off_the_path(draw):
     budget = budget_of_tree(grow(draw(PARALLEL_CHILDREN)))
     assert budget is not None
     assert budget.crossings == {
@@ -491,7 +491,7 @@ TWO_SPANS_OF_ONE_ID = {
 
 
 @pytest.mark.parametrize(("one", "kept"), TWO_SPANS_OF_ONE_ID.values(), ids=TWO_SPANS_OF_ONE_ID)
-def test_of_two_spans_with_one_id_the_same_is_kept_whatever_came_first(one, kept):
+def test_of_two_spans_with_one_id_the_same_is_kept_in_any_order(one, kept):
     span = Span("1" * 32, "2" * 16, "", "GetOrder", Kind.SERVER, "order", 50, 60)
     reports = [replace(span, **changes) for changes in (one, kept)]
     for arrived in (reports, reports[::-1]):

@@ -149,7 +149,7 @@ def test_a_share_changes_the_own_time_wherever_it_lies(draw, part, factor, expec
     assert total_ns(draw(CHAIN), change(part, factor)) == expected
 
 
-def test_what_is_taken_away_is_no_more_than_there_is(draw):
+def test_no_more_is_subtracted_than_there_is(draw):
     assert total_ns(draw(CHAIN), change("work:payment", added_ns=-6)) == 94
     assert total_ns(draw(CHAIN), change("work:payment", added_ns=-600)) == 84
 
@@ -188,7 +188,7 @@ def test_two_equal_calls_side_by_side_take_as_long_as_one(draw):
     assert total_ns(spans, beside) == 70
 
 
-def test_calls_side_by_side_leave_what_lies_between_where_it_is(draw):
+def test_parallel_calls_leave_the_time_between_them_where_it_is(draw):
     beside = Scenario(parallel=(Calls("order", ("ReserveStock", "AuthorizePayment")),))
     # The second call begins 10 ns after the first, as it had 10 ns of the caller's work before it.
     assert total_ns(draw(CHAIN), beside) == 80
@@ -201,7 +201,7 @@ def test_calls_that_are_side_by_side_already_stay_so(draw):
     assert retime(grow(draw(FAN)), Scenario(parallel=(Calls("client", ("a", "b")),))) is None
 
 
-def test_a_call_that_is_made_twice_is_run_beside_its_own_neighbour(draw):
+def test_a_repeated_call_runs_parallel_to_its_own_neighbour(draw):
     spans = draw(
         dedent("""
     order checkout SERVER 0..100
@@ -215,7 +215,7 @@ def test_a_call_that_is_made_twice_is_run_beside_its_own_neighbour(draw):
     assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "A", "B", "B")),))) == 40
 
 
-def test_a_call_that_is_gone_takes_all_below_with_it(draw):
+def test_a_removed_call_takes_all_below_with_it(draw):
     for scenario in (
         Scenario(removed_parts=frozenset({"wire:order→payment"})),
         Scenario(removed_calls=(Calls("order", ("AuthorizePayment",)),)),

@@ -78,7 +78,7 @@ def test_names_of_calls_may_have_commas():
         ({}, "nothing is to be different"),
     ],
 )
-def test_what_does_not_exist_is_refused_with_what_does(given, told):
+def test_unknown_names_are_refused_with_the_valid_ones(given, told):
     with pytest.raises(InputError, match=told):
         scenario(**given)
 

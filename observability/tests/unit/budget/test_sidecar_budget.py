@@ -213,7 +213,7 @@ def test_a_request_at_the_edge_has_the_span_that_its_sidecar_answers(draw):
         "unattributed",
     ],
 )
-def test_what_no_call_past_a_sidecar_is(part):
+def test_calls_that_bypass_no_sidecar(part):
     assert not bypasses_sidecars(part)
 
 
@@ -231,5 +231,5 @@ def test_what_no_call_past_a_sidecar_is(part):
         "wire:client→edge-outbound",
     ],
 )
-def test_a_call_past_a_sidecar_is_told_from_its_ends(part):
+def test_the_ends_of_a_call_show_that_it_bypassed_a_sidecar(part):
     assert bypasses_sidecars(part)

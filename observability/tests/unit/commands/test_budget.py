@@ -142,7 +142,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "message"), WRONG.values(), ids=WRONG)
-def test_wrong_input_is_told(arguments, code, message):
+def test_wrong_input_is_refused_with_the_reason(arguments, code, message):
     result = run(*arguments)
     assert result.exit_code == code
     assert message in result.output
@@ -150,7 +150,7 @@ def test_wrong_input_is_told(arguments, code, message):
 
 
 @pytest.mark.parametrize("others", [[], ["--trace", TRACE_ID]], ids=["alone", "beside another"])
-def test_an_unknown_trace_in_a_file_is_told(otlp_file, others):
+def test_an_unknown_trace_in_a_file_is_reported(otlp_file, others):
     result = run("budget", otlp_file, "--trace", "b" * 32, *others)
     assert result.exit_code == 2
     assert f"No trace {'b' * 32} in" in words_of(result)

@@ -194,7 +194,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_of_limits_is_told_by_its_line(traces, tmp_path, text, told):
+def test_a_wrong_file_of_limits_is_refused_with_its_line(traces, tmp_path, text, told):
     file = tmp_path / "budgets.yaml"
     file.write_text(text)
     result = run("check", file, traces)
@@ -202,7 +202,7 @@ def test_a_wrong_file_of_limits_is_told_by_its_line(traces, tmp_path, text, told
     assert f"{file}{told}" in result.output
 
 
-def test_all_names_of_limits_that_there_are_not_are_told_at_once(traces, tmp_path):
+def test_all_unknown_names_of_limits_are_reported_at_once(traces, tmp_path):
     file = tmp_path / "budgets.yaml"
     file.write_text("checkout:\n  work:bank: {p50: 1 ms, p99: 1 ms}\nbuy:\n  total: {p50: 1 ms}")
     told = run("check", file, traces).output
@@ -251,7 +251,7 @@ def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_pat
         (["compare-traces", "TRACES", "."], "a folder without files"),
     ],
 )
-def test_wrong_input_is_told(traces, tmp_path, monkeypatch, arguments, told):
+def test_wrong_input_is_refused_with_the_reason(traces, tmp_path, monkeypatch, arguments, told):
     monkeypatch.chdir(tmp_path)
     result = run(*(traces if one == "TRACES" else one for one in arguments))
     assert result.exit_code == 2

@@ -35,7 +35,7 @@ def conclusions(summary):
     return [*about_all, *inside, *grouped.cost, *grouped.doubts, *grouped.validity]
 
 
-def test_a_lead_reads_from_the_faster_side_whatever_the_order_of_the_row():
+def test_a_lead_reads_from_the_faster_side_in_any_order_of_the_row():
     for row, hops in ((SLOW_REST, ROUND_TRIPS), (mirror(SLOW_REST), mirror_hops(ROUND_TRIPS))):
         found = grouped_conclusions(
             made.summary({"rest": 13.1, "hybrid": 10.0}, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0})
@@ -77,7 +77,7 @@ def explain(*parts, sides=("rest", "hybrid"), **more):
     ids=["a big difference", "a group that saves more than the whole", "means that do not show it", "too few traces",
          "busy components", "a doubling that would not have been seen", "an interval without zero"],
 )  # fmt: skip
-def test_a_difference_is_told_with_its_reason_and_its_doubts(row, hops, told):
+def test_a_difference_comes_with_its_reason_and_its_doubts(row, hops, told):
     values = {row["left"]: row["left_value"], row["right"]: row["right_value"]}
     text = grouped_conclusions(made.summary(values, [row], hops)).journeys["order_history"][0]
     for words in told:
@@ -93,12 +93,12 @@ def test_where_nothing_is_shown_nobody_is_called_the_fastest():
     )
 
 
-def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
+def test_a_missing_comparison_does_not_count_as_a_lead():
     found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
     assert not any("At p99" in text for text in found.headline)
 
 
-def test_what_was_not_shown_is_said_and_not_called_equal():
+def test_what_was_not_shown_is_reported_and_not_called_equal():
     row = made.comparison(
         "order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=1.093
     )
@@ -129,7 +129,7 @@ def test_the_range_of_what_would_have_been_seen_is_given_over_all_that_is_not_sh
     assert found.doubts[0].endswith(f"In them this run would have seen {seen}.")
 
 
-def test_those_that_cannot_be_told_from_the_fastest_stand_with_it():
+def test_topologies_not_shown_to_be_slower_are_with_the_fastest():
     rows = [
         made.comparison("order_history", "p50", "c", "a", (20.0, 9.0), [9, 13], 0.001, "right_lower"),
         made.comparison("order_history", "p50", "b", "a", (9.2, 9.0), [-0.1, 0.5], 0.5, "not_shown"),
@@ -174,7 +174,7 @@ def test_a_metric_that_could_not_be_tested_names_the_reason():
     assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
 
 
-def test_a_pair_that_could_not_be_tested_is_named_beside_those_that_could():
+def test_an_untested_pair_is_named_with_the_tested_ones():
     reason = "needs 3 blocks, and there are 2"
     untested = made.comparison(
         "order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", reason
@@ -203,14 +203,14 @@ def test_a_valid_run_says_so():
     assert not any("NOISY" in text for text in conclusions(summary))
 
 
-def test_trials_that_were_repeated_are_not_counted_among_those_that_hold():
+def test_repeated_trials_do_not_count_among_the_valid_ones():
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
     first = next(row for row in summary["verdicts"] if row["topology"] is not None)
     summary["verdicts"].append(first | {"used": False, "verdict": "NOISY", "reasons": ["steal_share"]})
     assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials; 1 was repeated."
 
 
-def test_a_machine_that_changed_its_own_speed_is_told():
+def test_a_machine_that_changed_its_speed_is_reported():
     told = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
         conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
@@ -232,7 +232,7 @@ def test_a_machine_that_changed_its_own_speed_is_told():
     ],
     ids=["both", "processors not counted", "one topology"],
 )
-def test_how_far_from_saturation_the_run_was_is_told(machines, told):
+def test_how_far_from_saturation_the_run_was_is_reported(machines, told):
     component = {"component": "graphql-gateway", "core": 0.48}
     summary = made.summary(dict.fromkeys(machines, 10.0), [])
     summary["in_use"] = {name: {"machine": machine, **component} for name, machine in machines.items()}
@@ -256,7 +256,7 @@ def test_one_topology_alone_is_described():
     )
 
 
-def test_cost_is_told_with_its_interval():
+def test_cost_comes_with_its_interval():
     cost = grouped_conclusions(made.summary({"rest": 12.0, "hybrid": 8.0}, [SLOW_REST])).cost[0]
     assert cost.startswith("A million journeys cost 2.0 core-hours (1.6 to 2.7) with hybrid and 3.0 core-hours")
 
@@ -297,7 +297,7 @@ def test_the_terminal_view_fits_and_says_everything_without_colour(width):
         assert words in text
 
 
-def test_components_that_were_slowed_are_told_before_anything_else():
+def test_slowed_components_are_reported_before_anything_else():
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
     usual = conclusions(summary)
     slowed = conclusions(summary | {"switches": summary["switches"] | {"delay_ms": {"payment": 2.0}}})

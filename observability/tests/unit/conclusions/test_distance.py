@@ -92,7 +92,7 @@ def test_arms_at_different_networks_have_no_place_in_common():
     assert grouped_conclusions(far).headline[0] == "At p50 rest is the fastest in the one journey."
 
 
-def test_the_headline_says_next_where_the_order_turns_round():
+def test_the_headline_then_says_where_the_ranking_flips():
     found = grouped_conclusions(summary(all=row(at_ms=20.0, ci95=(15.0, 25.0)), order_history=row()))
     assert found.context[:2] == [
         "From 20.0 ms (15.0 to 25.0) of round-trip time on, hybrid answers the whole mix faster than rest.",
@@ -100,7 +100,7 @@ def test_the_headline_says_next_where_the_order_turns_round():
     ]
 
 
-def test_a_mix_whose_order_stays_is_told_before_its_journeys():
+def test_a_mix_with_a_stable_ranking_comes_before_its_journeys():
     one = summary(all=row("never", "rest", None, (None, None)), order_history=row(at_ms=3.0, ci95=(1.0, 5.0)))
     assert turn_sentences(one, one["distance"]) == [
         "Over the whole mix no topology is shown to overtake the fastest one up to 200 ms of round-trip time.",
@@ -108,12 +108,12 @@ def test_a_mix_whose_order_stays_is_told_before_its_journeys():
     ]
 
 
-def test_nothing_is_said_of_turns_that_were_not_tested():
+def test_untested_flips_are_not_reported():
     one = summary(all=UNTESTED, order_history=UNTESTED)
     assert turn_sentences(one, one["distance"]) == []
 
 
-def test_pairs_that_were_not_tested_do_not_count_as_those_that_do_not_turn_round():
+def test_untested_pairs_do_not_count_as_pairs_that_do_not_flip():
     one = summary(all=UNTESTED, order_history=LEVEL)
     [text] = turn_sentences(one, one["distance"])
     assert text.startswith("No topology is shown to overtake the fastest one up to 200 ms of round-trip time, ")
@@ -138,7 +138,7 @@ def test_a_break_even_that_was_not_tested_is_not_called_none(rows, text):
     assert break_even_elements(SummaryView(one), one["distance"])[0] == Text(text)
 
 
-def test_where_nothing_turns_round_one_sentence_says_so():
+def test_one_sentence_says_that_no_ranking_flips():
     one = summary(all=LEVEL)
     assert turn_sentences(one, one["distance"]) == [
         "No topology is shown to overtake the fastest one up to 200 ms of round-trip time, in the mix or in a journey."
@@ -175,7 +175,7 @@ def test_each_verdict_has_its_words(one, words):
     assert break_even_words(one) == words
 
 
-def test_a_terminal_has_the_pairs_whose_order_turns_round():
+def test_a_terminal_has_the_pairs_whose_ranking_flips():
     out = io.StringIO()
     terminal(out, width=110).print(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())))
     assert "hybrid from 9.0 ms (7.0 to 12.0) on" in out.getvalue()

@@ -79,11 +79,11 @@ def test_the_mean_and_the_tail_each_name_the_disturber_behind_what_they_explain(
     ],
     ids=["not shown", "faster", "too little", "too few above p99", "of the faster", "of another"],
 )
-def test_what_is_not_shown_or_explains_little_is_not_told(one):
+def test_meetings_not_shown_or_explaining_little_are_left_out(one):
     assert about_meetings(conclusions(one).journeys["order_history"]) == []
 
 
-def test_a_tail_of_too_few_for_a_p99_is_told_with_their_mean():
+def test_a_tail_too_small_for_a_p99_is_described_by_its_mean():
     (text,) = about_meetings(conclusions(meeting(mean_ms=0.2, tail=None)).journeys["order_history"])
     assert text == (
         f"Of the order_history journeys of graphql above its p99, 71 % {MET} (11 % of all did). Such journeys took "
@@ -91,7 +91,7 @@ def test_a_tail_of_too_few_for_a_p99_is_told_with_their_mean():
     )
 
 
-def test_what_the_faster_one_loses_too_is_taken_off():
+def test_what_the_faster_topology_loses_too_is_subtracted():
     texts = conclusions(meeting(), meeting(topology="rest", mean_ms=1.5)).journeys["order_history"]
     assert "That is 2.0 of the 5.5 ms" in about_meetings(texts)[0]
     texts = conclusions(meeting(mean_ms=7.0)).journeys["order_history"]
@@ -105,7 +105,7 @@ def test_the_experiment_on_one_topology_behind_several_edges_is_named_without_an
     assert "“make isolate journey=bulk_lines”" in text
 
 
-def test_over_the_whole_mix_a_topology_is_told_once():
+def test_over_the_whole_mix_a_topology_is_named_once():
     both = [meeting(journey="all"), meeting(topology="rest", journey="all", mean_ms=1.5)]
     found = conclusions(*both, journey="all")
     assert [text[:40] for text in about_meetings([*found.headline, *found.mix])] == [
@@ -124,7 +124,7 @@ def test_over_the_whole_mix_a_topology_is_told_once():
     ],
     ids=["shown", "not shown", "too little to tell"],
 )
-def test_whom_it_costs_most_to_meet_is_told_where_it_is_a_part_of_the_mean(low, mean_ms, told):
+def test_the_costliest_meetings_are_reported_if_they_are_a_part_of_the_mean(low, mean_ms, told):
     one = meeting(journey="all", more={"value": 31.0, "ci95": [low, 34.0]}, mean_ms=mean_ms)
     found = about_meetings(conclusions(one).context)
     assert [text[: len(begin)] for text, begin in zip(found, told, strict=True)] == told

@@ -131,7 +131,7 @@ def test_what_a_request_waited_for_that_was_given_up_need_not_have_begun():
     assert "unattributed_share" not in failing(given_up, replay()[0].with_columns(timed_out.alias("outcome")))
 
 
-def test_what_a_cache_has_needs_no_statement_but_nobody_who_asks_neither_is_whole():
+def test_a_cache_hit_needs_no_statement_but_a_trace_needs_one_of_the_two():
     def in_cache(span):
         return replace(span, attributes={"db.system.name": "valkey"}) if is_statement(span) else span
 
@@ -176,7 +176,7 @@ def test_spans_that_end_a_little_after_their_callers_are_no_other_clock():
     assert "spans_outside" not in failing(closed_late)
 
 
-def test_work_that_goes_on_after_its_caller_gave_up_is_no_other_clock():
+def test_work_that_continues_after_its_caller_gave_up_is_no_other_clock():
     def goes_on(number, spans):
         return [
             replace(one, start_ns=one.start_ns + 3_000_000, end_ns=one.end_ns + 3_000_000)
@@ -234,7 +234,7 @@ client product                         INTERNAL 0..100 shop.journey=product
     ("took_ns", "parallel", "outcome", "off_ns"),
     [(40, 1, "ok", 0), (43, 1, "ok", 3), (43, 2, "ok", 0), (43, 1, "timeout", 0), (0, 1, "ok", None)],
 )
-def test_what_the_network_took_is_held_against_budgets(draw, took_ns, parallel, outcome, off_ns):
+def test_the_time_of_the_network_is_compared_with_budgets(draw, took_ns, parallel, outcome, off_ns):
     budgets, quality = budgets_of([draw(DISTANT)])
     journeys = replay()[0].head(1)
     journeys = journeys.with_columns(

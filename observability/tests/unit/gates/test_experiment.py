@@ -119,7 +119,7 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
     assert failing_gates(experiment_gates(rough)) == []
 
 
-def test_arms_at_one_distance_are_held_against_each_other(tmp_path):
+def test_arms_at_one_distance_are_compared(tmp_path):
     arms = synthetic_arms(("rest", "graphql", "grpc", "hybrid"), (0.0, 100.0))
     options = {"blocks": 3, "journeys_per_trial": 300, "seed": 5, "noise": CALM}
     run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
@@ -131,7 +131,7 @@ def test_arms_at_one_distance_are_held_against_each_other(tmp_path):
     )
 
 
-def test_what_slows_all_of_a_block_is_no_spread(run):
+def test_slowing_a_whole_block_is_no_spread(run):
     slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
     assert (
         failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
@@ -139,7 +139,7 @@ def test_what_slows_all_of_a_block_is_no_spread(run):
     )
 
 
-def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
+def test_blocks_of_one_topology_are_compared(tmp_path):
     alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
     assert failing_gates(experiment_gates(alone)) == []
     slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
@@ -147,7 +147,7 @@ def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
     assert failing_gates(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
 
 
-def test_one_bad_block_of_twelve_trips_a_gate_of_its_own(tmp_path):
+def test_one_bad_block_of_twelve_trips_a_separate_gate(tmp_path):
     twelve = read_run(
         write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=12, journeys_per_trial=300, seed=5)
     )

@@ -42,7 +42,7 @@ def test_the_documentation_lists_the_gates_as_they_are():
     assert [line for line in section.splitlines() if line.startswith(("| `", "- `"))] == expected
 
 
-def test_a_gate_must_say_what_a_run_is_that_fails_it():
+def test_a_gate_must_say_the_verdict_if_it_fails():
     with pytest.raises(TypeError, match="fails"):
         Kind(name="new", text="new", relation="at most", limit=0, why="")  # type: ignore[call-arg]
     assert {kind.name for kind in GATES if kind.fails == NOISY} == {
@@ -94,11 +94,11 @@ def test_value_and_limit_have_one_unit(name, value, limit, texts):
 
 
 @pytest.mark.parametrize(("name", "at_limit"), [("start_lag_p99_ms", False), ("unattributed_share", True)])
-def test_a_relation_is_held_as_it_reads(name, at_limit):
+def test_a_relation_is_checked_as_it_reads(name, at_limit):
     kind = kind_of(name)
     assert kind.evaluate(kind.limit)["ok"] is at_limit
     assert not kind.evaluate(None)["ok"]
 
 
-def test_a_gate_of_another_version_stands_under_its_own_name():
+def test_a_gate_of_another_version_keeps_its_name():
     assert gate_name("gate[/b]") == "gate[/b]"

@@ -41,7 +41,7 @@ def test_a_peer_that_never_leaves_spans_is_not_expected_to(draw):
 
 
 @pytest.mark.parametrize(("longer_ns", "counted"), [(2 * MS, 0), (2 * MS + 1, 1)])
-def test_a_span_that_goes_on_after_the_answer_is_longer_than_its_request_on_whatever_clock(draw, longer_ns, counted):
+def test_a_span_that_continues_after_the_answer_is_longer_than_its_request_on_any_clock(draw, longer_ns, counted):
     spans = draw(f"""
 client look     INTERNAL 0..100 load.journey=look
 `- client GET   CLIENT 0..100

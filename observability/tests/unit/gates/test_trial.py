@@ -225,7 +225,7 @@ def test_without_an_edge_its_gates_are_left_out_and_say_why():
     assert all("without an edge" in gate["reason"] for gate in found)
 
 
-def test_without_an_audit_the_invariants_are_left_out_and_never_said_to_hold():
+def test_without_an_audit_the_invariants_are_left_out_and_never_reported_to_hold():
     in_memory = dataclasses.replace(SOUND, audited=False, invariants_broken=None)
     assert verdict_of(evaluate(in_memory)) == VALID
     assert "invariants_broken" not in {gate["name"] for gate in evaluate(in_memory)}
@@ -246,7 +246,7 @@ def test_a_gate_is_either_looked_at_or_left_out(changes):
     assert not looked_at & skipped
 
 
-def test_the_programs_that_keep_a_node_going_are_allowed_for_in_a_cluster_only():
+def test_the_programs_that_run_a_node_are_allowed_for_in_a_cluster_only():
     def holds(evidence, cores):
         gates = {gate["name"]: gate for gate in evaluate(dataclasses.replace(evidence, other_cores=cores))}
         return gates["other_cores"]["ok"]

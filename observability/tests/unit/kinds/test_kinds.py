@@ -33,14 +33,14 @@ def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
     assert asked["proof"] is asked["bench"]
 
 
-def test_a_run_of_no_known_kind_is_refused_with_those_that_are_known(run: RunFiles) -> None:
+def test_a_run_of_an_unknown_kind_is_refused_with_the_known_kinds(run: RunFiles) -> None:
     with pytest.raises(
         MalformedRunError, match="the kind odd is not known; valid ones are bench, capacity, chaos, compare, "
     ):
         kind_of(dataclasses.replace(run, manifest={"kind": "odd"}))
 
 
-def test_a_kind_of_ones_own_stands_in_the_summary_and_the_report(run: RunFiles, tmp_path: Path) -> None:
+def test_a_new_kind_is_in_the_summary_and_the_report(run: RunFiles, tmp_path: Path) -> None:
     def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
         return [(run.topologies[1], run.topologies[0])]
 

@@ -7,7 +7,7 @@ from hops.traces.tree import grow
 from synthetic.traces import shop_trace
 
 
-def test_topologies_are_side_by_side_and_each_trace_is_drawn_once() -> None:
+def test_topologies_are_next_to_each_other_and_each_trace_is_drawn_once() -> None:
     shown = {}
     for seed, topology in enumerate(("hybrid", "<rest>"), 1):
         tree = grow(shop_trace(seed, 30))

@@ -50,7 +50,7 @@ def sections(folder: Path) -> Sequence[Section]:
     return all_sections(View(json.loads((folder / SUMMARY).read_text(encoding="utf-8")), run, kind_of(run)))
 
 
-def test_few_sentences_stand_above_the_folds(sections: Sequence[Section]) -> None:
+def test_few_sentences_are_above_the_folds(sections: Sequence[Section]) -> None:
     elements = list(sections[0].elements)
     folds = [index for index, one in enumerate(elements) if isinstance(one, Fold)]
     above = elements[: folds[0]]

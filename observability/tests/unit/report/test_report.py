@@ -59,7 +59,7 @@ def test_a_report_that_is_made_again_keeps_the_name_of_the_run(compared: Path) -
     assert json.loads((compared / "summary.json").read_text())["name"] == "made-up"
 
 
-def test_the_machines_speed_stands_beside_each_of_several_trials(compared: Path, bench: Path) -> None:
+def test_the_machines_speed_is_next_to_each_of_several_trials(compared: Path, bench: Path) -> None:
     heads, *rows = page_of(compared).tables["trials"]
     column = next(index for index, head in enumerate(heads) if "speed" in head)
     assert {len(row) for row in rows} == {len(heads)}
@@ -68,7 +68,7 @@ def test_the_machines_speed_stands_beside_each_of_several_trials(compared: Path,
     assert not any("speed" in head for head in page_of(bench).tables["trials"][0])
 
 
-def test_a_trial_has_the_start_lag_that_its_gate_is_held_against(noisy: Path) -> None:
+def test_a_trial_has_the_start_lag_that_its_gate_checks(noisy: Path) -> None:
     """Not the generator's own account of it, which is another figure."""
     trials = json.loads((noisy / TRIALS).read_text(encoding="utf-8"))["trials"]
     lags = {
@@ -83,7 +83,7 @@ def test_a_trial_has_the_start_lag_that_its_gate_is_held_against(noisy: Path) ->
     assert len({trial["generator"]["start_lag_p99_us"] / 1e3 for trial in trials} | set(lags.values())) > 1
 
 
-def test_every_figure_of_the_terminal_stands_in_the_report_too(compared: Path, noisy: Path) -> None:
+def test_every_figure_of_the_terminal_is_in_the_report_too(compared: Path, noisy: Path) -> None:
     for folder in (compared, noisy):
         check_terminal(folder, least=200)
 
@@ -183,14 +183,14 @@ def test_a_mesh_has_its_groups_its_sidecars_and_a_line_below_the_title(meshed: P
     assert {row[1] for row in found.tables["cpu"][1:]} >= {"sidecars", "control plane"}
 
 
-def test_without_a_mesh_there_is_nothing_of_one(compared: Path) -> None:
+def test_without_a_mesh_there_is_no_sign_of_one(compared: Path) -> None:
     found = page_of(compared)
     assert "sidecars" not in found.tables
     assert not any("sidecars" in head for head in found.tables["budget_groups"][0])
     assert "mesh:" not in (compared / "report.md").read_text(encoding="utf-8").partition("## ")[0]
 
 
-def test_replicas_are_below_the_title_in_the_drawing_and_beside_what_they_use(tmp_path: Path) -> None:
+def test_replicas_are_below_the_title_in_the_drawing_and_with_their_resources(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     manifest["switches"]["replicas"] = {"graphql-gateway": 2, "product": 3}
@@ -218,7 +218,7 @@ def test_a_cluster_s_report_says_who_counted_the_resources_and_how_exactly(tmp_p
     assert summary["resources_from"] == {"source": "metrics API", "resolution_s": 15.1}
 
 
-def test_the_network_stands_below_the_title_and_beside_the_load(tmp_path: Path) -> None:
+def test_the_network_is_below_the_title_and_with_the_load(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     far = manifest["switches"] | {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "first"}
@@ -251,7 +251,7 @@ def test_with_http_3_the_report_says_who_speaks_it_and_where_sending_counts(tmp_
     assert "clients speak:" not in without
 
 
-def test_topologies_with_different_meshes_are_told_apart(tmp_path: Path) -> None:
+def test_topologies_with_different_meshes_are_listed_separately(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     manifest["arms"] = {"grpc": manifest["switches"], "rest": manifest["switches"] | {"mesh": "envoy"}}

@@ -15,7 +15,7 @@ HYBRID = {
 
 
 @pytest.mark.parametrize(("edge", "label"), [("envoy", "edge (Envoy)"), ("kong", "edge (Kong)")])
-def test_the_edge_bears_its_program_s_name(edge: str, label: str) -> None:
+def test_the_edge_has_its_program_s_name(edge: str, label: str) -> None:
     assert label in draw_topology("hybrid", HYBRID, edge=edge).svg
 
 

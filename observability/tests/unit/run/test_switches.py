@@ -25,7 +25,7 @@ def test_http_3_is_not_grpc_s():
 @pytest.mark.parametrize(
     "network", [{"rtt_ms": 0}, {"network": "4g", "rtt_ms": None, "networks": {"web": {"network": "wifi"}}}]
 )
-def test_the_network_is_told_elsewhere(network):
+def test_the_network_is_reported_elsewhere(network):
     assert switches_text(NEW | network) == switches_text(NEW)
 
 

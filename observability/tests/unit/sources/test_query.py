@@ -132,7 +132,7 @@ def test_as_many_traces_as_the_limit_may_be_not_all(api):
     assert not read_sources([f"{api.url}/api/traces?service=edge"], query=Query(limit=2)).limited
 
 
-def test_a_search_of_tempo_without_traces_is_told(api):
+def test_a_search_of_tempo_without_traces_is_reported(api):
     api.routes = {"/api/echo": (200, b"echo"), "/api/search": (200, b"{}")}
     assert read_sources([api.url]).refused == [f"{api.url}: lacks the requested traces"]
 
@@ -178,7 +178,7 @@ def test_an_address_where_no_api_is(api):
     )
 
 
-def test_an_address_that_is_none():
+def test_an_invalid_address():
     assert "http://[::1: is no address" in read_sources(["http://[::1"]).said
 
 

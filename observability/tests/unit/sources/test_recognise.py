@@ -179,7 +179,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(("content", "message"), DAMAGED.values(), ids=DAMAGED)
-def test_what_is_wrong_is_told_with_its_place(content, message):
+def test_errors_are_reported_with_their_place(content, message):
     with pytest.raises(MalformedTraceError) as error:
         read(content)
     assert message in str(error.value)

@@ -146,7 +146,7 @@ def test_a_span_without_a_duration_lasts_as_long_as_what_is_below_it(draw, budge
         assert (one.quality.unfinished, one.quality.complete) == (1, False)
 
 
-def test_a_span_that_was_reported_while_it_ran_is_the_one_that_ended(draw, budget):
+def test_of_a_span_reported_while_it_ran_the_ended_one_is_kept(draw, budget):
     spans = zipkin_trace(draw(CALL))
     running = {name: value for name, value in spans[1].items() if name != "duration"}
     for content in ([*spans, running], [running, *spans]):

@@ -412,7 +412,7 @@ def test_what_is_no_trace_among_documents_does_not_keep_the_others_from_being_re
         ({"tags": [{"key": 5}]}, "file:2.tags[0].key: Expected `str`, got `int`"),
     ],
 )
-def test_what_is_wrong_in_protobuf_json_is_said(change: dict, said: str) -> None:
+def test_errors_in_protobuf_json_are_reported(change: dict, said: str) -> None:
     good, bad, other = map(proto_span, TRACES[0][:3])
     message, spans = read_broken(lines_of([good, bad | change, other]))
     assert message.startswith("file:2")

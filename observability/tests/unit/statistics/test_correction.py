@@ -39,12 +39,12 @@ def test_systems_that_are_not_compared_with_each_other_are_corrected_as_holm_doe
     assert correct_tests({}) == {}
 
 
-def test_more_systems_than_can_be_looked_at_in_every_way_are_corrected_as_holm_does():
+def test_too_many_systems_to_enumerate_are_corrected_as_holm_does():
     tests = random_tests(3, list(combinations("abcdefghij", 2)), ("all",))
     assert p_of(tests) == pytest.approx(holm(tests))
 
 
-def test_what_cannot_be_true_at_the_same_time_is_not_corrected_for():
+def test_impossible_combinations_are_not_corrected_for():
     # Once a differs from c, at most one of the other two pairs is equal: no factor remains for them.
     tests = {("all", "a", "c"): 1e-6, ("all", "a", "b"): 0.04, ("all", "b", "c"): 0.03}
     assert p_of(tests) == pytest.approx({("all", "a", "c"): 3e-6, ("all", "a", "b"): 0.04, ("all", "b", "c"): 0.03})

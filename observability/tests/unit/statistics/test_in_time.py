@@ -48,7 +48,7 @@ def test_an_interval_contains_the_true_mean_as_often_as_it_says(least):
     assert 0.85 < held / 400 < 0.99
 
 
-def test_other_rows_lie_in_a_wider_interval():
+def test_other_rows_are_in_a_wider_interval():
     section = in_time(np.random.default_rng(5).exponential(1.0, 400), np.mean, 5)
     (low, high), (lower, higher) = interval_of(section), interval_of(section, ahead=1.0)
     assert np.log(higher / lower) == pytest.approx(np.log(high / low) * 2**0.5)

@@ -74,7 +74,7 @@ def test_just_enough_data_have_one(blocks, rows, share):
     assert refusal(blocks, rows, share) is None
 
 
-def test_a_refused_figure_is_still_there():
+def test_a_figure_without_an_interval_is_still_there():
     found = sections_of(blocks_of(4, rows=60))
     assert found["p99"].value > 0
     assert found["p99"].interval == (None, None)

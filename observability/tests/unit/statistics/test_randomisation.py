@@ -26,7 +26,7 @@ def draw_strata(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2
     return strata
 
 
-def test_an_interval_leaves_out_0_in_one_of_twenty_experiments_without_an_effect():
+def test_an_interval_excludes_0_in_one_of_twenty_experiments_without_an_effect():
     rng = np.random.default_rng(1)
     intervals = [effect_of(draw_strata(rng)).interval for _ in range(160)]
     left_out = sum((low or 0) > 0 or (high or 0) < 0 for low, high in intervals)
@@ -75,7 +75,7 @@ def test_an_effect_is_found_below_far_larger_differences_between_kinds():
     assert 0.3 < found.interval[0] < found.value < found.interval[1] < 0.7
 
 
-def test_nothing_is_said_of_fewer_than_five_of_either_side():
+def test_nothing_is_reported_with_fewer_than_five_on_either_side():
     rng = np.random.default_rng(1)
     assert stratum_of(np.arange(100) < 4, np.zeros(100), rng) is None
     assert stratum_of(np.arange(100) >= 4, np.zeros(100), rng) is None

@@ -33,7 +33,7 @@ def test_by_stein_the_scatter_and_freedom_are_those_of_the_first_stage():
     assert spread.p_value(0.1) == pytest.approx(2 * stats.t.sf(0.1 / error, FIRST - 1))
 
 
-def test_scatter_that_the_first_stage_has_not_seen_counts_all_the_same():
+def test_scatter_that_the_first_stage_missed_counts_too():
     assert spread_of(WIDE_LATER, FIRST).half_width == spread_of(WIDE_LATER).half_width
     assert spread_of(WIDE_LATER, FIRST).p_value(0.1) == spread_of(WIDE_LATER).p_value(0.1)
 
@@ -57,7 +57,7 @@ def test_a_bias_that_all_blocks_share_widens_the_interval():
     assert spread_of(WIDE_FIRST + 0.3, FIRST).half_width > spread_of(WIDE_FIRST, FIRST).half_width
 
 
-def test_two_sides_are_paired_over_the_first_stage_and_independent_runs_have_each_their_own():
+def test_two_sides_are_paired_over_the_first_stage_and_independent_runs_have_separate_ones():
     left, right = (Section(10.0, 10 * np.exp(side), first=FIRST) for side in (WIDE_FIRST, WIDE_LATER))
     reach = spread_of(WIDE_FIRST - WIDE_LATER, FIRST).half_width
     assert contrast(left, right).ratio_interval == pytest.approx((math.exp(-reach), math.exp(reach)))

@@ -58,7 +58,7 @@ def untested_row(metric: str, reason: str, journey: str = "browse") -> dict[str,
         ),
     ],
 )
-def test_what_was_not_tested_shows_no_difference_and_is_said_with_its_reason(
+def test_untested_pairs_show_no_difference_and_give_the_reason(
     rows: list[dict[str, Any]], sentences: list[str]
 ) -> None:
     view = SummaryView({"mode": "open", "verdict": "VALID", "topologies": {}, "comparisons": rows})  # type: ignore[typeddict-item]

@@ -54,7 +54,7 @@ def queue(component: str, met: str, mean_ms: float, beyond_p99_ms: float | None)
         ([meeting("all", 40.0)], "No kind of journey is shown to run at the same time as slower journeys."),
     ],
 )
-def test_what_was_not_tested_is_not_called_none(rows: list[dict[str, Any]], text: str) -> None:
+def test_untested_differences_are_not_called_none(rows: list[dict[str, Any]], text: str) -> None:
     assert meetings_elements(view(meetings=rows))[0] == Text(text)
 
 
@@ -79,7 +79,7 @@ def test_pairs_are_shown_where_the_mean_or_a_percentile_is_longer_beyond_doubt()
     assert of_each.rows[0][-1].text == "–"
 
 
-def test_waits_that_matter_are_shown_with_the_kinds_that_they_fall_into() -> None:
+def test_waits_that_matter_are_shown_with_the_kinds_under_way() -> None:
     rows = [
         queue("gateway", "all", 6.0, 90.0),
         queue("gateway", "bulk_lines", 5.0, 88.0),

@@ -12,7 +12,7 @@ from hops.traces.clocks import Clock
 
 
 @pytest.mark.parametrize(("pairs", "which"), [(10, ""), (11, ", the 10 that do most")])
-def test_pairs_of_services_that_are_left_out_are_told(pairs, which):
+def test_omitted_pairs_of_services_are_reported(pairs, which):
     differing = [Clock("a", f"b{number}", 5, 10, 20, 15) for number in range(pairs)]
     steady = [Clock("a", f"c{number}", 5, -10, 20, 0, 1, 7) for number in range(pairs)]
     points, table = trust_elements(Trust(clocks=[*differing, *steady]))

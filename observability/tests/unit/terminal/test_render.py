@@ -59,13 +59,13 @@ def show(*elements: object, width: int = 80) -> str:
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
-def test_text_lists_and_folds_stand_below_each_other_as_they_are():
+def test_text_lists_and_folds_are_below_each_other_unchanged():
     fold = Fold("More of :key:", [Points(["one [b]", "two"])])
     text = show(Text("Read [this] first."), Heading("Words"), Terms([("hop", "one link")]), fold)
     assert text == "Read [this] first.\n\nWords\n- hop: one link\n\nMore of :key:\n- one [b]\n- two\n\n"
 
 
-def test_an_interval_stands_below_its_figure_and_a_note_below_both():
+def test_an_interval_is_below_its_figure_and_a_note_below_both():
     lines = show(LATENCY, width=120).splitlines()
     first = next(index for index, line in enumerate(lines) if "GET /users/[id]" in line)
     assert lines[first].split()[2:] == ["gw[/red]", "5.50", "5.00", "20.0", "31.0", "154"]
@@ -91,7 +91,7 @@ def test_no_figure_and_no_name_is_ever_cut_off(width):
     assert text.count(f"15.0 to {OPEN}") in (0, 4)
 
 
-def test_a_table_is_not_gone_through_for_each_of_its_rows():
+def test_a_table_is_not_scanned_for_each_of_its_rows():
     """A set of traces may have thousands of operations."""
 
     class Rows(list):
@@ -108,7 +108,7 @@ def test_a_table_is_not_gone_through_for_each_of_its_rows():
     assert rows.gone_through < 50
 
 
-def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():
+def test_a_share_is_a_bar_next_to_its_figure_and_sums_are_separate():
     rows = [line for line in show(BUDGET).splitlines() if line]
     assert next(line for line in rows if "wire:" in line).split()[-3:] == ["75.0", "%", "█" * 10]
     assert next(line for line in rows if "db:order" in line).split()[-3:] == ["25.0", "%", "███▍"]

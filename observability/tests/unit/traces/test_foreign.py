@@ -246,7 +246,7 @@ shop get       SERVER 0..100
     assert made == {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}
 
 
-def test_a_span_without_times_stands_around_its_children(draw):
+def test_a_span_without_times_encloses_its_children(draw):
     spans = draw("""
 shop get       SERVER 0..100
 `- stock get    SERVER 0..0

@@ -132,6 +132,6 @@ async def test_no_ids_need_no_server():
 
 
 @pytest.mark.parametrize("bad", ["", "xyz", "a" * 31, "../../etc", "g" * 32])
-async def test_an_id_that_is_none_is_refused(bad):
+async def test_an_invalid_id_is_refused(bad):
     with pytest.raises(JaegerError, match="is not a trace id of 32 hex digits"):
         await fetch_traces("http://127.0.0.1:9", [bad])

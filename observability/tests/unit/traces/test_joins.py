@@ -101,7 +101,7 @@ router request        SERVER 0..100
     assert budget.quality.joined == 2
 
 
-def test_what_may_be_anybodys_answer_stays_where_it_is(draw):
+def test_an_ambiguous_answer_stays_where_it_is(draw):
     spans = draw("""
 router request        SERVER 0..100
 |- router fetch        CLIENT 10..90
@@ -113,7 +113,7 @@ router request        SERVER 0..100
     assert (quality.joined, quality.missing_servers) == (0, 2)
 
 
-def test_which_of_one_components_answers_is_whose_makes_no_difference(draw):
+def test_the_order_of_one_components_answers_makes_no_difference(draw):
     spans = draw("""
 router request        SERVER 0..100
 |- router fetch        CLIENT 10..90
@@ -148,7 +148,7 @@ router request        SERVER 0..100
     assert (quality.joined, quality.shared, quality.complete) == (1, 1, True)
 
 
-def test_an_answer_that_began_before_the_call_is_none(draw):
+def test_a_span_that_began_before_the_call_is_no_answer(draw):
     spans = draw("""
 router request        SERVER 0..100
 |- router fetch        CLIENT 20..90
@@ -157,7 +157,7 @@ router request        SERVER 0..100
     assert tree_of(spans).quality.joined == 0
 
 
-def test_tries_without_spans_of_their_own(draw):
+def test_tries_without_separate_spans(draw):
     spans = draw("""
 router request        SERVER 0..100
 |- router fetch        CLIENT 10..90
@@ -229,7 +229,7 @@ router request          SERVER 0..100
     assert (quality.missing_servers, quality.shared) == (1, 0)
 
 
-def test_a_call_of_somebody_else_shares_nothing(draw):
+def test_a_call_of_another_component_shares_nothing(draw):
     spans = draw("""
 router request          SERVER 0..100
 |- router fetch          CLIENT 10..60 subgraph.name=accounts

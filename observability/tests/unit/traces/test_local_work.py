@@ -54,13 +54,13 @@ def test_what_a_client_does_itself_is_its_own_time(draw, name, attributes):
 
 
 @pytest.mark.parametrize(("name", "attributes"), CALLS.values(), ids=CALLS)
-def test_a_request_is_a_call_whatever_its_name(draw, name, attributes):
+def test_a_request_is_a_call_under_any_name(draw, name, attributes):
     root, call, *rest = draw(DRAWING)
     budget = budget_of_any(tree_of([root, replace(call, name=name, attributes=attributes), *rest]))
     assert budget.parts["work:kong"] == 15
 
 
-def test_what_somebody_answers_is_a_call_whatever_its_name(draw):
+def test_an_answered_span_is_a_call_under_any_name(draw):
     spans = draw("""
 shop get           SERVER 0..100
 `- shop dns.lookup  CLIENT 10..90

@@ -104,7 +104,7 @@ def test_a_root_has_no_parent_however_that_is_written(none):
 
 
 @pytest.mark.parametrize("attributes", [[], [{"key": "service.name", "value": {"intValue": "5"}}]], ids=str)
-def test_spans_without_a_service_are_of_the_unknown_one(attributes):
+def test_spans_without_a_service_belong_to_the_unknown_one(attributes):
     (found,) = read({"resourceSpans": [{"resource": {"attributes": attributes}, "scopeSpans": [{"spans": [span()]}]}]})
     assert found.service == "unknown_service"
 
@@ -166,12 +166,12 @@ def test_a_broken_line_is_named_by_number(tmp_path):
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b'{"resourceSpans": [', b'{"resourceSpans": []} x'])
-def test_what_is_no_json_is_refused(text):
+def test_invalid_json_is_refused(text):
     with pytest.raises(ValueError, match=r"line 1|utf-8"):
         read_spans(text)
 
 
-def test_what_only_python_takes_for_json_is_refused():
+def test_json_that_only_python_accepts_is_refused():
     with pytest.raises(MalformedTraceError, match="file:7: not JSON"):
         read_line(b'{"resourceSpans": [NaN]}', where="file:7")
 
@@ -188,6 +188,6 @@ def test_ids_of_jaeger_are_read_without_a_second_look(monkeypatch):
     assert len(read(otlp_document(shop_trace(3)))) == len(shop_trace(3))
 
 
-def test_no_json_and_a_wrong_type_are_told_apart():
+def test_invalid_json_and_a_wrong_type_have_different_messages():
     with pytest.raises(msgspec.ValidationError):
         otlp.decode(b"[]")

@@ -42,7 +42,7 @@ shop get      SERVER 0..100
 
 
 @pytest.mark.parametrize("wrong", [name for name in IMPOSSIBLE if name not in ("is of 1970", "in microseconds")])
-def test_so_is_a_root_alone(draw, wrong):
+def test_a_root_alone_is_complete(draw, wrong):
     """A program made up a trace that is of 1970 as a whole: its times count from 0."""
     (root,) = draw("shop get      SERVER 0..100")
     start_ns, end_ns = IMPOSSIBLE[wrong]
@@ -130,7 +130,7 @@ shop get        SERVER 0..100
     assert budget(spans).quality.unfinished == 0
 
 
-def test_corrected_clocks_give_nobody_an_end(draw):
+def test_corrected_clocks_give_no_span_an_end(draw):
     get, call = draw("""
 shop get      SERVER 0..100
 `- shop GET    CLIENT 10..90

@@ -79,7 +79,7 @@ GOOD = "dishes:\n  - name: pea\n"
         ("dishes:\n  - name: pea\n    grams: 1e999", ["3: not valid YAML: 1e999 is no finite number"]),
     ],
 )
-def test_each_mistake_is_told_by_its_line_and_in_words(text: str, messages: list[str]) -> None:
+def test_each_mistake_is_reported_with_its_line_and_in_words(text: str, messages: list[str]) -> None:
     told = refuse(text)
     assert len(told) == len(messages)
     for line, message in zip(told, messages, strict=True):
@@ -87,7 +87,7 @@ def test_each_mistake_is_told_by_its_line_and_in_words(text: str, messages: list
     assert not any(word in " ".join(told) for word in ("Input", "input", "Field", "pydantic"))
 
 
-def test_many_mistakes_are_told_in_the_order_of_lines_and_counted_to_the_end() -> None:
+def test_many_mistakes_are_listed_in_the_order_of_lines_and_all_are_counted() -> None:
     told = refuse(GOOD + "".join(f"colour{number}: red\n" for number in range(30)))
     assert [int(line.split(":")[1]) for line in told[:-1]] == list(range(3, 3 + MAX_PROBLEMS))
     assert told[-1] == f"menu.yaml: and {30 - MAX_PROBLEMS} more mistakes"

@@ -230,7 +230,7 @@ def test_sidecars_of_a_run_without_traces_show_what_they_use(meshed):
     assert "hybrid: sidecars use 0.75 ms of CPU for each journey and 100 MiB of memory together." in flat
 
 
-def test_what_was_not_counted_is_not_made_up(summary):
+def test_uncounted_figures_are_not_made_up(summary):
     topology = summary["topologies"]["hybrid"]
     topology["wire"] = None
     for cell_ in topology["journeys"].values():

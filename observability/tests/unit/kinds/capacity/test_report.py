@@ -74,12 +74,12 @@ def test_a_sweep_finds_what_its_rows_show(swept: Summary, runs: Mapping[Load, Ru
     assert {"capacity", "steps", "gates", "trials", "setup"} <= {path.stem for path in (folder / "csv").iterdir()}
 
 
-def test_the_terminal_is_brief_unless_told_otherwise(swept: Summary) -> None:
+def test_the_terminal_is_brief_by_default(swept: Summary) -> None:
     assert "misses; GENERATOR" not in print_run(swept, brief=True)
     assert print_run(swept).count("misses; GENERATOR") == 1
 
 
-def test_names_stand_in_the_terminal_as_they_are(swept: Summary) -> None:
+def test_the_terminal_shows_names_unchanged(swept: Summary) -> None:
     assert "gw[/red]" in print_run(json.loads(json.dumps(swept).replace('"hybrid"', '"gw[/red]"')))
 
 

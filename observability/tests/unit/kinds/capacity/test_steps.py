@@ -68,7 +68,7 @@ def test_what_a_rate_must_meet_to_hold(step: Step, reason: str) -> None:
     assert step["holds"] is not bool(reason)
 
 
-def test_what_the_search_is_told() -> None:
+def test_verdicts_for_the_search() -> None:
     near = seen_in(make_step(ms=320.0), 100.0)
     assert (near.rate, near.holds, near.clear, near.generator_limited) == (80.0, False, False, False)
     assert seen_in(make_step(ms=500.0), 100.0).clear

@@ -61,5 +61,5 @@ def test_memory_that_still_changes_makes_a_run_wrong(last_mb: float, verdict: st
         ([100, 100, 100, 9], False),
     ],
 )
-def test_memory_is_steady_after_three_looks_without_a_change(totals_mb: list[float], steady: bool) -> None:
+def test_memory_is_steady_after_three_samples_without_a_change(totals_mb: list[float], steady: bool) -> None:
     assert is_steady(totals_mb) is steady

@@ -82,7 +82,7 @@ def test_topologies_between_which_nothing_is_shown_are_named_together(alike):
     assert sorted(decision["cheapest"]["lowest"]) == ["hybrid", "twin"]
 
 
-def test_a_channel_s_own_network_turns_its_order_round_and_no_other_one_s(rest_and_hybrid):
+def test_a_channel_s_own_network_flips_only_its_ranking(rest_and_hybrid):
     decision = decide_for(rest_and_hybrid, Customers("default", None, {"partner": NAMED["4g"]}))
     partner, web = answer(decision, "partner"), answer(decision, "web")
     assert partner["network"]["name"] == "4g"
@@ -129,7 +129,7 @@ def test_the_hop_that_carries_the_difference_is_named_and_not_a_larger_one_that_
     assert turn["by_ms"]["value"] == pytest.approx(10, abs=1)
 
 
-def test_no_hop_alone_turns_an_order_that_two_of_them_make(tmp_path):
+def test_no_hop_alone_flips_a_ranking_that_two_hops_make(tmp_path):
     delays = {"slow": {"work:graphql-gateway": 8.0, "wire:edge→graphql-gateway": 8.0}}
     folder = write_generated_run(
         tmp_path / "run", topologies=["hybrid", "slow"], journeys_per_trial=600, delays_ms=delays
@@ -158,7 +158,7 @@ def test_another_mix_of_one_journey_has_that_journey_s_figures(rest_and_hybrid):
     assert not decision["own_mix"]
 
 
-def test_another_mix_weighs_the_journeys_anew(tmp_path):
+def test_another_mix_reweights_the_journeys(tmp_path):
     """twin is slow where an order is read; that shows in the median only if most customers read orders."""
     folder = write_generated_run(
         tmp_path / "run",
@@ -173,7 +173,7 @@ def test_another_mix_weighs_the_journeys_anew(tmp_path):
     assert many["quickest"]["behind"][0]["value"] == pytest.approx(40, abs=5)
 
 
-def test_a_journey_that_was_not_measured_is_named_beside_those_that_were(rest_and_hybrid):
+def test_an_unmeasured_journey_is_named_with_the_measured_ones(rest_and_hybrid):
     mix = {("browse", "web"): 1.0, ("browse", "partner"): 1.0}
     with pytest.raises(
         NotEnoughDataError, match="the workload odd has browse/partner, which run did not measure"
@@ -219,7 +219,7 @@ def test_bytes_of_a_single_sampled_journey_show_nothing(rest_and_hybrid):
     assert "needs 2 sampled journeys" in fewest["behind"][0]["reason"]
 
 
-def test_bytes_that_no_sample_counted_are_said_to_be_unknown(tmp_path):
+def test_bytes_that_no_sample_counted_are_reported_as_unknown(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid", "rest"], journeys_per_trial=200)
     for block in range(1, 6):
         (folder / trial_folder("rest", block) / SAMPLE_FILE).unlink()
@@ -244,7 +244,7 @@ def test_one_topology_leaves_nothing_to_choose(tmp_path):
     assert decision["unanswered"] == ["which topology: the run measured one only, hybrid"]
 
 
-def test_a_channel_without_a_journey_is_said_to_be_unknown(rest_and_hybrid):
+def test_a_channel_without_a_journey_is_reported_as_unknown(rest_and_hybrid):
     customers = Customers("web", {("browse", "web"): 1.0}, {"web": NAMED["wifi"], "mobile": NAMED["4g"]})
     assert decide_for(rest_and_hybrid, customers)["unanswered"] == [
         "mobile: no journey of the mix comes through this channel"

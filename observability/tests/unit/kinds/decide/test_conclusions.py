@@ -55,7 +55,7 @@ def test_every_figure_is_marked_with_a_source_that_is_listed(decision):
         assert marks <= listed
 
 
-def test_what_is_not_shown_is_said_with_its_interval(tmp_path):
+def test_a_difference_that_is_not_shown_comes_with_its_interval(tmp_path):
     lines = dict(decision_lines(decide_for(tmp_path / "run", topologies=["hybrid", "twin"], seed=3)))
     assert re.search(r"p50 \w+ [\d.]+ ms \([\d.]+ to [\d.]+\) or \w+ [\d.]+ ms", lines["web"])
     assert re.search(

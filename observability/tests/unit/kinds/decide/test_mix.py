@@ -24,7 +24,7 @@ def journeys(counts, blocks=4, seed=1):
 QUICK, SLOW = ("product", "mobile", 5.0), ("checkout", "web", 40.0)
 
 
-def test_a_weighed_median_is_that_of_rows_repeated_as_often():
+def test_a_weighted_median_is_that_of_rows_repeated_as_often():
     rows = journeys({QUICK: 60, SLOW: 20})
     section = median_of(weigh(rows, {QUICK[:2]: 1.0, SLOW[:2]: 1.0}), "ms", range(4))
     repeated = [
@@ -40,7 +40,7 @@ def test_the_mix_that_was_sent_has_the_shares_of_its_rows():
     assert shares(weigh(rows, {QUICK[:2]: 1.0, SLOW[:2]: 4.0})) == pytest.approx({SLOW[:2]: 0.8, QUICK[:2]: 0.2})
 
 
-def test_a_channel_has_a_mix_of_its_own():
+def test_each_channel_has_its_own_mix():
     mix = {("browse", "web"): 0.2, ("login", "web"): 0.2, ("product", "mobile"): 0.6}
     assert within(mix, "web") == {("browse", "web"): 0.5, ("login", "web"): 0.5}
     assert within(mix, "all") == pytest.approx(mix)

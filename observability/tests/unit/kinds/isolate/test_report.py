@@ -48,7 +48,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_figure_of_an_isolation_stands_in_its_report_too(isolated: Path) -> None:
+def test_every_figure_of_an_isolation_is_in_its_report_too(isolated: Path) -> None:
     check_terminal(isolated, least=12)
 
 
@@ -61,7 +61,7 @@ def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:
     assert len(report.tables["isolation_journeys"]) > 2 * 5
 
 
-def test_each_arm_has_a_sentence_with_measured_beside_predicted(isolated: Path) -> None:
+def test_each_arm_has_a_sentence_with_measured_and_predicted_gain(isolated: Path) -> None:
     text = (isolated / "report.md").read_text(encoding="utf-8").replace("\\", "")
     for arm in ("without bulk_lines", "bulk_lines apart"):
         (told,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
@@ -69,7 +69,7 @@ def test_each_arm_has_a_sentence_with_measured_beside_predicted(isolated: Path) 
         assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", told)
 
 
-def test_what_is_too_few_says_so_once(isolated: Path) -> None:
+def test_too_few_journeys_are_reported_once(isolated: Path) -> None:
     _, *rows = page_of(isolated).tables["isolation_journeys"]
     few = [row[-1] for row in rows if row[-1].startswith("too few")]
     assert few

@@ -25,7 +25,7 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_figure_of_a_ladder_stands_in_its_report_too(climbed: Path) -> None:
+def test_every_figure_of_a_ladder_is_in_its_report_too(climbed: Path) -> None:
     check_terminal(climbed, least=60)
 
 

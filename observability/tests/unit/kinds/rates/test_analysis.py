@@ -61,19 +61,19 @@ def test_the_rate_at_which_two_topologies_cross_is_within_its_interval() -> None
     assert inside >= 17
 
 
-def test_one_that_is_faster_at_every_rate_never_turns() -> None:
+def test_a_topology_faster_at_every_rate_never_flips() -> None:
     row = turn_of({"rest": [10.0, 11.0, 14.0, 20.0], "grpc": [15.0, 16.0, 20.0, 30.0]})
     assert (row["verdict"], row["faster"], row["at"]) == ("always", "rest", None)
 
 
-def test_a_ranking_that_does_not_turn_is_not_said_to() -> None:
+def test_a_ranking_that_does_not_flip_is_not_reported_to() -> None:
     counts = sum(map(run_experiment, np.random.SeedSequence(1).spawn(40)), Counter[tuple[str, str]]())
     *alike, turning = SLOWER
     assert all(counts[name, "of"] >= 5 and counts[name, "turns"] == 0 for name in alike)
     assert counts[turning, "turns"] >= 0.8 * counts[turning, "of"]
 
 
-def test_equal_ones_are_not_shown_to_differ() -> None:
+def test_equal_systems_are_not_shown_to_differ() -> None:
     assert turn_of({"rest": [10.0] * 4, "grpc": [10.0] * 4})["verdict"] == "not_shown"
 
 

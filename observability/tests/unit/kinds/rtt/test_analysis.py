@@ -84,7 +84,7 @@ def test_intervals_hold_the_truth_and_model_and_measurement_agree() -> None:
     assert np.mean([row["difference"]["ci95"][1] - row["difference"]["ci95"][0] for row in broken]) < 4
 
 
-def test_a_distance_that_takes_more_than_its_round_trips_is_found_out() -> None:
+def test_a_distance_that_takes_more_than_its_round_trips_shows() -> None:
     rng = np.random.default_rng(4)
     checks = [experiment(rng, stretch=1.2) for _ in range(20)]
     assert np.mean([row["ratio"]["value"] for check in checks for row in check["slopes"]]) == pytest.approx(
@@ -131,7 +131,7 @@ def test_two_break_evens_agree_if_their_joint_interval_includes_0(ends: list[flo
     assert break_even_check("ask", near, far, Estimate(value=6.0, ci95=ends))["verdict"] == verdict
 
 
-def test_without_two_break_evens_there_is_a_verdict_only_on_who_is_sooner_where() -> None:
+def test_without_two_break_evens_the_verdict_is_only_on_which_is_faster_where() -> None:
     turned = broken_even(3.0, [None, 9.0], one=[9, 100])
     always = broken_even(None, [None, None], "always", one=[0, 100])
     never = broken_even(None, [None, None], "never", two=[0, 100])
@@ -140,7 +140,7 @@ def test_without_two_break_evens_there_is_a_verdict_only_on_who_is_sooner_where(
     assert break_even_check("ask", turned, always, None)["verdict"] == "unknown"
 
 
-def test_the_arms_of_a_run_are_held_against_the_model_by_topology(summary: Summary) -> None:
+def test_the_arms_of_a_run_are_compared_with_the_model_by_topology(summary: Summary) -> None:
     check = summary["rtt"]
     assert check["rtts_ms"] == [0.0, 20.0, 60.0]
     assert check["topologies"] == ["rest", "hybrid"]

@@ -32,7 +32,7 @@ def text(distant: Path) -> str:
     return (distant / "report.md").read_text(encoding="utf-8").replace("\\", "")
 
 
-def test_every_figure_of_the_terminal_stands_in_the_report_too(distant: Path) -> None:
+def test_every_figure_of_the_terminal_is_in_the_report_too(distant: Path) -> None:
     check_terminal(distant, least=40)
 
 
@@ -44,7 +44,7 @@ def test_it_begins_with_what_distance_does(text: str) -> None:
     assert re.search(r"In 16 of 16 cases \(a journey in a topology\), p50 grows .* to within 5 %", text)
 
 
-def test_a_break_even_is_told_as_measured_and_as_predicted(text: str) -> None:
+def test_a_break_even_is_given_as_measured_and_as_predicted(text: str) -> None:
     figure = r"from \d+\.\d ms \(.* to \d+\.\d\) on"
     assert re.search(
         rf"hybrid and rest, order_history: measured, hybrid {figure}; predicted, hybrid {figure}: "
@@ -75,7 +75,7 @@ def test_every_point_and_every_pair_has_a_row_of_figures(distant: Path) -> None:
     assert float(history["measured_ms_low"] or 0) < float(history["measured_ms"]) < float(history["measured_ms_high"])
 
 
-def test_measured_points_of_all_distances_stand_on_the_predicted_curves(distant: Path) -> None:
+def test_measured_points_of_all_distances_are_on_the_predicted_curves(distant: Path) -> None:
     distance = json.loads((distant / "summary.json").read_text(encoding="utf-8"))["distance"]
     row = distance["journeys"]["order_history"]
     assert list(row["curves"]) == ["rest", "hybrid"]

@@ -71,7 +71,7 @@ def what(changes: list[Change]) -> list[tuple[str, str]]:
     return [(change["component"], change["measure"]) for change in changes]
 
 
-def test_what_fills_once_is_no_growth() -> None:
+def test_one_time_filling_is_no_growth() -> None:
     assert list(sentences(soak())) == ["rest: nothing was shown to grow that should not."]
     assert {row[-1].text for row in held_table(soak(), TOPOLOGY).rows} == {"steady"}
 
@@ -114,7 +114,7 @@ def test_slopes_are_found_and_their_intervals_hold_them() -> None:
     ("rows", "verdict", "failing"),
     [(looks(), VALID, []), (looks(growth_mb=6.0), WRONG, ["growing"]), (looks(hours=1 / 60), WRONG, ["too_short"])],
 )
-def test_growth_decides_on_the_run(rows: pl.DataFrame, verdict: str, failing: list[str], tmp_path: Path) -> None:
+def test_growth_decides_the_verdict(rows: pl.DataFrame, verdict: str, failing: list[str], tmp_path: Path) -> None:
     write_generated_run(tmp_path, blocks=1, journeys_per_trial=420, kind=KIND, arms=[Arm("rest", "rest")])
     write_parquet(rows, tmp_path / "looks.parquet")
     page, found = make_report(tmp_path)

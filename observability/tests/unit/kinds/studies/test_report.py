@@ -88,7 +88,7 @@ def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) 
     assert effect["value"] == pytest.approx(0.7 / 0.4, rel=0.1)  # 1/0.4 there over 1/0.7 here
 
 
-def test_what_is_contradicted_is_explained_and_held_against_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
+def test_contradictions_are_explained_and_compared_with_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
     assert "between their means" in verdicts["T3"]["why"][0]
     other = verdicts["T4"]["other_client"]
     assert other is not None

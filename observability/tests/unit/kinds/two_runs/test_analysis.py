@@ -78,7 +78,7 @@ def test_a_difference_is_b_minus_a_and_found_with_its_size(found):
     assert any("b answers order_status" in line and "slower" in line for line in findings(found))
 
 
-def test_what_did_not_change_is_not_shown(found):
+def test_unchanged_parts_are_not_shown(found):
     assert all(row["verdict"] in ("not_shown", "unknown") for row in found["rows"] if row["topology_a"] == "rest")
 
 
@@ -99,7 +99,7 @@ def test_only_a_whole_interval_beyond_the_threshold_is_shown(found):
     assert "SLOWER by more than 10 %" in threshold_lines(found)[0]
 
 
-def test_a_threshold_watches_the_metrics_that_it_is_told(originals):
+def test_a_threshold_applies_to_the_given_metrics(originals):
     told = compare_runs(*(read_run(folder) for folder in originals), Threshold(0.1, ("cpu_ms",)))
     assert {row["metric"] for row in list_watched(told)} == {"cpu_ms"}
 
@@ -116,7 +116,7 @@ def test_a_threshold_watches_the_metrics_that_it_is_told(originals):
         ({"profile__duration_s": 9}, "the length of the load differs"),
     ],
 )
-def test_what_does_not_compare_is_refused_with_the_reason(runs, changes, reason):
+def test_incomparable_runs_are_refused_with_the_reason(runs, changes, reason):
     change(runs[1], MANIFEST, **changes)
     with pytest.raises(NotComparableError, match=reason):
         compare_runs(*map(read_run, runs))
@@ -128,7 +128,7 @@ def test_all_reasons_are_given_at_once(runs):
         compare_runs(*map(read_run, runs))
 
 
-def test_one_topology_each_are_a_pair_whatever_their_names(tmp_path):
+def test_one_topology_each_are_a_pair_under_any_names(tmp_path):
     folders = [
         write_generated_run(tmp_path / name, topologies=[name], blocks=3, journeys_per_trial=400)
         for name in ("rest", "hybrid")
@@ -145,7 +145,7 @@ def test_several_topologies_without_one_in_common_are_refused(tmp_path):
         compare_runs(read_run(first), read_run(second))
 
 
-def test_what_may_differ_is_told(runs):
+def test_allowed_differences_are_reported(runs):
     change(runs[1], MANIFEST, git__commit="1" * 40, git__dirty=True, machine__cores=8, switches__http=1)
     told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
     assert told["commit"] == ("0" * 12, "1" * 12 + " with changes")
@@ -155,7 +155,7 @@ def test_what_may_differ_is_told(runs):
     assert "source of CPU time" not in told
 
 
-def test_another_network_is_told(runs):
+def test_another_network_is_reported(runs):
     network = {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "warm", "networks": {}}
     change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in network.items()})
     told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
@@ -230,7 +230,7 @@ def test_markdown_has_every_row(found):
     assert r"| order\_status | p50 |" in text
 
 
-def test_runs_from_before_the_machines_speed_was_measured_compare_as_well(runs):
+def test_runs_from_before_the_machines_speed_was_measured_can_be_compared(runs):
     trials = json.loads((runs[1] / TRIALS).read_text(encoding="utf-8"))["trials"]
     for trial in trials:
         del trial["machine_speed"]

@@ -89,7 +89,7 @@ def test_the_interval_at_which_polling_costs_what_a_stream_does() -> None:
     assert "streams take 0.100: polling would take as little at an interval of about 100 s." in said
 
 
-def test_a_cost_that_may_be_nothing_is_no_divisor() -> None:
+def test_a_cost_that_may_be_zero_is_no_divisor() -> None:
     rows = [{**one, "cpu_s": {"order": 6.0 + one["block"] * one["watchers"] / 1_000}} for one in SOUND]
     [said] = conclusions(document(*cast("list[Waited]", rows)))
     assert said.endswith(", which this run cannot tell from nothing.")
@@ -100,13 +100,13 @@ def test_a_single_block_tests_no_cost() -> None:
     assert said.endswith("; the difference was not tested: needs 2 blocks, and there is 1.")
 
 
-def test_more_watchers_than_the_shop_holds_are_said_and_not_compared() -> None:
+def test_more_watchers_than_the_shop_holds_are_reported_and_not_compared() -> None:
     rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
     [said] = conclusions(document(*cast("list[Waited]", rows)))
     assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10% of journeys failed."
 
 
-def test_what_is_in_time_at_the_least_cost_is_to_be_taken() -> None:
+def test_the_cheapest_way_that_is_in_time_is_recommended() -> None:
     # A stream costs 0.1 cores for a thousand; polling 2 at every 5 s, and so 0.1 at every 100 s.
     night = document(*[{**one, "lateness_ms": {"p99": 5_200.0}} if one["way"] == "poll" else one for one in SOUND])
     soon, late = choices(night, 50, 1.0), choices(night, 50, 601.0)
@@ -123,7 +123,7 @@ def test_what_is_in_time_at_the_least_cost_is_to_be_taken() -> None:
     )
 
 
-def test_what_may_take_as_little_is_named_where_memory_decides() -> None:
+def test_tied_ways_are_named_where_memory_decides() -> None:
     def stream(topology: str, cpu_s: float, memory_mb: float) -> list[Waited]:
         waits = watchers_of(1, "push", 100, cpu_s, topology=topology, memory_mb={"order": memory_mb})
         return [watchers_of(1, "push", 0, 6.0, topology=topology), waits]
@@ -141,7 +141,7 @@ def test_what_may_take_as_little_is_named_where_memory_decides() -> None:
     assert "further" not in str(choice_elements(further, 100, 1.0)[1])
 
 
-def test_what_failed_is_not_to_be_taken() -> None:
+def test_a_way_that_failed_is_not_recommended() -> None:
     rows = [{**one, "failed": 1} if one["way"] == "push" and one["watchers"] else one for one in SOUND]
     assert [one.way for one in choices(document(*cast("list[Waited]", rows)), 100, 10.0)] == ["grpc polling"]
 
@@ -180,7 +180,7 @@ def write_run(folder: Path, *more: tuple[object, ...]) -> Path:
         ((1, 2, 0, 9_000_000, False, False, "b" * 32, True, 1), ["updates_gap_ns"]),
     ],
 )
-def test_updates_decide_on_a_run(row: tuple[object, ...], failing: list[str], tmp_path: Path) -> None:
+def test_updates_decide_the_verdict(row: tuple[object, ...], failing: list[str], tmp_path: Path) -> None:
     page, verdict = make_report(write_run(tmp_path, *([row] if row else [])))
     assert verdict == ("WRONG" if failing else "VALID")
     assert "Lateness and cost" in page.read_text(encoding="utf-8")
