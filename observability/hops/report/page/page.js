@@ -1,4 +1,4 @@
-// Makes tables sortable, and marks the section that is being read. Without it all is there all the same.
+// Makes tables sortable, and marks the current section. Without it, the page is complete.
 (() => {
   const value = (row, index) => {
     const cell = row.cells[index];
@@ -31,13 +31,13 @@
     });
   }
 
-  // A narrow page begins with what the run says, not with the contents.
+  // A narrow page begins with the conclusions, not with the contents.
   const contents = document.querySelector(".contents");
   const narrow = matchMedia("(max-width: 68rem)");
   if (narrow.matches) contents.open = false;
   narrow.addEventListener("change", () => { contents.open = !narrow.matches; });
 
-  // A link to a section opens it, and what holds it.
+  // A link to a section opens it, and the elements around it.
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
@@ -48,7 +48,7 @@
   addEventListener("hashchange", reveal);
   if (location.hash) reveal();
 
-  // Marks the section that is being read.
+  // Marks the current section.
   const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
   const sections = [...document.querySelectorAll("main > section")];
   const mark = () => {

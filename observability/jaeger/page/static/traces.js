@@ -1,4 +1,4 @@
-// Lists the last traces that Jaeger has, and draws the one whose id is in the address.
+// Lists the last traces in Jaeger, and draws the trace whose id is in the address.
 const LAST = 20;
 const KINDS = ["", "internal", "server", "client", "producer", "consumer"];
 
@@ -8,7 +8,7 @@ async function ask(path) {
   return answer.json();
 }
 
-// Spans of OTLP JSON by trace, each with its service.
+// Groups the spans of OTLP JSON by trace, each with its service.
 function readTraces(document) {
   const traces = new Map();
   for (const { resource, scopeSpans } of document.result?.resourceSpans ?? []) {
@@ -30,7 +30,7 @@ function element(name, properties, ...children) {
   return made;
 }
 
-// The method and path of a request, which a proxy's span has as attributes; empty for others.
+// Reads method and path of a request from the attributes of a proxy's span; empty for other spans.
 function request({ attributes }) {
   const said = Object.fromEntries((attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
   return said["http.url"] ? `${said["http.method"]} ${new URL(said["http.url"]).pathname}` : "";
@@ -46,7 +46,7 @@ function showRow(id, spans) {
     element("td", {}, element("a", { href: `#${id}` }, id)));
 }
 
-// Every span below its parent, as deep as it is.
+// Puts every span below its parent, at any depth.
 function* walk(spans, parent = undefined, depth = 0) {
   const ids = new Set(spans.map(({ spanId }) => spanId));
   const isChild = ({ parentSpanId }) => (parent === undefined ? !ids.has(parentSpanId) : parentSpanId === parent);
@@ -88,7 +88,7 @@ async function list() {
   const until = new Date(), since = new Date(until - 86_400_000);
   const times = `query.start_time_min=${since.toISOString()}&query.start_time_max=${until.toISOString()}`;
   const found = new Map();
-  // A request from outside enters by the edge, if there is one.
+  // A request from outside enters at the edge, if there is one.
   for (const service of services.includes("edge") ? ["edge"] : services) {
     const answer = await fetch(`/api/v3/traces?query.service_name=${service}&${times}&query.num_traces=${LAST}`);
     if (answer.ok) for (const [id, spans] of readTraces(await answer.json())) found.set(id, spans);
