@@ -160,7 +160,7 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
                 )
             parts.add(part)
     if not (by_part or beside or parts or gone):
-        raise InputError("nothing is to be different: give --change, --parallel, --remove or --scenario")
+        raise InputError("the scenario changes nothing: give --change, --parallel, --remove or --scenario")
     return Scenario(by_part, beside, frozenset(parts), tuple(gone))
 
 

@@ -45,7 +45,7 @@ Since = Annotated[
     typer.Option(help=f"Of an address: earliest start, as 30m, 2h, 1d ago or as ISO 8601 (default: {SINCE})."),
 ]
 Until = Annotated[str, typer.Option(help="Of an address: latest start, likewise (default: now).")]
-Most = Annotated[int, typer.Option("--limit", min=1, help="Of an address: most traces.")]
+Most = Annotated[int, typer.Option("--limit", min=1, help="Of an address: maximum number of traces.")]
 Headers = Annotated[
     list[str] | None,
     typer.Option("--header", metavar="NAME:VALUE", help="Of an address: a header to send, such as credentials."),
@@ -55,7 +55,7 @@ NamesFile = Annotated[
     typer.Option("--mapping", metavar="FILE", help="YAML that renames and groups services, operations and parts."),
 ]
 CorrectClocks = Annotated[
-    bool, typer.Option("--correct-clocks", help="Move the spans of services whose clocks differ for certain.")
+    bool, typer.Option("--correct-clocks", help="Move the spans of services whose clocks certainly differ.")
 ]
 EndToEnd = Annotated[
     bool, typer.Option("--end-to-end", help="Let each trace last until its last span has ended, over all queues.")
@@ -115,7 +115,7 @@ def read_options(
     asking = {"service": service, "operation": operation, "since": since, "until": until, "header": headers}
     ignored = [f"--{name}" for name, value in asking.items() if value]
     if ignored and not any(map(is_url, sources)):
-        raise SourceError(f"{', '.join(ignored)}: only addresses are asked, and there is none in {', '.join(sources)}")
+        raise SourceError(f"{', '.join(ignored)}: only for addresses, and there is no address in {', '.join(sources)}")
     for one in trace_ids or ():
         if not _TRACE_ID.fullmatch(one):
             raise SourceError(f"--trace {one}: the id of a trace is 1 to 32 hexadecimal digits")
@@ -175,7 +175,7 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
     analysed = prepare(read.traces, how.names, correct_clocks=how.correct_clocks, end_to_end=how.end_to_end)
     if offsets := analysed.trust.corrected:
         moved = ", ".join(f"{name} by {-offset / NS_PER_MS:+.3f} ms" for name, offset in offsets.items())
-        print(f"Clocks corrected, as asked: {moved}.", file=sys.stderr)
+        print(f"Clocks corrected, as requested: {moved}.", file=sys.stderr)
     broken = 0
     left_out: list[str] = []
     for trace_id, spans in read.traces.items():
@@ -254,6 +254,6 @@ def end(how: Chosen, *sets: TraceSet) -> None:
         Exit: Input was refused.
     """
     if how.names is not None and how.names.unused:
-        print(f"Patterns of the file of names that fit nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
+        print(f"Patterns of the file of names that match nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
     if any(read.refused for read in sets):
         raise typer.Exit(BAD_INPUT)

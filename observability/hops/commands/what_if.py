@@ -1,4 +1,4 @@
-"""`hopwise what-if`: how long traces would have taken with parts faster, side by side, or not there."""
+"""`hopwise what-if`: how long traces would have taken with parts faster, in parallel, or removed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def what_if(
     written: InFormat = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
-    """Predict how long operations would take if parts were faster or slower, side by side, or not there."""
+    """Predict how long operations would take if parts were faster or slower, in parallel, or removed."""
     # Imported here: help and wrong options need none of it.
     from hops.analysis.of_traces.what_if import predict
     from hops.budget.scenario import read_scenario, scenario_of

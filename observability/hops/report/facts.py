@@ -64,7 +64,7 @@ def _left_out(summary: Summary) -> str:
     """Describes the traces that targets recorded without a request."""
     counts = summary.get("traces_unrequested", {})
     told = [f"{count:,} of {name}" for name, count in counts.items() if count]
-    return f"; left out are traces that nobody asked for: {', '.join(told)}" if told else ""
+    return f"; left out are traces without a request for one: {', '.join(told)}" if told else ""
 
 
 def network_fact(view: View) -> str:

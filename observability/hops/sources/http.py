@@ -20,10 +20,10 @@ ANSWER_S = 120.0
 """Maximum silence of an API, and maximum duration of one answer, seconds."""
 _PIECE = 1 << 16
 _REMEDIES = {
-    401: "it wants credentials: --header 'Authorization: …'",
-    403: "the credentials do not suffice: --header 'Authorization: …'",
+    401: "it requires credentials: --header 'Authorization: …'",
+    403: "the credentials are not sufficient: --header 'Authorization: …'",
     404: "nothing is there: check the path, and that the trace still exists",
-    429: "it is asked too often: try again later, or with a lower --limit",
+    429: "too many requests: try again later, or with a lower --limit",
 }
 
 

@@ -126,7 +126,7 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
     try:
         path = urlsplit(source).path
     except ValueError as error:
-        raise SourceError(f"{source}: is no address: {error}") from error
+        raise SourceError(f"{source}: is not a valid address: {error}") from error
     if in_ui := _UI_TRACE.fullmatch(source):
         query = msgspec.structs.replace(query, trace_ids=(in_ui["id"],))
         source = in_ui["base"]

@@ -190,7 +190,7 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
     assert 0 < sampled.height < run.journeys.height / 2
     assert set(run.hops["trace_id"]) == set(sampled["trace_id"])
     assert summary["traces_unrequested"]["here"] >= run.journeys.height - sampled.height
-    assert "left out are traces that nobody asked for" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "left out are traces without a request for one" in (folder / "report.html").read_text(encoding="utf-8")
     (trial,) = run.trials
     saved = folder / trial_folder("here", 1) / EXEMPLARS
     assert set(read_exemplars(saved, trial["exemplars"]).trees) == {

@@ -19,10 +19,10 @@ def section(view: SummaryView) -> Section:
     disturber = isolation["disturber"]
     together = [row for row in isolation["rows"] if row["journey"] == OTHERS]
     apart = [row for row in isolation["rows"] if row["journey"] != OTHERS]
-    each = "What each kind of journey gains in the mean, ms, with 95 % intervals"
+    each = "What each kind of journey gains on average, ms, with 95 % intervals"
     elements: list[Element] = [
         Points(isolation_sentences(isolation), tone="sentences"),
-        _table("isolation", "What all other journeys gain in the mean, ms, with 95 % intervals", together),
+        _table("isolation", "What all other journeys gain on average, ms, with 95 % intervals", together),
         Text(
             f"One tape in each arm: as it is; without {disturber}; and with {disturber} led by the edge to separate "
             "gateways and services. There it shares only edge, database and machine with the others. Measured gain is "

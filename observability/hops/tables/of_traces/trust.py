@@ -17,20 +17,20 @@ _DEFECTS = {
     "orphans": "Spans without their parent, which hang below the root and mostly cost nothing",
     "rings": "Of these, spans that are their own ancestors",
     "duplicates": "Spans that were reported again, and count once",
-    "missing_servers": "Calls without the answer that they should have, hence unattributed",
+    "missing_servers": "Calls that lack the answer that they should have; their time is unattributed",
     "joined": "Answers that hang next to their call and not below it, joined with it by their times",
-    "shared": "Calls that waited for what answered another call, as where a gateway shares a request",
+    "shared": "Calls that waited for the answer of another call, such as a request that a gateway shares",
     "given_up": "Calls that a proxy gave up",
-    "skewed": "Spans that begin before their parent, or end before they begin, cut there",
+    "skewed": "Spans that begin before their parent, or end before they begin; cut there",
     "backwards": "Of these, spans that end before they begin",
-    "outlived": "Spans that end after their parent, as where nobody waits for the rest, cut there",
+    "outlived": "Spans that end after their parent, for example because nobody waits for the rest; cut there",
     "two_roots": "Traces with several roots, whose budget is that of the longest one",
-    "empty": "Traces without any root, and so without a budget",
+    "empty": "Traces without a root, and so without a budget",
     "followers": "Spans that follow another span, which does not wait for them (FOLLOWS_FROM)",
-    "unfinished": "Spans that were not finished, or have no times, and last as long as what is below them",
-    "misdated": "Spans with times that cannot be (before 1971, after 2099, or longer than a year)",
-    "left_out": "Traces left out of all figures, as their root has no times, times that cannot be, or ends before it "
-    "begins",
+    "unfinished": "Spans without an end or without times; they last as long as the spans below them",
+    "misdated": "Spans with impossible times (before 1971, after 2099, or longer than a year)",
+    "left_out": "Traces left out of all figures, because their root has no times or impossible times, or ends before "
+    "it begins",
 }
 """Sentences, by the counts of `Quality`."""
 
@@ -45,7 +45,7 @@ def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
     elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
     differing = [clock for clock in trust.clocks if clock.differs]
     if differing:
-        which = f", the {_MAX_CLOCKS} that do most" if len(differing) > _MAX_CLOCKS else ""
+        which = f", the {_MAX_CLOCKS} largest differences" if len(differing) > _MAX_CLOCKS else ""
         caption = f"Services whose clocks differ{which}: how far the callee's is ahead, ms"
         columns = [
             (Column("caller", numeric=False), lambda one: words(one.caller)),
@@ -77,8 +77,8 @@ def _sentences(trust: Trust) -> Iterator[str]:
         yield f"Spans that name no service and count as unknown_service: {trust.nameless:,}."
     if trust.early:
         yield (
-            f"Traces of 1970: {trust.early:,}. Their times count from 0, or are in another unit than their format's, "
-            "and then so are these figures."
+            f"Traces of 1970: {trust.early:,}. Their times count from 0, or have the wrong unit for their format; "
+            "then these figures have it too."
         )
     if trust.linked:
         yield (
@@ -96,24 +96,24 @@ def _sentences(trust: Trust) -> Iterator[str]:
             for one in outside[:_MAX_CLOCKS]
         )
         if len(outside) > _MAX_CLOCKS:
-            told += f"; and so for {plural(len(outside) - _MAX_CLOCKS, 'more pair')} of services, by less"
+            told += f"; and less for {plural(len(outside) - _MAX_CLOCKS, 'more pair')} of services"
         yield (
-            f"Outside of the time of the call, as where one of several hosts has another clock, {told}: what lies "
-            "outside counts as wire."
+            f"Outside the time of the call, for example because one of several hosts has another clock: {told}. The "
+            "time outside counts as wire."
         )
     if trust.unused:
-        yield f"Patterns of the file of names that fit nothing: {'; '.join(trust.unused)}."
+        yield f"Patterns of the file of names that match nothing: {'; '.join(trust.unused)}."
 
 
 def _ends(trust: Trust, *, end_to_end: bool) -> Iterator[str]:
     if end_to_end:
-        yield "Each budget reaches from the root's start to the end of the last span, over queues."
+        yield "Each budget extends from the root's start to the end of the last span, including queues."
     elif trust.going_on:
         last = "lasts" if trust.going_on == 1 else "last"
         mean_ms, longest_ms = trust.after_ns / trust.going_on / NS_PER_MS, trust.longest_ns / NS_PER_MS
         yield (
             f"Beyond the root's end: {trust.going_on:,} of {plural(trust.quality.traces, 'trace')} {last} longer, by "
-            f"{mean_ms:,.3f} ms in the mean and {longest_ms:,.3f} ms at most (trace {trust.longest}). That time is in "
+            f"{mean_ms:,.3f} ms on average and {longest_ms:,.3f} ms at most (trace {trust.longest}). That time is in "
             "no budget; --end-to-end includes it."
         )
 
@@ -122,16 +122,16 @@ def _clocks(trust: Trust) -> str:
     differing = [clock for clock in trust.clocks if clock.differs]
     unsteady = sum(clock.low_ns > clock.high_ns for clock in trust.clocks)
     if not trust.clocks:
-        return "No service calls another by CLIENT and SERVER spans, so nothing is known of their clocks."
+        return "No service calls another by CLIENT and SERVER spans, so their clocks are unknown."
     said = (
         f"Clocks: of {plural(len(trust.clocks), 'pair')} of services that call each other, "
-        f"{len(differing)} with clocks that differ for certain"
+        f"{len(differing)} with clocks that certainly differ"
     )
     if unsteady:
-        said += f"; for {unsteady} no one offset fits all calls, as where spans are closed late"
+        said += f"; for {unsteady} no single offset fits all calls, for example because spans are closed late"
     if trust.corrected:
         moved = ", ".join(f"{name} by {-offset / NS_PER_MS:+.3f} ms" for name, offset in trust.corrected.items())
-        return f"{said}. Corrected, as asked: {moved}."
+        return f"{said}. Corrected, as requested: {moved}."
     return f"{said}.{' Nothing was corrected; --correct-clocks does it.' if differing else ''}"
 
 

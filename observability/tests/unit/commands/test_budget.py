@@ -113,7 +113,7 @@ def test_names_from_a_file(tmp_path):
     (tmp_path / "names.yaml").write_text('services: {"*-gateway": front, "cart": basket}')
     printed = words_of(run("budget", tmp_path / "in", "--mapping", tmp_path / "names.yaml"))
     assert "work:front" in printed
-    assert "Patterns of the file of names that fit nothing: services: cart." in printed
+    assert "Patterns of the file of names that match nothing: services: cart." in printed
 
 
 WRONG = {
@@ -136,7 +136,7 @@ WRONG = {
     "nobody to ask": (
         ["budget", "x", "--service", "a"],
         2,
-        "--service: only addresses are asked, and there is none in x",
+        "--service: only for addresses, and there is no address in x",
     ),
 }
 
@@ -182,7 +182,7 @@ front publish     PRODUCER 0..2000000
 """)
     file, page = tmp_path / "traces.json", tmp_path / "page.html"
     file.write_text(json.dumps(otlp_document(spans)))
-    said = "Beyond the root's end: 1 of 1 trace lasts longer, by 108.000 ms in the mean and 108.000 ms at most"
+    said = "Beyond the root's end: 1 of 1 trace lasts longer, by 108.000 ms on average and 108.000 ms at most"
     printed = words_of(run("budget", file, "--html", page))
     assert said in printed
     assert "108.000000 ms of the trace are after its root's end, in no part." in printed
@@ -221,7 +221,9 @@ def test_a_trace_whose_root_is_of_1970_is_named_and_in_no_figure(draw, tmp_path)
     assert (found["trust"]["complete"], found["trust"]["quality"]["left_out"]) == (20, 1)
     assert found["trust"]["first"]["left_out"] == f"{21:032x}"
     printed = words_of(run("budget", file))
-    assert "Traces left out of all figures, as their root has no times, times that cannot be, or ends before" in printed
+    assert (
+        "Traces left out of all figures, because their root has no times or impossible times, or ends before" in printed
+    )
     assert f"The first is in trace {21:032x}" in printed
 
 
@@ -232,5 +234,5 @@ def test_traces_whose_times_may_be_in_another_unit_are_counted(draw, tmp_path):
         span[name] = str(int(span[name]) // 1_000_000)
     file = tmp_path / "milliseconds.json"
     file.write_text(json.dumps(document))
-    assert "Traces of 1970: 1. Their times count from 0, or are in another unit" in words_of(run("budget", file))
+    assert "Traces of 1970: 1. Their times count from 0, or have the wrong unit" in words_of(run("budget", file))
     assert json.loads(run("budget", file, "--json").stdout)["trust"]["early"] == 1

@@ -243,7 +243,7 @@ def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["what-if", "TRACES"], "nothing is to be different"),
+        (["what-if", "TRACES"], "the scenario changes nothing"),
         (["what-if", "TRACES", "--change", "work:bank -5%"], "choose from"),
         (["what-if", "/nowhere/x.json", "--remove", "db:order"], "/nowhere/x.json"),
         (["what-if", "TRACES", "--format", "junit"], "'junit' is not one of 'text', 'markdown'"),
@@ -292,7 +292,7 @@ def test_several_sources_with_other_names_are_one_set(traces, slower, tmp_path):
     result = run("what-if", traces, slower, "--mapping", names, "--remove", "work:bank", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["operations"][0]["traces"] == 1400
-    assert "Patterns of the file of names that fit nothing: services: cart." in result.stderr
+    assert "Patterns of the file of names that match nothing: services: cart." in result.stderr
 
 
 def test_clocks_are_corrected_if_asked(tmp_path):
@@ -302,7 +302,7 @@ def test_clocks_are_corrected_if_asked(tmp_path):
     budgets.write_text("checkout: {work:payment: {mean: 3 ms}}")
     as_sent, corrected = (run("check", budgets, ahead, *asked) for asked in ([], ["--correct-clocks"]))
     assert (as_sent.exit_code, corrected.exit_code) == (0, 1)
-    assert "Clocks corrected, as asked: payment by −50" in corrected.stderr.replace("-", "−")
+    assert "Clocks corrected, as requested: payment by −50" in corrected.stderr.replace("-", "−")
 
 
 def test_an_address_is_asked_as_budget_asks_it(monkeypatch, traces, tmp_path):
@@ -369,7 +369,7 @@ front publish     PRODUCER 0..2000000
     found = json.loads(checked.stdout)
     assert [row["measured_ms"] for row in found["limits"]] == [110, 58]
     named = (
-        "Left out: 1 of 40 traces, as the root has no times, times that cannot be, or ends before it begins. "
+        "Left out: 1 of 40 traces, because the root has no times or impossible times, or ends before it begins. "
         f"The first is {1:032x}."
     )
     assert found["left_out"] == [named]

@@ -154,8 +154,8 @@ def test_any_address_below_api_is_asked_as_it_is_with_the_headers(api):
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        (401, "wants credentials"),
-        (403, "do not suffice"),
+        (401, "requires credentials"),
+        (403, "not sufficient"),
         (404, "nothing is there"),
         (429, "too often"),
         (500, "answered 500"),
@@ -179,7 +179,7 @@ def test_an_address_where_no_api_is(api):
 
 
 def test_an_invalid_address():
-    assert "http://[::1: is no address" in read_sources(["http://[::1"]).said
+    assert "http://[::1: is not a valid address" in read_sources(["http://[::1"]).said
 
 
 def test_a_server_that_hangs_is_given_up(api, monkeypatch):
