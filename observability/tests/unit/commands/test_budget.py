@@ -199,7 +199,7 @@ front publish     PRODUCER 0..2000000
         "messaging:front→worker": 58_000_000, "work:worker": 50_000_000, "messaging:front": 2_000_000,
     }  # fmt: skip
     assert (one["total_ns"], one["after_ns"], whole["end_to_end"]) == (110_000_000, 0, True)
-    assert "Each budget reaches from the root's start to the end of the last span" in words_of(
+    assert "Each budget extends from the root's start to the end of the last span" in words_of(
         run("budget", file, "--end-to-end")
     )
 
