@@ -1,14 +1,14 @@
 """The errors of `hops`.
 
 HopsError
-├── MalformedTraceError     bytes are not in the format of traces that they claim to be
-├── SourceError             there is no such file, or no query API answers
-├── MalformedJourneysError  the generator's rows lack a column or have an unknown value
-├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema
-├── NotComparableError      two runs whose difference would be meaningless
-├── InputError              a name or value that the user gave does not exist, or cannot be read
-├── JaegerError             the query API did not answer, or not with a trace
-└── NotEnoughDataError      nothing was measured for a figure
+├── MalformedTraceError     bytes are not in the format of traces that they claim to be.
+├── SourceError             there is no such file, or no query API answers.
+├── MalformedJourneysError  the generator's rows lack a column or have an unknown value.
+├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema.
+├── NotComparableError      two runs whose difference would be meaningless.
+├── InputError              a name or value that the user gave does not exist, or cannot be read.
+├── JaegerError             the query API did not answer, or not with a trace.
+└── NotEnoughDataError      nothing was measured for a figure.
 """
 
 from __future__ import annotations

@@ -83,13 +83,13 @@ def _slopes(slopes: list[JourneySlope], compared: Compared) -> str:
         return ""
     within = sum(map(is_within, slopes))
     ends = [interval_within(row) for row in slopes]
-    wholly = f"in {ends.count('yes')} of them with the whole 95 % interval"
+    wholly = f"In {ends.count('yes')} of them, so does the whole 95 % interval"
     if set(ends) == {"unknown"}:
-        wholly = "none of them with an interval"
+        wholly = "None of them has an interval"
     farthest = max(slopes, key=lambda row: abs(row["ratio"]["value"] - 1))
     return (
         f"In {within} of {plural(len(slopes), 'case')} (a journey in {compared.a_one}), p50 grows with the round-trip "
-        f"time as the round trips predict, to within {100 * TOLERANCE:.0f} %, {wholly}. Farthest "
+        f"time as the round trips predict, to within {100 * TOLERANCE:.0f} %. {wholly}. Farthest "
         f"from the prediction is {farthest['journey']} in {farthest['topology']}, "
         f"with {times(farthest['ratio']['value'], farthest['ratio']['ci95'])} as much"
     )

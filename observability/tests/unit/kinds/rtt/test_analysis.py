@@ -108,7 +108,7 @@ def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: 
     arms = {AXIS.label(name, at): {"journeys": {}} for name in check["topologies"] for at in check["rtts_ms"]}
     summary = {"topologies": arms, "comparisons": [], "hop_differences": [], "rtt": check}
     sentences = rtt_sentences(summary)  # type: ignore[arg-type]
-    assert "none of them with an interval" in sentences[0]
+    assert "None of them has an interval" in sentences[0]
     assert [sentence.partition(": ")[0] for sentence in sentences[1:]] == [
         "The model was not tested",
         "Break-evens were not tested",
