@@ -70,17 +70,17 @@ def mistakes(
         model: Type of the data.
         hints: Says what to write if a text does not match a pattern, given the pattern.
     """
-    found: dict[tuple[object, ...], list[str]] = {}
+    by_place: dict[tuple[object, ...], list[str]] = {}
     for item in error.errors():
         place = tuple(_place(item, data))
-        texts = found.setdefault(place, [])
+        texts = by_place.setdefault(place, [])
         if (text := _sentence(item, place, model, hints)) not in texts:
             texts.append(text)
     return [
         (place, "; or ".join(texts))
-        for place, texts in found.items()
+        for place, texts in by_place.items()
         # If entries of a list are wrong, pydantic also reports that it has too few.
-        if not any(len(other) > len(place) and other[: len(place)] == place for other in found)
+        if not any(len(other) > len(place) and other[: len(place)] == place for other in by_place)
     ]
 
 

@@ -104,10 +104,10 @@ class YamlFile:
     def all_wrong(self, problems: Sequence[tuple[Place, str]]) -> Exception:
         """Makes the error for several mistakes, in the order of their lines."""
         lines = sorted((self.line_of(place), at) for at, (place, _) in enumerate(problems))
-        told = [self._message(line, *problems[at]) for line, at in lines[:MAX_PROBLEMS]]
+        messages = [self._message(line, *problems[at]) for line, at in lines[:MAX_PROBLEMS]]
         if len(lines) > MAX_PROBLEMS:
-            told.append(f"{self.source}: and {len(lines) - MAX_PROBLEMS} more mistakes")
-        return self._error("\n".join(told))
+            messages.append(f"{self.source}: and {len(lines) - MAX_PROBLEMS} more mistakes")
+        return self._error("\n".join(messages))
 
     def _message(self, line: int, place: Place, problem: str) -> str:
         return ": ".join(filter(None, (f"{self.source}:{line}", self._path(place), problem)))

@@ -25,7 +25,7 @@ def in_use_of(run: RunFiles) -> dict[str, InUse]:
         ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / _NS_PER_S).alias("s")
     )
     seconds = dict(load.group_by("topology").agg(pl.col("s").sum()).iter_rows())
-    found = {}
+    by_topology = {}
     for topology in run.topologies:
         used: dict[str, float] = {}
         for trial in run.used:
@@ -34,12 +34,12 @@ def in_use_of(run: RunFiles) -> dict[str, InUse]:
         shop = {name: cpu_s for name, cpu_s in used.items() if _is_shop(name)}
         if shop and seconds[topology]:
             busiest = max(shop, key=shop.__getitem__)
-            found[topology] = InUse(
+            by_topology[topology] = InUse(
                 machine=sum(used.values()) / seconds[topology] / cores if cores else None,
                 component=busiest,
                 core=shop[busiest] / seconds[topology],
             )
-    return found
+    return by_topology
 
 
 def _is_shop(component: str) -> bool:

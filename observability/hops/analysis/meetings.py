@@ -61,14 +61,14 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
         A row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
     """
     arrived = {name: arrivals_of(rows) for name, rows in journeys.items()}
-    found = []
+    meetings = []
     for name, rows in arrived.items():
         controlled = _with_control(rows, [other for label, other in arrived.items() if label != name])
         kinds = sorted(controlled["journey"].unique())
-        found += _costs(controlled, name, ALL, kinds)
+        meetings += _costs(controlled, name, ALL, kinds)
         for kind in kinds:
-            found += _costs(controlled.filter(pl.col("journey") == kind), name, kind, kinds)
-    return sorted(found, key=lambda row: (row["topology"], row["journey"] != ALL, -abs(row["mean_ms"])))
+            meetings += _costs(controlled.filter(pl.col("journey") == kind), name, kind, kinds)
+    return sorted(meetings, key=lambda row: (row["topology"], row["journey"] != ALL, -abs(row["mean_ms"])))
 
 
 def arrivals_of(rows: pl.DataFrame) -> pl.DataFrame:
@@ -138,13 +138,13 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
     enough = [kind for kind in kinds if _is_enough(have_met[kind], ways)]
     beyond = ms > np.quantile(ms, PERCENTILES["p99"])
     alike = [*_dummies(rows["block"]), *_dummies(rows["journey"])[1:], rows[_CONTROL].to_numpy()]
-    found = []
+    meetings = []
     for kind in enough:
         design = np.column_stack([*alike, *(have_met[other] for other in enough if other != kind)])
         more, *percentiles = _compare(ms, design, have_met[kind], ways)
         count = int(have_met[kind].sum())
         known = METRICS if MIN_FOR_P99 <= count <= rows.height - MIN_FOR_P99 else METRICS[:1]
-        found.append(
+        meetings.append(
             Meeting(
                 topology=topology,
                 journey=journey,
@@ -157,7 +157,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
                 beyond_p99=float(have_met[kind][beyond].mean()) if beyond.sum() >= MIN_BEYOND else None,
             )
         )
-    return found
+    return meetings
 
 
 def _is_enough(met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> bool:
@@ -248,10 +248,10 @@ def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list
         waits first. Empty if no call waited, or if the run kept no times of calls.
     """
     waits = calls.filter(pl.col("queued_ns") > 0)
-    found = []
+    queues = []
     for name, rows in journeys.items():
-        found += _queues(name, rows, waits.filter(pl.col("topology") == name))
-    return found
+        queues += _queues(name, rows, waits.filter(pl.col("topology") == name))
+    return queues
 
 
 def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[Queue]:
@@ -281,14 +281,14 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
         wall_ns += last - first
     rows = pl.concat(blocks)
     beyond = rows.filter(pl.col("trace_id").is_in(slow["trace_id"].implode()))
-    found = []
+    queues = []
     for component in sorted(rows["callee"].unique()):
         for kind in (ALL, *kinds):
             mean, most = (
                 float(frame.filter(pl.col("callee") == component)[kind].sum()) / max(count, 1) / NS_PER_MS
                 for frame, count in ((rows, traced.height), (beyond, slow.height))
             )
-            found.append(
+            queues.append(
                 Queue(
                     topology=topology,
                     component=component,
@@ -299,8 +299,8 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
                     beyond_p99_ms=float(most) if slow.height >= MIN_BEYOND else None,
                 )
             )
-    waited = {row["component"]: row["mean_ms"] for row in found if row["met"] == ALL}
-    return sorted(found, key=lambda row: (-waited[row["component"]], row["met"] != ALL, -row["mean_ms"]))
+    waited = {row["component"]: row["mean_ms"] for row in queues if row["met"] == ALL}
+    return sorted(queues, key=lambda row: (-waited[row["component"]], row["met"] != ALL, -row["mean_ms"]))
 
 
 def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:

@@ -123,11 +123,11 @@ def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
             left[above] -= 1
             if not left[above]:
                 ready.append(above)
-    said = dict(known)
+    original = dict(known)
     for outer in reversed(order):
         for call in inner[outer]:
-            if said[outer].rank < said[call].rank:
-                said[call] = final[call] = said[outer]
+            if original[outer].rank < original[call].rank:
+                original[call] = final[call] = original[outer]
     return final
 
 

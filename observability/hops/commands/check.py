@@ -123,8 +123,8 @@ def junit(rows: Sequence[Checked], refused: Sequence[str] = ()) -> str:
             case = ElementTree.SubElement(suite, "testcase", classname=operation, name=name)
             low, high = row.ci95
             if row.state == "broken":
-                told = f"{row.measured_ms:.3f} ms, with an interval of {low:.3f} to {high:.3f} ms"
-                ElementTree.SubElement(case, "failure", message=told).text = limit.places[-1]
+                text = f"{row.measured_ms:.3f} ms, with an interval of {low:.3f} to {high:.3f} ms"
+                ElementTree.SubElement(case, "failure", message=text).text = limit.places[-1]
             elif row.state == "cannot tell":
                 ElementTree.SubElement(case, "error", message=f"cannot tell: {row.reason}").text = limit.places[-1]
     if refused:

@@ -205,10 +205,10 @@ def timelines_of(read: TraceSet, how: Chosen) -> dict[str, Timeline]:
     """
     from hops.analysis.of_traces import timelines
 
-    found = timelines.timelines_of(timelines.budget_of(tree) for tree in trees_of(read, how) if tree.root is not None)
-    if not found:
+    result = timelines.timelines_of(timelines.budget_of(tree) for tree in trees_of(read, how) if tree.root is not None)
+    if not result:
         raise NotEnoughDataError("no trace has a root span whose times are known, so none has an end-to-end time")
-    return found
+    return result
 
 
 @contextmanager

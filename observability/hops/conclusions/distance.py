@@ -136,5 +136,7 @@ def break_even_words(row: BreakEven) -> str:
 
 
 def _by_turns(row: BreakEven) -> str:
-    told = [f"{one['sooner']} from {plain(one['from_ms'])} to {plain(one['to_ms'])} ms" for one in row["stretches"]]
-    return join_names(told)
+    stretches = [
+        f"{one['sooner']} from {plain(one['from_ms'])} to {plain(one['to_ms'])} ms" for one in row["stretches"]
+    ]
+    return join_names(stretches)

@@ -34,10 +34,10 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
     if not totals:
         return []
     ranked = sorted(totals, key=lambda name: totals[name]["value"])
-    told = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
-    sentences = [f"A million journeys cost {join_names(told[:MAX_FIGURES])}, excluding the load generator."]
-    rest = range(MAX_FIGURES, len(told), MAX_FIGURES)
-    sentences += [f"They cost {join_names(told[at : at + MAX_FIGURES])}." for at in rest]
+    costs = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
+    sentences = [f"A million journeys cost {join_names(costs[:MAX_FIGURES])}, excluding the load generator."]
+    rest = range(MAX_FIGURES, len(costs), MAX_FIGURES)
+    sentences += [f"They cost {join_names(costs[at : at + MAX_FIGURES])}." for at in rest]
     best = ranked[0]
     for other in ranked[1:]:
         row = pairs.comparison(ALL, "cpu_ms", best, other)
@@ -71,19 +71,19 @@ def load_sentences(summary: Summary) -> list[str]:
     others = f" and {least} {share(known[least], 0)}" if least != most else ""
     rate = figure(summary["topologies"][most]["throughput_per_s"])
     machine = "cluster" if "resources_from" in summary else "machine"
-    told = f"At {rate} journeys a second, {most} used {share(known[most], 0)} of this {machine}'s processors{others}."
-    return [told, component]
+    text = f"At {rate} journeys a second, {most} used {share(known[most], 0)} of this {machine}'s processors{others}."
+    return [text, component]
 
 
 def cache_sentences(summary: Summary) -> list[str]:
     """Says how often each service found what it needed in its cache; nothing for a run without a cache."""
-    told = []
+    sentences = []
     for topology, counts in summary.get("cache", {}).items():
         hits = {name: share(one["hits"] / one["asked"], 0) for name, one in counts.items() if one["asked"]}
         unanswered = sum(one["unanswered"] for one in counts.values())
         text = f"Cache hits of {topology}: {', '.join(f'{name} {of_all}' for name, of_all in hits.items()) or 'none'}"
-        told.append(text + (f"; {plural(unanswered, 'question')} got no answer in time." if unanswered else "."))
-    return told
+        sentences.append(text + (f"; {plural(unanswered, 'question')} got no answer in time." if unanswered else "."))
+    return sentences
 
 
 def edge_cache_sentences(summary: Summary) -> list[str]:
@@ -156,8 +156,8 @@ def validity_sentences(summary: Summary) -> list[str]:
     trials = _trials(summary)
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
     if reasons:
-        told = join_names([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
-        sentences.append(f"Failed gates: {told}.")
+        failing = join_names([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
+        sentences.append(f"Failed gates: {failing}.")
     replaced = sum(not row["used"] for row in trials)
     if replaced:
         sentences.append(
@@ -190,15 +190,15 @@ def precision_sentence(precision: Precision, blocks: int, compared: Compared) ->
     scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]
     if scatter is None or needed is None or reached is None:
         return f"{asked}, and it is not known how many blocks it takes: a pair of {compared.many} has no interval."
-    told = (
+    reach = (
         f"The widest 95 % interval of a ratio of two {compared.many}' p50, over all journeys, reaches "
         f"{share(reached, 1)} beyond the ratio."
     )
     if precision["met"]:
-        return f"{asked}, and {plural(blocks, 'block')} reached it. {told}"
+        return f"{asked}, and {plural(blocks, 'block')} reached it. {reach}"
     return (
         f"{asked} and NOT REACHED: trials scatter by {share(scatter, 1)}, so it takes {needed:,} blocks, more than can "
-        f"be run. {plural(blocks, 'block')} ran. {told}"
+        f"be run. {plural(blocks, 'block')} ran. {reach}"
     )
 
 

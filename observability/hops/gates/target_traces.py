@@ -41,9 +41,9 @@ def look_at(trees: Iterable[Tree]) -> TargetTraces:
     """Counts missing answers in traces of a target, from trees of `hops.budget.any_system.tree_of`."""
     answered: Counter[tuple[str, str]] = Counter()
     asked: Counter[tuple[str, str]] = Counter()
-    found = requests = longer = 0
+    with_target = requests = longer = 0
     for tree in trees:
-        found += any(node.span.service != GENERATOR for node in tree.nodes)
+        with_target += any(node.span.service != GENERATOR for node in tree.nodes)
         for node in tree.nodes:
             if node.span.kind is not CLIENT or is_database(node.span):
                 continue
@@ -55,7 +55,7 @@ def look_at(trees: Iterable[Tree]) -> TargetTraces:
                 longer += _length_ns(server) > _length_ns(node) + LONGER_NS
     usual = [kind for kind, count in asked.items() if answered[kind] >= USUALLY * count]
     return TargetTraces(
-        found=found,
+        found=with_target,
         calls=sum(asked[kind] for kind in usual),
         unanswered=sum(asked[kind] - answered[kind] for kind in usual),
         requests=requests,

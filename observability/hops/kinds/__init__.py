@@ -66,12 +66,12 @@ def show_run(summary: Summary, *, brief: bool = False) -> Group:
     kind, view = _load(summary["kind"]), SummaryView(summary)
     if kind.terminal is not None:
         return main_figures(summary) if brief else kind.terminal(summary)
-    said = kind.conclusions(view)
+    section = kind.conclusions(view)
     if brief:
-        first = takewhile(lambda element: not isinstance(element, Heading), said.elements)
+        first = takewhile(lambda element: not isinstance(element, Heading), section.elements)
         return render([Text(verdict_sentence(summary), tone="verdict"), *first])
-    unfolded = [element for element in said.elements if not isinstance(element, Fold)]
-    return render([Heading(said.title), *unfolded, *trust_elements(view)])
+    unfolded = [element for element in section.elements if not isinstance(element, Fold)]
+    return render([Heading(section.title), *unfolded, *trust_elements(view)])
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:

@@ -57,22 +57,22 @@ def all_sections(view: View) -> list[Section]:
     return [first, *(replace(other, folded=True) for other in others)]
 
 
-def add_picture(said: Section, view: View) -> Section:
+def add_picture(section: Section, view: View) -> Section:
     """Adds pictures to the first section: one sentence, the pictures, and then the words.
 
     A comparison shows the heat map and the hop budgets of the whole mix; the table of the fastest is behind a fold.
     """
-    first, *others = said.elements
+    first, *others = section.elements
     compares = view.kind.picture is None and len(view.looks) > 1
     picture = view.kind.picture or latency.picture
     if not isinstance(first, Points):
-        return Section(said.key, said.title, [first, picture(view), *others])
+        return Section(section.key, section.title, [first, picture(view), *others])
     lead = 1 + bool(fault_notice(view.summary["switches"]))
     beside = 2 if others and isinstance(others[0], Table) else 0
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
     front: list[Element] = [Points(first.items[:lead], tone=first.tone)]
     if not compares:
-        return Section(said.key, said.title, [*front, picture(view), *others[:beside], *words, *others[beside:]])
+        return Section(section.key, section.title, [*front, picture(view), *others[:beside], *words, *others[beside:]])
     budgets = budget.mean_figures(view)
     front += [spread.heat_table(view, "p50", "Median"), budgets or picture(view)]
     behind: list[Element] = [
@@ -81,4 +81,4 @@ def add_picture(said: Section, view: View) -> Section:
     ]
     folds = [at for at, one in enumerate(others) if isinstance(one, Fold)]
     until = folds[0] if folds else len(others)
-    return Section(said.key, said.title, [*front, *words, *others[beside:until], *behind, *others[until:]])
+    return Section(section.key, section.title, [*front, *words, *others[beside:until], *behind, *others[until:]])

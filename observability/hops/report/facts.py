@@ -56,15 +56,15 @@ def load_facts(view: View) -> list[tuple[str, str]]:
 
 def _tracing(shares: Sequence[float]) -> str:
     """Describes the share of traced journeys, or the shares if topologies differ."""
-    told = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
-    return f"{told} % of the journeys"
+    percent = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
+    return f"{percent} % of the journeys"
 
 
 def _left_out(summary: Summary) -> str:
     """Describes the traces that targets recorded without a request."""
     counts = summary.get("traces_unrequested", {})
-    told = [f"{count:,} of {name}" for name, count in counts.items() if count]
-    return f"; left out are traces without a request for one: {', '.join(told)}" if told else ""
+    counted = [f"{count:,} of {name}" for name, count in counts.items() if count]
+    return f"; left out are traces without a request for one: {', '.join(counted)}" if counted else ""
 
 
 def network_fact(view: View) -> str:
@@ -84,18 +84,18 @@ def replicas_fact(view: View) -> str:
 
 def http_fact(view: View) -> str:
     """Describes the HTTP version of clients if some use HTTP/3, of each topology if they differ; else empty."""
-    told = _of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
-    return told if "HTTP/3" in told else ""
+    text = _of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
+    return text if "HTTP/3" in text else ""
 
 
 def _of_each(view: View, text: Callable[[Switches], str]) -> str:
-    told = {name: text(switches_of(view.run.manifest, name)) for name in view.topologies}
-    if not any(told.values()):
+    texts = {name: text(switches_of(view.run.manifest, name)) for name in view.topologies}
+    if not any(texts.values()):
         return ""
-    if len(set(told.values())) == 1:
-        return next(iter(told.values()))
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
     alike: dict[str, list[str]] = {}
-    for name, one in told.items():
+    for name, one in texts.items():
         alike.setdefault(one or "none", []).append(name)
     return "; ".join(f"{join_names(names)}: {one}" for one, names in alike.items())
 
@@ -121,12 +121,12 @@ def _machine_text(machine: Mapping[str, Any]) -> str:
 
 def _cluster_text(cluster: Mapping[str, Any]) -> str:
     """Describes a cluster; only its version if the user may not list its nodes."""
-    told = f"Kubernetes {cluster['kubernetes']}"
+    text = f"Kubernetes {cluster['kubernetes']}"
     if "nodes" not in cluster:
-        return told
+        return text
     nodes = "1 node" if cluster["nodes"] == 1 else f"{cluster['nodes']} nodes"
     size = f"{cluster['cores']} cores, {cluster['memory_mb'] / 1024:.0f} GiB"
-    return f"{told}, {nodes} with {size} in all, Linux {cluster['kernel']}, {cluster['runtime']}"
+    return f"{text}, {nodes} with {size} in all, Linux {cluster['kernel']}, {cluster['runtime']}"
 
 
 def when(stamp: str | None) -> str:

@@ -72,8 +72,8 @@ def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
             return {}
         return dict.fromkeys(CHANNELS, _resolve(switches))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        said = ", ".join(f"{name}={switches[name]!r}" for name in SWITCHES if name in switches)
-        raise MalformedRunError(f"manifest.json: not a network that a run has: {said}"[:300]) from error
+        given = ", ".join(f"{name}={switches[name]!r}" for name in SWITCHES if name in switches)
+        raise MalformedRunError(f"manifest.json: not a network that a run has: {given}"[:300]) from error
 
 
 def visit_of(switches: Mapping[str, Any]) -> Visit:
@@ -95,10 +95,10 @@ def network_summary(switches: Mapping[str, Any]) -> NetworkSummary | None:
 def in_words(network: Network) -> str:
     """Describes a network for people: `4g (70 ms, 12/12 Mbit/s)`, `40 ms, 10/2 Mbit/s`, `40 ms`."""
     rates = (network.down_mbit, network.up_mbit)
-    told = [f"{network.rtt_ms:g} ms"]
+    parts = [f"{network.rtt_ms:g} ms"]
     if rates != (None, None):
-        told.append("/".join("unlimited" if rate is None else f"{rate:g}" for rate in rates) + " Mbit/s")
-    text = ", ".join(told)
+        parts.append("/".join("unlimited" if rate is None else f"{rate:g}" for rate in rates) + " Mbit/s")
+    text = ", ".join(parts)
     return f"{network.name} ({text})" if network.name else text
 
 
@@ -108,11 +108,11 @@ def network_text(switches: Mapping[str, Any]) -> str:
     if not networks:
         return ""
     if len(set(networks.values())) == 1:
-        told = in_words(next(iter(networks.values())))
+        text = in_words(next(iter(networks.values())))
     else:
-        told = ", ".join(f"{channel} {in_words(network)}" for channel, network in networks.items())
+        text = ", ".join(f"{channel} {in_words(network)}" for channel, network in networks.items())
     how = "open from an earlier visit" if visit_of(switches) == "warm" else "opened by each journey"
-    return f"{told}, connections {how}"
+    return f"{text}, connections {how}"
 
 
 def _is_loopback(given: Mapping[str, Any]) -> bool:

@@ -76,9 +76,9 @@ def mesh_text(switches: Switches) -> str:
     mesh = value_text(switches, "mesh")
     if mesh == "none":
         return ""
-    told = [_MESHES.get(mesh, mesh), f"mTLS {value_text(switches, 'mtls')}"]
+    parts = [_MESHES.get(mesh, mesh), f"mTLS {value_text(switches, 'mtls')}"]
     canary = switches.get("canary", 0)
-    return ", ".join([*told, f"{canary:g} % of the calls to product go to the canary"] if canary else told)
+    return ", ".join([*parts, f"{canary:g} % of the calls to product go to the canary"] if canary else parts)
 
 
 def replicas_text(switches: Switches) -> str:
@@ -102,9 +102,9 @@ def _number(value: float | str | Sequence[float]) -> str:
 
 def switches_text(switches: Switches) -> str:
     """Describes in one line all switches that are on, except those of the network (`network_text`)."""
-    told = [
+    texts = [
         name
         for name, value in switches.items()
         if name not in NETWORK and (value != DEFAULTS.get(name) or name in ("mesh", "mtls"))
     ]
-    return ", ".join(f"{name} {value_text(switches, name)}" for name in told)
+    return ", ".join(f"{name} {value_text(switches, name)}" for name in texts)

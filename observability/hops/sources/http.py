@@ -65,10 +65,10 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
                     raise SourceError(f"{url}: the answer is larger than {MAX_BYTES / 2**30:.0f} GiB")
     except urllib.error.HTTPError as error:
         with error:
-            said = " ".join(error.read(200).decode(errors="replace").split())
+            text = " ".join(error.read(200).decode(errors="replace").split())
         remedy = _REMEDIES.get(error.code, "")
         kind = NotFoundError if error.code == http.HTTPStatus.NOT_FOUND else SourceError
-        raise kind(f"{url} answered {error.code}{f' ({remedy})' if remedy else ''}: {said or 'no body'}") from error
+        raise kind(f"{url} answered {error.code}{f' ({remedy})' if remedy else ''}: {text or 'no body'}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         raise SourceError(f"{url} did not answer (limit: {SILENCE_S:.0f} s of silence): {reason}") from error

@@ -149,17 +149,17 @@ def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
     Raises:
         SourceError: No such API answers; names what was tried.
     """
-    told = []
+    tried = []
     for path, is_it, ask in _APIS:
         try:
             with get(f"{base}{path}", query.headers, accept="*/*") as answer:
                 if is_it(answer.read(1 << 20)):
                     return ask
-            told.append(f"{path}: another answer")
+            tried.append(f"{path}: another answer")
         except NotFoundError:
-            told.append(f"{path}: 404")
+            tried.append(f"{path}: 404")
     raise SourceError(
-        f"{base}: neither Jaeger, Zipkin nor Tempo answers there ({'; '.join(told)}); give the API's base address, "
+        f"{base}: neither Jaeger, Zipkin nor Tempo answers there ({'; '.join(tried)}); give the API's base address, "
         "or the whole address of an answer below /api/"
     )
 
@@ -253,8 +253,8 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
             "end": -(-query.ends_ns // _NS_PER_S),
             "limit": query.limit,
         }
-        found = get_json(f"{base}/api/search?{_encode(asked)}", query.headers)
-        trace_ids = [str(one["traceID"]) for one in found.get("traces") or []]
+        result = get_json(f"{base}/api/search?{_encode(asked)}", query.headers)
+        trace_ids = [str(one["traceID"]) for one in result.get("traces") or []]
 
     def ask(url: str) -> Answer:
         answer = get(url, query.headers, accept=_PROTOBUF)

@@ -85,16 +85,16 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
     if text[:1] != b"{":
         raise MalformedTraceError(f"{where}: begins with {bytes(text[:20])!r}: {_describe_formats()}")
     try:
-        found = _of_keys(read_one(_KEYS, text, where), text, where)
+        recognised = _of_keys(read_one(_KEYS, text, where), text, where)
     except NotJsonError:
         raise
     except MalformedTraceError:
         refuse_known(text, where)
         raise
-    if found is None:
+    if recognised is None:
         has = ", ".join(refuse_known(text, where)[:8]) or "none"
         raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_describe_formats()}")
-    return found
+    return recognised
 
 
 def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Batches] | None:

@@ -83,13 +83,13 @@ class TraceSet(msgspec.Struct):
             "partly read": sum(bool(one.spans and one.refused) for one in self.inputs),
             "refused": sum(not one.spans for one in self.inputs),
         }
-        told = [
+        parts = [
             f"{_count(count, 'input')} {'was' if count == 1 else 'were'} {what}"
             for what, count in counts.items()
             if count
         ]
         kinds = ", ".join(self.formats)
-        read = f"{', '.join(told)}{f' ({kinds})' if kinds else ''}"
+        read = f"{', '.join(parts)}{f' ({kinds})' if kinds else ''}"
         sentence = f"{read}: {_count(self.spans, 'span')} in {_count(len(self.traces), 'trace')}."
         return "\n".join([sentence, *self.lacking])
 

@@ -159,8 +159,8 @@ def _fastest(view: SummaryView) -> str:
 
 def networks_text(places: Mapping[str, AtNetwork]) -> Text:
     """Describes the named networks."""
-    told = ", ".join(_network_words(place) for place in places.values() if place["network"])
-    return Text(f"Round-trip times and bandwidths down/up: {told}.", tone="note")
+    text = ", ".join(_network_words(place) for place in places.values() if place["network"])
+    return Text(f"Round-trip times and bandwidths down/up: {text}.", tone="note")
 
 
 def _network_words(place: AtNetwork) -> str:

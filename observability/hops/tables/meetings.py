@@ -72,7 +72,7 @@ def _select_waits(view: SummaryView) -> list[Queue]:
     """Selects the waits that matter, and for each the kinds during which a part of it happened."""
     queues = view.summary.get("queues", [])
     waits = {(row["topology"], row["component"]): row for row in queues if row["met"] == ALL}
-    told = []
+    rows = []
     for row in queues:
         wait = waits[row["topology"], row["component"]]
         latency = view.summary["topologies"][row["topology"]]["journeys"][ALL]["latency_ms"]
@@ -84,8 +84,8 @@ def _select_waits(view: SummaryView) -> list[Queue]:
             whole and of_wait >= MIN_QUEUE_SHARE * whole and of_kind >= MIN_OF_QUEUE * of_wait
             for of_kind, of_wait, whole in figures
         ):
-            told.append(row)
-    return told
+            rows.append(row)
+    return rows
 
 
 def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) -> Table:

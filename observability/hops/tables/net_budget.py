@@ -44,7 +44,7 @@ def net_text(view: SummaryView) -> Text | None:
     if not nets:
         return None
     measured = view.summary["observer_effect_ms"]["topologies"]
-    told = [
+    sentences = [
         "“Net of tracing” is an estimate: a part's mean less the cost of making its spans on the critical path, as "
         "reported by the processes, and never below 0. Gross budgets add up to their traces to the nanosecond; net "
         "budgets add up, by construction, to the same less the stated cost."
@@ -53,16 +53,18 @@ def net_text(view: SummaryView) -> Text | None:
         effect = measured[name]["p50"] if name in measured else None
         explained = f"In {name} the accounts explain {figure(net.tracing_ms, unit='ms')} of a mean journey"
         if effect is None:
-            told.append(f"{explained}.")
+            sentences.append(f"{explained}.")
         else:
             added = figure(effect, measured[name]["ci95"], "ms")
-            told.append(f"{explained}, and only that is subtracted; as measured, tracing adds {added} to the median.")
+            sentences.append(
+                f"{explained}, and only that is subtracted; as measured, tracing adds {added} to the median."
+            )
     silent = _without_account(nets)
     if silent:
-        told.append(
+        sentences.append(
             f"No account is given by {join_names(silent)}: the cost of their spans is unknown, and still in the sums."
         )
-    return Text(" ".join(told))
+    return Text(" ".join(sentences))
 
 
 def _without_account(nets: Mapping[str, Net]) -> list[str]:

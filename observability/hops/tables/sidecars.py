@@ -77,12 +77,12 @@ def _direction(summary: TopologySummary, proxy: str) -> list[Cell]:
 
 def _sentence(topology: str, summary: TopologySummary) -> str:
     """Writes `hybrid: a journey crosses sidecars 9.4 times, which takes …. They use …`, as far as measured."""
-    told = []
+    parts = []
     budget = summary["journeys"][ALL]["budget_ms"].get(MEAN, {})
     if budget:
         crossings = sum(one["crossings_per_journey"] for one in summary["sidecars"].values())
         own = by_group(budget).get("sidecars", 0.0)
-        told.append(
+        parts.append(
             f"a journey crosses sidecars {numbers.plain(crossings)} times, which takes {figure(own, unit='ms')} of its "
             f"time ({numbers.share(own / sum(budget.values()))})."
         )
@@ -90,8 +90,8 @@ def _sentence(topology: str, summary: TopologySummary) -> str:
     if processes:
         cpu_ms = sum(summary["cpu_ms_per_journey"][name] for name in processes)
         memory_mb = sum(summary["rss_mb"].get(name, 0.0) for name in processes)
-        told.append(
-            f"{'They' if told else 'sidecars'} use {figure(cpu_ms, unit='ms')} of CPU for each journey and "
+        parts.append(
+            f"{'They' if parts else 'sidecars'} use {figure(cpu_ms, unit='ms')} of CPU for each journey and "
             f"{figure(memory_mb, unit='MiB')} of memory together."
         )
-    return f"{topology}: {' '.join(told)}"
+    return f"{topology}: {' '.join(parts)}"

@@ -55,17 +55,17 @@ def journeys_elements(view: SummaryView) -> list[Element]:
     """Shows why journeys failed, and which were answered differently, in their original words."""
     elements: list[Element] = []
     if failures := view.summary.get("failures"):
-        told = [
+        rows = [
             (f"{row['count']:,} {row['outcome'].replace('_', ' ')}, {row['topology']}, {row['journey']}", row["reason"])
             for row in failures[:MAX_FAILURES]
         ]
-        elements += [Heading("Why journeys failed"), Terms(told)]
+        elements += [Heading("Why journeys failed"), Terms(rows)]
     if differing := view.summary.get("differing"):
-        told = [
+        rows = [
             (row["journey"], f"{plural(row['count'], 'journey')} of the tape" + _in_steps(row["steps"]))
             for row in differing
         ]
-        elements += [Heading("Whose answers differ"), Terms(told)]
+        elements += [Heading("Whose answers differ"), Terms(rows)]
     return elements
 
 

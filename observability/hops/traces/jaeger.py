@@ -143,8 +143,8 @@ async def _get(client: aiohttp.ClientSession, url: str) -> list[Span]:
     if response.status == HTTPStatus.NOT_FOUND:
         return []
     if response.status != HTTPStatus.OK:
-        said = body.decode(errors="replace")[:200].strip() or "no body"
-        raise JaegerError(f"{url} answered {response.status}: {said}")
+        text = body.decode(errors="replace")[:200].strip() or "no body"
+        raise JaegerError(f"{url} answered {response.status}: {text}")
     try:
         return read_spans(body, where=url)
     except MalformedTraceError as error:

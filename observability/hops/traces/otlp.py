@@ -220,9 +220,9 @@ def make_error(error: msgspec.ValidationError, where: str) -> MalformedTraceErro
         error: Error of msgspec.
         where: Name of the input.
     """
-    found = _PLACE.fullmatch(str(error))
-    assert found is not None
-    return MalformedTraceError(f"{where}{found['place'] or ''}: {found['what']}")
+    match = _PLACE.fullmatch(str(error))
+    assert match is not None
+    return MalformedTraceError(f"{where}{match['place'] or ''}: {match['what']}")
 
 
 def decode(text: bytes) -> Document:

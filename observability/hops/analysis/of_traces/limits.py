@@ -130,7 +130,7 @@ def check(
         InputError: Operations, parts or figures that there are not; names each with its line and what there is.
     """
     sets = [timelines] if baseline is None else [timelines, baseline]
-    mistakes = dict.fromkeys(told for each in sets for limit in limits if (told := _mistake(limit, each)))
+    mistakes = dict.fromkeys(mistake for each in sets for limit in limits if (mistake := _mistake(limit, each)))
     if mistakes:
         raise InputError("\n".join(mistakes))
     confidence = 1 - SIGNIFICANCE / max(1, len(limits))

@@ -141,13 +141,13 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
 
 def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     left, right = a.figure(TOTAL, metric), b.figure(TOTAL, metric)
-    found = contrast(right, left, spread_if_independent)
+    result = contrast(right, left, spread_if_independent)
     assert left.value is not None
     assert right.value is not None
     traces = a.total_ms.size, b.total_ms.size
-    ratio = found.ratio, found.ratio_interval
-    reason = "the sections do not scatter" if found.reason == NO_SCATTER else found.reason
-    return Differing(name, metric, traces, left.value, right.value, *ratio, found.p, reason)
+    ratio = result.ratio, result.ratio_interval
+    reason = "the sections do not scatter" if result.reason == NO_SCATTER else result.reason
+    return Differing(name, metric, traces, left.value, right.value, *ratio, result.p, reason)
 
 
 Row = TypeVar("Row", Differing, PartDiffering)
@@ -155,8 +155,8 @@ Row = TypeVar("Row", Differing, PartDiffering)
 
 def _correct(rows: list[Row], name_of: Callable[[Row], str]) -> list[Row]:
     """Corrects the p value of each row for all rows, by Holm's method; each row is a family by itself."""
-    found = correct_tests({(name_of(row), "a", "b"): row.p for row in rows if row.p is not None})
-    return [replace(row, p=found[name_of(row), "a", "b"].p) if row.p is not None else row for row in rows]
+    corrected = correct_tests({(name_of(row), "a", "b"): row.p for row in rows if row.p is not None})
+    return [replace(row, p=corrected[name_of(row), "a", "b"].p) if row.p is not None else row for row in rows]
 
 
 def _parts(operation: str, band: str, a: Timeline, b: Timeline) -> list[PartDiffering]:

@@ -96,11 +96,11 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
         searches = [take_course(asked, topology, next_one) for _ in range(blocks)]
     except _StoppedError:
         stopped = stopped or "the run was interrupted"
-    found = min((one for one in searches if one.rate), key=lambda one: one.rate or 0.0, default=NO_RESULT)
-    if found is NO_RESULT and searches:
-        found = searches[0]
+    lowest = min((one for one in searches if one.rate), key=lambda one: one.rate or 0.0, default=NO_RESULT)
+    if lowest is NO_RESULT and searches:
+        lowest = searches[0]
     tried = [rate for one in searches for rate in one.tried]
-    result = Result(rate=found.rate, failed=found.failed, limit=found.limit, tried=tried, stopped=stopped)
+    result = Result(rate=lowest.rate, failed=lowest.failed, limit=lowest.limit, tried=tried, stopped=stopped)
     if blocks > 1 and asked["search"] is not None:
         rates = [one.rate for one in searches]
         result |= {"searches": rates, "held": rate_held(rates, asked["search"]["precision"]) if rates else None}
@@ -114,7 +114,7 @@ def _ratios(asked: Asked, results: Mapping[str, Result]) -> _OfBlocks:
     precision = asked["search"]["precision"]
     ratios = []
     for left, right in combinations(results, 2):
-        found = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
-        if found is not None:
-            ratios.append(HeldRatio(left=left, right=right, ratio=found))
+        ratio = rate_ratio(results[left].get("searches", []), results[right].get("searches", []), precision)
+        if ratio is not None:
+            ratios.append(HeldRatio(left=left, right=right, ratio=ratio))
     return {"ratios": ratios}

@@ -33,8 +33,8 @@ def sentences(capacity: Capacity) -> list[str]:
     limited = [step for step in capacity["steps"] if step["limits"]]
     if limited:
         gates = sorted({gate_name(gate) for step in limited for gate in step["limits"]})
-        told = f"GENERATOR: it could not keep up in {plural(len(limited), 'step')} ({'; '.join(gates)})."
-        texts.append(f"{told} The figures are valid; a higher rate may hold. See docs/experiments/capacity.md.")
+        text = f"GENERATOR: it could not keep up in {plural(len(limited), 'step')} ({'; '.join(gates)})."
+        texts.append(f"{text} The figures are valid; a higher rate may hold. See docs/experiments/capacity.md.")
     return texts
 
 
@@ -63,12 +63,12 @@ def _ratio(row: HeldRatio) -> str:
     """Says which of two topologies holds more, and how many times as much."""
     value, ends = row["ratio"]["value"], row["ratio"]["ci95"]
     low, high = ends
-    told = numbers.figure(value, ends)
+    factor = numbers.figure(value, ends)
     if low is None or high is None:
-        return f"{row['left']} holds {told} times what {row['right']} holds; fewer than 3 blocks have no interval."
+        return f"{row['left']} holds {factor} times what {row['right']} holds; fewer than 3 blocks have no interval."
     if low <= 1 <= high:
-        return f"No difference is shown between what {row['left']} and {row['right']} hold: {told} times."
-    return f"{row['left']} holds {told} times what {row['right']} holds."
+        return f"No difference is shown between what {row['left']} and {row['right']} hold: {factor} times."
+    return f"{row['left']} holds {factor} times what {row['right']} holds."
 
 
 def _most(capacity: Capacity, name: str) -> str:

@@ -44,13 +44,13 @@ def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:
         return seen_in(measure(phase, rate), objective_ms)
 
     if given := asked["given"].get(topology):
-        found = SearchResult(given, None, "unknown")
+        result = SearchResult(given, None, "unknown")
     else:
         bracket = climb(lambda rate: look("search", rate), Bounds(**bounds))
         if asked["load"] == "sweep":
             return confirm(lambda rate: look("confirm", rate), bracket, Bounds(**bounds))
         limit: Limit = "unknown" if bracket.failed is None else "generator" if bracket.generator_limited else "shop"
-        found = SearchResult(bracket.held, bracket.failed, limit)
-    for factor in asked["factors"] if found.rate else ():
-        measure("peak", factor, found.rate or 0.0)
-    return found
+        result = SearchResult(bracket.held, bracket.failed, limit)
+    for factor in asked["factors"] if result.rate else ():
+        measure("peak", factor, result.rate or 0.0)
+    return result

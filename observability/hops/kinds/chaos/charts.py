@@ -37,8 +37,8 @@ def picture(view: View) -> Figures:
         label({"x": {**x, "field": "end"}, "y": y}),
     ]
     spec: Spec = {"height": ROW_HEIGHT * len(rows), "layer": layers}
-    told = "; ".join(f"{row['name']}: lasted {row['lasted']} s, failing for {row['failing']} s" for row in rows)
+    described = "; ".join(f"{row['name']}: lasted {row['lasted']} s, failing for {row['failing']} s" for row in rows)
     title = "How long journeys failed"
     most = "" if len(failing) <= MAX_ROWS else f" The {MAX_ROWS} longest of {len(failing)} are shown."
     text = f"Pale: how long the fault lasted. Dark: until the last journey that failed arrived.{most}"
-    return Figures([draw(title, f"{title}. {told}.", spec, rows)], [], text)
+    return Figures([draw(title, f"{title}. {described}.", spec, rows)], [], text)

@@ -18,8 +18,8 @@ def section(view: SummaryView) -> Section:
     """Shows the memory of each connection, and where memory still changed."""
     connections = connections_of(view.summary)
     unsteady = [f"{where}: memory was still changing." for where in connections["unsteady"]]
-    said = unsteady or ["Memory was steady at every number of connections."]
-    return Section("memory", "Memory with open connections", [Points(said), memory_table(connections)])
+    sentences = unsteady or ["Memory was steady at every number of connections."]
+    return Section("memory", "Memory with open connections", [Points(sentences), memory_table(connections)])
 
 
 def memory_table(connections: Connections) -> Table:

@@ -14,7 +14,7 @@ def isolation_sentences(isolation: Isolation) -> list[str]:
 
 def _sentence(row: IsolationRow) -> str:
     predicted = "nothing predicted" if row["predicted"] is None else f"predicted {in_ms(row['predicted'])}"
-    told = f"{in_words(row['arm'])}: measured gain {in_ms(row['measured'])}, {predicted}"
+    text = f"{in_words(row['arm'])}: measured gain {in_ms(row['measured'])}, {predicted}"
     if row["verdict"] == "unknown" or row["difference"] is None:
-        return f"{told}; no verdict: {row['reason']}."
-    return f"{told}; they {row['verdict']}: difference {in_ms(row['difference'])}."
+        return f"{text}; no verdict: {row['reason']}."
+    return f"{text}; they {row['verdict']}: difference {in_ms(row['difference'])}."

@@ -56,7 +56,7 @@ def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:
 
 
 def _verdict(row: IsolationRow) -> Cell:
-    told = "too few" if row["predicted"] is None else row["verdict"]
+    text = "too few" if row["predicted"] is None else row["verdict"]
     return Cell(
-        told, told, tone="bad" if told == "differ" else "", note=(row["reason"] or "").removeprefix("too few: ")
+        text, text, tone="bad" if text == "differ" else "", note=(row["reason"] or "").removeprefix("too few: ")
     )

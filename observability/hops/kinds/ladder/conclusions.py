@@ -24,14 +24,14 @@ def _sentence(step: LadderStep) -> str:
     row = row_of(step)
     if row is None:
         return f"{step['adds']}: not enough traced and untraced journeys in {step['lower']} and {step['upper']}."
-    told = f"{step['adds']}: {in_ms(row['measured'])} measured, {in_ms(row['attributed'])} attributed."
+    text = f"{step['adds']}: {in_ms(row['measured'])} measured, {in_ms(row['attributed'])} attributed."
     match row["verdict"]:
         case "agree":
-            return f"{told} They agree: {in_ms(row['remainder'])} remains."
+            return f"{text} They agree: {in_ms(row['remainder'])} remains."
         case "differ":
-            return f"{told} They differ by {in_ms(row['remainder'])}.{_elsewhere(row)}"
+            return f"{text} They differ by {in_ms(row['remainder'])}.{_elsewhere(row)}"
         case _:
-            return f"{told} No verdict: {row['reason']}."
+            return f"{text} No verdict: {row['reason']}."
 
 
 def _elsewhere(row: LadderRow) -> str:
@@ -40,5 +40,5 @@ def _elsewhere(row: LadderRow) -> str:
     if not changes:
         return ""
     named = sorted(row["groups"], key=lambda group: -abs(group["value"]))
-    told = [f"{group['group']} by {in_ms(group)}" for group in named if abs(group["value"]) >= _NAMED_SHARE * changes]
-    return f" Parts that do not belong to the step changed by {in_ms(row['elsewhere'])}: {join_names(told)}."
+    groups = [f"{group['group']} by {in_ms(group)}" for group in named if abs(group["value"]) >= _NAMED_SHARE * changes]
+    return f" Parts that do not belong to the step changed by {in_ms(row['elsewhere'])}: {join_names(groups)}."

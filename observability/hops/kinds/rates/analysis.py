@@ -72,7 +72,7 @@ def crossings(
         return []
     rates = np.array(equal)
     grid = np.union1d(np.linspace(rates[0], rates[-1], _PIECES + 1), rates)
-    found = []
+    result = []
     for metric in METRICS:
         curves = {}
         for topology, own in arms.items():
@@ -89,7 +89,7 @@ def crossings(
         }
         # A rate's effect on a topology is not known in advance, unlike round trips: no pair is expected to cross.
         alike = {journey: dict.fromkeys(arms, 0.0) for journey, _, _ in gaps}
-        found += [
+        result += [
             Crossing(
                 journey=journey,
                 metric=metric,
@@ -104,7 +104,7 @@ def crossings(
             for journey, rows in break_evens(gaps, alike, grid).items()
             for row in rows
         ]
-    return found
+    return result
 
 
 _Used = Mapping[int, tuple[float, Mapping[str, float]]]
@@ -144,7 +144,7 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
         arms: Arms of each topology, by rising rate.
         used: Cores that each arm's components used.
     """
-    found: list[Filling] = []
+    result: list[Filling] = []
     for topology, own in arms.items():
         blocks = sorted(set.intersection(*(set(used[arm.label]) for arm in own)))
         names = {name for arm in own for block in blocks for name in used[arm.label][block][1]}
@@ -157,9 +157,9 @@ def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str
             full = _full_at(rates, cores, limit)
             if full is not None:
                 last = float(cores[:, -1].mean())
-                found.append(Filling(topology=topology, component=name, limit=limit, cores=last, at=full))
+                result.append(Filling(topology=topology, component=name, limit=limit, cores=last, at=full))
     order = list(arms)
-    return sorted(found, key=lambda row: (order.index(row["topology"]), row["at"]["value"]))
+    return sorted(result, key=lambda row: (order.index(row["topology"]), row["at"]["value"]))
 
 
 def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:

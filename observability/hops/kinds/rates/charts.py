@@ -69,8 +69,8 @@ def _curves(title: str, unit: str, rows: list[dict[str, Any]], y: Spec, drawn: l
             layer("point", {"x": x, "y": y, "color": color, "shape": shape}, filled=True, size=40, opacity=1),
         ],
     }
-    told = "; ".join(
+    described = "; ".join(
         f"{name}: " + ", ".join(f"{row['rate']:g} {row['value']:.3g}" for row in rows if row["topology"] == name)
         for name in names
     )
-    return draw(title, f"{title}, {unit}. {told}.", spec, rows)
+    return draw(title, f"{title}, {unit}. {described}.", spec, rows)

@@ -18,8 +18,8 @@ _A_SECOND = "journeys a second"
 def rates_sentences(summary: Summary) -> list[str]:
     """Says which topology is the fastest at which rate, where the ranking flips, and what is full first."""
     rates = rates_of(summary)
-    told = [_fastest(summary), *_turns(rates, compared_in(summary)), _first_full(rates, compared_in(summary))]
-    return [sentence(text) for text in told if text]
+    texts = [_fastest(summary), *_turns(rates, compared_in(summary)), _first_full(rates, compared_in(summary))]
+    return [sentence(text) for text in texts if text]
 
 
 def at_rate(summary: Summary, rate: float) -> Summary:
@@ -67,8 +67,8 @@ def _fastest(summary: Summary) -> str:
     rates = rates_of(summary)
     if len({arm["topology"] for arm in rates["arms"]}) < 2:
         return ""
-    told = fastest_by_place({f"{rate:g}": at_rate(summary, rate) for rate in rates["equal"]})
-    return told and f"Fastest over the whole mix at p50, by {_A_SECOND}: {told}"
+    text = fastest_by_place({f"{rate:g}": at_rate(summary, rate) for rate in rates["equal"]})
+    return text and f"Fastest over the whole mix at p50, by {_A_SECOND}: {text}"
 
 
 def _turns(rates: Rates, compared: Compared) -> list[str]:

@@ -25,21 +25,21 @@ _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ
 def rtt_sentences(summary: Summary) -> list[str]:
     """Says which topology is the fastest at which distance, and how well the model did: slopes, points, break-evens."""
     check = check_of(summary)
-    told = [
+    texts = [
         _fastest(summary),
         _slopes(check["slopes"], compared_in(summary)),
         _points(check),
         _break_evens(check["break_evens"]),
     ]
-    return [sentence(text) for text in told if text]
+    return [sentence(text) for text in texts if text]
 
 
 def break_even_sentences(check: DistanceCheck) -> list[str]:
     """Writes a sentence for each pair and journey whose ranking flips, measured or predicted; one if none flips."""
     rows = check["break_evens"]
-    told = [_break_even(row) for row in rows if {"from", "several"} & _verdicts(row)]
-    if told:
-        return [sentence(text) for text in told]
+    texts = [_break_even(row) for row in rows if {"from", "several"} & _verdicts(row)]
+    if texts:
+        return [sentence(text) for text in texts]
     if all(_verdicts(row) == {"unknown"} for row in rows):
         return [f"Orders were {not_tested(row['reason'] for row in rows)}."]
     untested = but_untested([row["measured"] for row in rows])
@@ -74,8 +74,8 @@ def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unk
 
 def _fastest(summary: Summary) -> str:
     rtts_ms = check_of(summary)["rtts_ms"]
-    told = fastest_by_place({f"{rtt_ms:g}": at_distance(summary, rtt_ms) for rtt_ms in rtts_ms}, " ms")
-    return told and f"Fastest over the whole mix at p50, by the round-trip time: {told}"
+    text = fastest_by_place({f"{rtt_ms:g}": at_distance(summary, rtt_ms) for rtt_ms in rtts_ms}, " ms")
+    return text and f"Fastest over the whole mix at p50, by the round-trip time: {text}"
 
 
 def _slopes(slopes: list[JourneySlope], compared: Compared) -> str:

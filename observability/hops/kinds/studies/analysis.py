@@ -98,11 +98,11 @@ class _Judged:
             effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
         else:
             effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
-        found = self._require_sound(judge(claim, effect), arms)
+        judgement = self._require_sound(judge(claim, effect), arms)
         return Verdict(
             claim=claim,
-            outcome=found.outcome,
-            reason=found.reason,
+            outcome=judgement.outcome,
+            reason=judgement.reason,
             arms=arms,
             values=values,
             unit=UNITS[claim["metric"]],
@@ -111,21 +111,21 @@ class _Judged:
             p=effect.p,
             p_holm=None,
             size=size_of(claim, effect),
-            blocks=found.blocks,
+            blocks=judgement.blocks,
             beside=self._beside(claim, arms),
-            why=self._why(claim["metric"], arms[-2:], effect.value) if found.outcome == "contradicted" else [],
+            why=self._why(claim["metric"], arms[-2:], effect.value) if judgement.outcome == "contradicted" else [],
             other_client=self._other_client(claim),
             other_loads=list(self._other_loads(claim)),
         )
 
-    def _require_sound(self, found: Judgement, arms: list[str]) -> Judgement:
+    def _require_sound(self, judgement: Judgement, arms: list[str]) -> Judgement:
         """Returns the judgement, or a judgement without a direction if the trials fail a gate."""
         gates = experiment_gates(self.measured.run.of_arms({arm: arm for arm in arms}))
         trust = verdict_of(gates)
-        if trust == VALID or found.outcome == "not shown":
-            return found
+        if trust == VALID or judgement.outcome == "not shown":
+            return judgement
         failing = join_names([gate_failure(gate) for gate in gates if not gate["ok"]])
-        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {found.outcome}.")
+        return Judgement("not shown", f"Its trials are {trust}: {failing}. Without that: {judgement.outcome}.")
 
     def _order(self, claim: Claim) -> Verdict:
         """Judges an order of protocols by the number of users from which each levels off."""
@@ -133,7 +133,9 @@ class _Judged:
         ladders = [[arm_label(self.study["id"], side, load) for load in claim["loads"]] for side in claim["topologies"]]
         full = [self.figures.saturation(ladder, users) for ladder in ladders]
         arms = [arm for ladder in ladders for arm in ladder]
-        found = self._require_sound(judge_order(full, refusal(len(self.figures.blocks(*arms)), 1_000_000, None)), arms)
+        judgement = self._require_sound(
+            judge_order(full, refusal(len(self.figures.blocks(*arms)), 1_000_000, None)), arms
+        )
         levels = [
             f"{side} {f'from {most} users on' if most else f'not up to {users[-1]} users'}"
             for side, most in zip(claim["topologies"], full, strict=True)
@@ -143,12 +145,12 @@ class _Judged:
         why = [] if turned is None else self._why("cpu_percent", [ladders[turned][-1], ladders[turned + 1][-1]], None)
         return {
             **_none(claim, ""),
-            "outcome": found.outcome,
-            "reason": f"{found.reason} Throughput levels off: {join_names(levels)} (of {steps}).",
+            "outcome": judgement.outcome,
+            "reason": f"{judgement.reason} Throughput levels off: {join_names(levels)} (of {steps}).",
             "arms": arms,
             "values": [*full],
             "unit": UNITS[claim["metric"]],
-            "why": why if found.outcome == "contradicted" else [],
+            "why": why if judgement.outcome == "contradicted" else [],
         }
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:

@@ -90,9 +90,9 @@ def _chart(title: str, rows: list[dict[str, Any]]) -> Chart:
             layer("point", {"x": x, "color": color, "shape": shape}, filled=True, size=60, opacity=1),
         ],
     }
-    told = "; ".join(
+    described = "; ".join(
         f"{row['claim']} {numbers.plain(row['value'])}"
         + (f" ({numbers.interval((row['low'], row['high']))})" if row["low"] else "")
         for row in rows
     )
-    return draw(title, f"Left divided by right of each claim: {told}.", spec, rows)
+    return draw(title, f"Left divided by right of each claim: {described}.", spec, rows)

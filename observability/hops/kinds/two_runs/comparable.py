@@ -126,10 +126,10 @@ def _word(name: str) -> str:
 def _network(manifest: Mapping[str, Any]) -> str:
     """Describes the emulated network between customers and edge; arms with different networks are listed separately."""
     arms = manifest.get("arms", {"": manifest["switches"]})
-    told = {label: network_text(switches) or "none" for label, switches in arms.items()}
-    if len(set(told.values())) == 1:
-        return next(iter(told.values()))
-    return "; ".join(f"{label}: {text}" for label, text in told.items())
+    networks = {label: network_text(switches) or "none" for label, switches in arms.items()}
+    if len(set(networks.values())) == 1:
+        return next(iter(networks.values()))
+    return "; ".join(f"{label}: {text}" for label, text in networks.items())
 
 
 def _source(run: RunFiles) -> str:

@@ -71,17 +71,17 @@ def findings(comparison: RunsComparison) -> list[str]:
             if not tested:
                 lines.append(f"{_pair(name_a, name_b)} at {metric}: {not_tested(untested)}.")
                 continue
-            told = [_sentence(row) for row in tested if row["verdict"] in ("higher", "lower")]
-            silent = len(tested) - len(told)
+            texts = [_sentence(row) for row in tested if row["verdict"] in ("higher", "lower")]
+            silent = len(tested) - len(texts)
             if silent:
                 seen = visible_range(tested)
-                told.append(
+                texts.append(
                     f"no difference shown for {plural(silent, 'journey')}"
                     + (f", where {seen} would have been seen" if seen else "")
                 )
             if untested:
-                told.append(f"{plural(len(untested), 'journey')} {not_tested(untested)}")
-            lines.append(f"{_pair(name_a, name_b)} at {metric}: {'; '.join(told)}.")
+                texts.append(f"{plural(len(untested), 'journey')} {not_tested(untested)}")
+            lines.append(f"{_pair(name_a, name_b)} at {metric}: {'; '.join(texts)}.")
     return mark_lines(comparison["verdict"], lines)
 
 

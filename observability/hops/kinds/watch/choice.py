@@ -56,14 +56,14 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
         watchers: Number of waiting customers, at most as many as were measured.
         lateness_s: Allowed lateness of an update, in seconds: p99 over a stream, maximum for polling.
     """
-    found = list(_in_time(watched, watchers, lateness_s))
-    limit = _limit(found)
-    return sorted(found, key=lambda one: (0, one.memory_mib) if one.cores <= limit else (1, one.cores))
+    ways = list(_in_time(watched, watchers, lateness_s))
+    limit = _limit(ways)
+    return sorted(ways, key=lambda one: (0, one.memory_mib) if one.cores <= limit else (1, one.cores))
 
 
-def _limit(found: Sequence[Choice]) -> float:
+def _limit(ways: Sequence[Choice]) -> float:
     """Computes the CPU up to which a way may take as little as the cheapest, in cores."""
-    return min(found, key=lambda one: one.cores).cores_high if found else 0.0
+    return min(ways, key=lambda one: one.cores).cores_high if ways else 0.0
 
 
 def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Choice]:
@@ -98,13 +98,13 @@ def _in_time(watched: Watched, watchers: int, lateness_s: float) -> Iterator[Cho
 
 def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[Element]:
     """Shows on a terminal the ways in their order, and which to choose."""
-    found, measured = choices(watched, watchers, lateness_s), _find_count(watched, watchers)
-    if not found:
+    ways, measured = choices(watched, watchers, lateness_s), _find_count(watched, watchers)
+    if not ways:
         soonest = min(_late(of) for (_, _, count), of in cases(watched) if count == measured)
-        told = (
+        text = (
             f"None of the ways that were measured tells {watchers:,} customers within {1_000 * lateness_s:g} ms at p99"
         )
-        return [Points([f"{told}; the soonest is {figure(soonest)} ms late."])]
+        return [Points([f"{text}; the soonest is {figure(soonest)} ms late."])]
     caption = (
         f"Ways to wait for {watchers:,} customers whose news may be {lateness_s:g} s late, the cheapest first: what "
         "the shop needs more for them, database and edge included"
@@ -112,7 +112,7 @@ def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[
     table = table_of(
         "choice",
         caption,
-        found,
+        ways,
         [
             (Column("topology", numeric=False), lambda one: words(one.topology)),
             (Column("way", numeric=False), lambda one: words(one.way)),
@@ -123,21 +123,21 @@ def choice_elements(watched: Watched, watchers: int, lateness_s: float) -> list[
             (Column("carries", "MiB/h"), lambda one: number(one.mib_per_hour)),
         ],
     )
-    return [table, Points([_advise(found, watchers, lateness_s)])]
+    return [table, Points([_advise(ways, watchers, lateness_s)])]
 
 
-def _advise(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
-    best = found[0]
+def _advise(ways: Sequence[Choice], watchers: int, lateness_s: float) -> str:
+    best = ways[0]
     asks = f" every {best.interval_s:g} s" if best.interval_s else ""
-    said = (
+    text = (
         f"For {watchers:,} customers and news at most {lateness_s:g} s late, take {best.topology} ({best.way}{asks}): "
         f"{figure(best.cores)} cores and {figure(best.memory_mib)} MiB."
     )
-    limit = _limit(found)
-    tied = [f"{one.topology} ({one.way})" for one in found[1:] if one.cores <= limit]
+    limit = _limit(ways)
+    tied = [f"{one.topology} ({one.way})" for one in ways[1:] if one.cores <= limit]
     if tied:
-        said += f" The run cannot tell its CPU from that of {', '.join(tied)}; memory decided."
-    return said
+        text += f" The run cannot tell its CPU from that of {', '.join(tied)}; memory decided."
+    return text
 
 
 def _find_count(watched: Watched, watchers: int) -> int:

@@ -27,10 +27,10 @@ Case = tuple[str, str, int]
 def section(view: SummaryView) -> Section:
     """Shows how late updates were, what waiting cost, and where the time went."""
     watched = watched_of(view.summary)
-    said = list(conclusions(watched))
+    sentences = list(conclusions(watched))
     traced = any(one["traced"] and one["way"] == PUSH for one in watched["waited"])
     elements: list[Element] = [
-        *([Points(said, tone="conclusions")] if said else []),
+        *([Points(sentences, tone="conclusions")] if sentences else []),
         lateness_table(watched),
         cost_table(watched),
         *([budget_table(watched)] if traced else []),
@@ -123,19 +123,19 @@ def conclusions(watched: Watched) -> Iterator[str]:
         most = held[-1]
         push, poll = (each(seen[topology, way, most], cores) for way in WAYS)
         late = {way: float(each(seen[topology, way, most], _lateness("p50")).mean()) for way in WAYS}
-        said = (
+        text = (
             f"In {topology}, {most:,} customers who poll every {watched['interval_s']:g} s learn of a change "
             f"{late[POLL] / 1_000:.1f} s after it in the median, and those with a stream {late[PUSH]:.0f} ms after it. "
             f"For a thousand of them, polling takes {plain(poll.mean())} cores, and streams take {plain(push.mean())}"
         )
         low, _ = over_blocks(push).ends or (None, None)
         if low is None:
-            yield f"{said}; the difference was {not_tested(['needs 2 blocks, and there is 1'])}."
+            yield f"{text}; the difference was {not_tested(['needs 2 blocks, and there is 1'])}."
         elif low > 0:
             even_s = float(f"{watched['interval_s'] * poll.mean() / push.mean():.2g}")
-            yield f"{said}: polling would take as little at an interval of about {even_s:g} s."
+            yield f"{text}: polling would take as little at an interval of about {even_s:g} s."
         else:
-            yield f"{said}, which this run cannot tell from nothing."
+            yield f"{text}, which this run cannot tell from nothing."
 
 
 def holds(of: Sequence[Waited]) -> bool:

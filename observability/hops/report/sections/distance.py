@@ -143,9 +143,9 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
             layer("point", {"x": x, "y": y}, data=rings, color=INK, fill=PAPER, size=50, strokeWidth=1.6, opacity=1),
         ],
     }
-    told = "; ".join(f"{row['left']} against {row['right']}: {break_even_words(row)}" for row in one["pairs"])
+    break_evens = "; ".join(f"{row['left']} against {row['right']}: {break_even_words(row)}" for row in one["pairs"])
     described = f"p50 of {journey} over the round-trip time, a line per {view.compared.one}"
-    return draw(journey, f"{described}. {told}." if told else f"{described}.", spec, rows)
+    return draw(journey, f"{described}. {break_evens}." if break_evens else f"{described}.", spec, rows)
 
 
 def _level(one: JourneyDistance, grid: list[float], row: BreakEven) -> float:

@@ -90,15 +90,15 @@ def _sentences(trust: Trust) -> Iterator[str]:
     yield _clocks(trust)
     outside = sorted((one for one in trust.clocks if one.outside and not one.differs), key=lambda one: -one.outside_ns)
     if outside:
-        told = "; ".join(
+        text = "; ".join(
             f"{one.callee} answered {one.outside:,} of {one.calls:,} calls of {one.caller}, by up to "
             f"{one.outside_ns / NS_PER_MS:,.3f} ms"
             for one in outside[:_MAX_CLOCKS]
         )
         if len(outside) > _MAX_CLOCKS:
-            told += f"; and less for {plural(len(outside) - _MAX_CLOCKS, 'more pair')} of services"
+            text += f"; and less for {plural(len(outside) - _MAX_CLOCKS, 'more pair')} of services"
         yield (
-            f"Outside the time of the call, for example because one of several hosts has another clock: {told}. The "
+            f"Outside the time of the call, for example because one of several hosts has another clock: {text}. The "
             "time outside counts as wire."
         )
     if trust.unused:
@@ -123,16 +123,16 @@ def _clocks(trust: Trust) -> str:
     unsteady = sum(clock.low_ns > clock.high_ns for clock in trust.clocks)
     if not trust.clocks:
         return "No service calls another by CLIENT and SERVER spans, so their clocks are unknown."
-    said = (
+    text = (
         f"Clocks: of {plural(len(trust.clocks), 'pair')} of services that call each other, "
         f"{len(differing)} with clocks that certainly differ"
     )
     if unsteady:
-        said += f"; for {unsteady} no single offset fits all calls, for example because spans are closed late"
+        text += f"; for {unsteady} no single offset fits all calls, for example because spans are closed late"
     if trust.corrected:
         moved = ", ".join(f"{name} by {-offset / NS_PER_MS:+.3f} ms" for name, offset in trust.corrected.items())
-        return f"{said}. Corrected, as requested: {moved}."
-    return f"{said}.{' Nothing was corrected; --correct-clocks does it.' if differing else ''}"
+        return f"{text}. Corrected, as requested: {moved}."
+    return f"{text}.{' Nothing was corrected; --correct-clocks does it.' if differing else ''}"
 
 
 def _ms(ns: int) -> Cell:
