@@ -186,8 +186,8 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
         yield tree
     if left_out:
         read.left_out = [
-            f"Left out: {len(left_out):,} of {plural(len(read.traces), 'trace')}, as the root has no times, times that "
-            f"cannot be, or ends before it begins. The first is {left_out[0]}."
+            f"Left out: {len(left_out):,} of {plural(len(read.traces), 'trace')}, because the root has no times or "
+            f"impossible times, or ends before it begins. The first is {left_out[0]}."
         ]
     if broken:
         lack = "lacks" if broken == 1 else "lack"

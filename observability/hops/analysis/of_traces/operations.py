@@ -89,7 +89,7 @@ class Trust(msgspec.Struct):
     nameless: int = 0
     linked: int = 0
     clocks: Sequence[Clock] = ()
-    correct_spans: Mapping[str, int] = {}
+    corrected: Mapping[str, int] = {}
     unused: Sequence[str] = ()
     first: dict[str, str] = {}
     early: int = 0

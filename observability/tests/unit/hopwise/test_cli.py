@@ -81,7 +81,7 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_name: str) -> object:
         raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere.at_all")
 
-    monkeypatch.setattr("hopwise.cli.imported", fails)
+    monkeypatch.setattr("hopwise.cli.import_command", fails)
 
 
 @pytest.mark.usefixtures("lacking")
@@ -108,7 +108,7 @@ def test_help_of_a_group_that_is_not_installed_says_what_it_takes(monkeypatch: p
 def test_a_module_that_a_command_imports_later_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = typer.Typer()
     alone.command("rows")(lambda: import_module("nowhere"))
-    monkeypatch.setattr("hopwise.cli.imported", lambda _name: typer.main.get_command(alone))
+    monkeypatch.setattr("hopwise.cli.import_command", lambda _name: typer.main.get_command(alone))
     assert "rows needs nowhere" in hopwise("rows")[1]
 
 

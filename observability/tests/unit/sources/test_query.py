@@ -157,7 +157,7 @@ def test_any_address_below_api_is_asked_as_it_is_with_the_headers(api):
         (401, "requires credentials"),
         (403, "not sufficient"),
         (404, "nothing is there"),
-        (429, "too often"),
+        (429, "too many requests"),
         (500, "answered 500"),
     ],
 )
