@@ -17,7 +17,7 @@ from hopwise.cli import app, import_command
 from hopwise.table import COMMANDS, GROUPS, Command
 
 HEAVY = ("polars", "numpy", "scipy", "aiohttp", "hops", "experiment", "mesh")
-OF_DEVELOPERS = {"clean", "picture"}
+OF_DEVELOPERS = {"clean", "findings"}
 """Commands that only make's targets call."""
 
 
