@@ -14,7 +14,7 @@ func newEcho() *cobra.Command {
 		Use:   "echo --http ADDRESS --grpc ADDRESS",
 		Short: "Serves minimal answers, for `shopload max`",
 		Long: `Answers HTTP requests (HTTP/1.1, and HTTP/2 without TLS) with their own bodies, and the RPC ` + echo.Method + `
-with the id asked for, until it is interrupted. The addresses that it listens at go to stdout as one JSON object.`,
+with the requested id, until it is interrupted. Prints its addresses to stdout as one JSON object.`,
 		Example: "  shopload echo --http 127.0.0.1:18180 --grpc 127.0.0.1:18181",
 	}
 	cmd.Flags().StringVar(&at.HTTP, "http", "", "host:port for the HTTP server; port 0 takes any free one")

@@ -33,8 +33,8 @@ func newMax() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "max --url URL | --grpc ADDRESS",
 		Short: "Finds how fast this program can send, against `shopload echo`",
-		Long: `Has virtual users send one small request after the other, and prints how many were answered a second: the generator's own
-maximum if the server does next to nothing. With --get, it loads any HTTP server. Exits with 1 if a request fails.`,
+		Long: `Runs virtual users that each send one small request after the other, and prints the number of answers per second: the generator's own
+maximum if the server does almost no work. With --get, it loads any HTTP server. Exits with 1 if a request fails.`,
 		Example: "  shopload max --url http://127.0.0.1:18180 --http 1 --vus 16 --connections 16 --duration 5s",
 	}
 	flags := cmd.Flags()

@@ -17,9 +17,9 @@ func newMerge() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge --part DIR --part DIR --out DIR",
 		Short: "Joins the results of several generators that replayed the shards of one tape",
-		Long: `Joins the folders of "shopload replay --shard I/N" for every I to the folder that one generator would have written of the whole
+		Long: `Joins the folders of "shopload replay --shard I/N" for every I into one folder, as if one generator had replayed the whole
 tape: journeys.jsonl and vegeta.gob have all journeys by seq, generator.json has their digest, the sums of CPU, bytes, connections and spans,
-and under "shards" what each generator said itself.
+and each generator's own figures under "shards".
 
 The shards must be those of one replay: the same tape, topology and trial, each shard once, each journey sent. Otherwise nothing is
 written.`,

@@ -54,13 +54,13 @@ func newReplay(stderr *os.File) *cobra.Command {
   DIR/vegeta.gob      the same in vegeta's encoding, for "vegeta report" and "vegeta plot"
   DIR/generator.json  this program's own figures: CPU, start lag, spans, digests
 
-With --shard I/N it sends only the journeys whose seq leaves the remainder I when divided by N, over its share of the connections, so that N
-generators together send the whole tape; they begin together at the same --start-at, and "shopload merge" joins what they wrote.
+With --shard I/N it sends only the journeys whose seq modulo N is I, over its share of the connections. N generators send the whole tape;
+they begin at the same --start-at, and "shopload merge" joins their results.
 
-If the target has networks, each journey has a customer to itself, with connections of its own over an emulated link of its own.
+If the target has networks, each journey has its own customer, whose connections go over a separate emulated link.
 
-With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape, whatever
-their times, and each sends its next one once it has its answer. Rows and figures then say "mode": "closed".
+With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape and ignore
+their arrival times. Each user sends the next journey after the answer to the last. Rows and figures then have "mode": "closed".
 
 Latency counts from the intended arrival (in a closed loop from the actual start). Outcomes are ok, client (not sent, or
 refused), server, timeout, wrong_answer.

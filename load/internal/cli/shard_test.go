@@ -245,7 +245,7 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		{"another tape", []string{first, second, ofOther}, "shard 2/3 (" + ofOther + ") is of another replay than shard 0/3 (" + first + "): tape_sha256 is"},
 		{"another number", []string{first, ofTwo}, "the number of shards is 2, not 3"},
 		{"rows cut short", []string{first, second, cut}, "journeys.jsonl of " + cut},
-		{"a row twice", []string{first, second, twice}, "shard 2/3 (" + twice + ") has journey 2 in place of 5"},
+		{"a row twice", []string{first, second, twice}, "shard 2/3 (" + twice + ") has journey 2 instead of 5"},
 		{"stopped early", []string{first, second, stopped}, "shard 2/3 (" + stopped + ") is incomplete"},
 		{"no shard named", []string{first, second, old}, "generator.json of " + old + " names no shard"},
 		{"a folder that is not there", []string{first, second, filepath.Join(dir, "none")}, "none/generator.json"},

@@ -40,19 +40,19 @@ func newWatch(stderr *os.File) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch --tape FILE --target FILE --watchers N --way push|poll --duration D --out DIR",
 		Short: "Simulates customers who wait for updates of their orders while the tape is replayed elsewhere",
-		Long: `Has N customers wait for news of their orders, those first who buy on the tape, while another process replays it. Once all of them wait it
-prints {"event":"open",...}. When the duration is over it writes:
+		Long: `Simulates N customers who wait for updates of their orders while another process replays the tape. It takes customers who buy on the tape
+first. When all of them wait, it prints {"event":"open",...}. After the duration it writes:
 
-  DIR/updates.jsonl  a line per update as it reached a customer, with the times when the order changed and when the update arrived, and
-                     the context of its trace, whose root goes to the target's receiver of traces
+  DIR/updates.jsonl  a line per update that reached a customer: when the order changed, when the update arrived, and
+                     the context of its trace, whose root span goes to the target's receiver of traces
   DIR/watchers.json  figures: updates repeated and missed, reconnects and failed polls by cause, bytes, CPU, memory
 
-They speak what the customers of their channel speak: grpc, rest or graphql. With push, gRPC clients open a server stream, REST clients a stream
-of server-sent events, and GraphQL clients a subscription: over a WebSocket (graphql-transport-ws) with HTTP/1.1, else as server-sent events
-(graphql-sse). A stream that ends is opened again behind the last position, after a random pause. With poll, they list what they were told every
-interval, spread evenly over it; REST clients ask whether the list has changed (If-None-Match).
+They use the protocol of their channel: grpc, rest or graphql. With push, gRPC clients open a server stream, REST clients a stream
+of server-sent events, and GraphQL clients a subscription: over a WebSocket (graphql-transport-ws) with HTTP/1.1, otherwise as server-sent
+events (graphql-sse). When a stream ends, they open it again after the last position, after a random pause. With poll, each client lists its
+updates once per interval, and the polls are spread evenly over the interval; REST clients poll with If-None-Match.
 
-Each watcher has a connection of its own unless --connections says how many all of them share.`,
+Each watcher has a separate connection, unless --connections sets a number of shared connections.`,
 		Example: "  shopload watch --tape tape.jsonl --target target.json --watchers 1000 --way push --duration 70s --out results/watch",
 	}
 	flags := cmd.Flags()

@@ -103,7 +103,7 @@ func (s shard) check() error {
 	}
 	for i, row := range s.rows {
 		if expected := int64(i*of.Count + of.Index); row.Seq != expected {
-			return fmt.Errorf("%v has journey %d in place of %d", s, row.Seq, expected)
+			return fmt.Errorf("%v has journey %d instead of %d", s, row.Seq, expected)
 		}
 	}
 	return nil

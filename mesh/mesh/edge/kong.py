@@ -47,14 +47,14 @@ def require_kong(topology: Topology) -> None:
         SwitchError: It cannot; the message has the reason.
     """
     if topology.admits_browsers:
-        needs = "turns gRPC-Web into gRPC and lets" if topology.translates else "lets"
+        translates = "translates gRPC-Web to gRPC and " if topology.translates else ""
         raise SwitchError(
-            f"edge=kong: {topology.name} needs an edge that {needs} pages of other origins in; only Envoy is "
+            f"edge=kong: {topology.name} needs an edge that {translates}admits pages of other origins; only Envoy is "
             f"configured for that here; valid with {topology.name}: envoy."
         )
     if topology.transcodes:
         raise SwitchError(
-            f"edge=kong: {topology.name} needs an edge that turns gRPC into protobuf's JSON. Kong's grpc-gateway "
+            f"edge=kong: {topology.name} needs an edge that transcodes gRPC to protobuf's JSON. Kong's grpc-gateway "
             "plugin does not: it writes 64-bit numbers as JSON numbers, and streams without an array; "
             f"valid with {topology.name}: envoy."
         )

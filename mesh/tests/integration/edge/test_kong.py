@@ -27,14 +27,14 @@ from mesh.supervisor.run import Run
 
 pytestmark = [pytest.mark.integration, needs_kong]
 
-TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).transcodes or one.passes_by_the_edge)]
+TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).needs_envoy or one.passes_by_the_edge)]
 
 
 class KongRun(Run):
     """Kong alone."""
 
     def port_names(self) -> list[str]:
-        """Its own."""
+        """The edge's port."""
         return [EDGE]
 
     def components(self) -> list[Component]:

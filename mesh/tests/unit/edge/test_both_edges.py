@@ -64,14 +64,14 @@ LAST = [
 
 @pytest.mark.parametrize(("name", "component"), LAST)
 def test_long_lived_answers_are_limited_by_silence_only(name: str, component: str) -> None:
-    told = plan(load_topology(name, updates="on"))
-    (host,) = manager(envoy.render(told))["route_config"]["virtual_hosts"]
+    edge = plan(load_topology(name, updates="on"))
+    (host,) = manager(envoy.render(edge))["route_config"]["virtual_hosts"]
     ways = [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
     lasting = [route for route in ways if route["cluster"] == component]
     assert {route["idle_timeout"] for route in lasting} == {"45s"}
     sockets = [bool(route.get("upgrade_configs")) for route in lasting]
     assert sockets == [component == "graphql-gateway"] * len(lasting)
-    services = {service["name"]: service for service in kong.render(told)["services"]}
+    services = {service["name"]: service for service in kong.render(edge)["services"]}
     streams = services[f"{component}-streams"]
     assert (streams["read_timeout"], services[component]["read_timeout"]) == (45_000, 5_000)
     assert len(streams["routes"]) == len(lasting)
@@ -86,8 +86,8 @@ def test_long_lived_answers_are_limited_by_silence_only(name: str, component: st
 @pytest.mark.parametrize(("name", "component"), LAST)
 def test_a_token_opens_streams_no_faster_than_a_partner_may(name: str, component: str) -> None:
     at_once, per_s = BURSTS * MAX_PER_PARTNER, BURSTS * MAX_PER_PARTNER / REOPEN_S
-    told = plan(load_topology(name, updates="on"))
-    config = manager(envoy.render(told))
+    edge = plan(load_topology(name, updates="on"))
+    config = manager(envoy.render(edge))
     (host,) = config["route_config"]["virtual_hosts"]
     limited = [route["route"] for route in host["routes"] if OPENINGS in route.get("typed_per_filter_config", {})]
     assert limited == [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
@@ -99,7 +99,7 @@ def test_a_token_opens_streams_no_faster_than_a_partner_may(name: str, component
         "tokens_per_fill": 1,
         "fill_interval": f"{1 / per_s:g}s",
     }
-    services = {service["name"]: service for service in kong.render(told)["services"]}
+    services = {service["name"]: service for service in kong.render(edge)["services"]}
     (rate,) = [one["config"] for one in services[f"{component}-streams"]["plugins"] if one["name"] == "rate-limiting"]
     assert (rate["minute"], rate["header_name"]) == (at_once, "authorization")
     assert not [one for one in services[component]["plugins"] if one["name"] == "rate-limiting"]
@@ -113,8 +113,8 @@ def test_pages_for_people_exist_only_on_request() -> None:
         is by_kong(KONGS["grpc"], "/")
         is None
     )
-    told = replace(plan(TOPOLOGIES["grpc"]), page="<p>Hello</p>", describer="product")
-    by_its_envoy, by_its_kong = envoy.render(told), kong.render(told)
+    edge = replace(plan(TOPOLOGIES["grpc"]), page="<p>Hello</p>", describer="product")
+    by_its_envoy, by_its_kong = envoy.render(edge), kong.render(edge)
     assert by_envoy(by_its_envoy, reflection) == by_kong(by_its_kong, reflection) == "product"
     (page,) = [route for route in by_its_kong["routes"] if route["name"] == "start-page"]
     assert (page["paths"], page["methods"]) == (["~/$"], ["GET", "HEAD"])
@@ -240,9 +240,9 @@ def test_limits_are_the_same() -> None:
     assert settings["KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT"] == config["request_headers_timeout"]
     assert f"{lua_table(KONGS['hybrid'])['request_s']}s" == config["request_timeout"]
     assert settings["KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT"] == config["common_http_protocol_options"]["idle_timeout"]
-    told = lua_table(KONGS["hybrid"])
-    assert told["max_headers"] == config["common_http_protocol_options"]["max_headers_count"]
-    assert told["max_header_bytes"] == 1024 * config["max_request_headers_kb"]
+    table = lua_table(KONGS["hybrid"])
+    assert table["max_headers"] == config["common_http_protocol_options"]["max_headers_count"]
+    assert table["max_header_bytes"] == 1024 * config["max_request_headers_kb"]
     streams = config["http2_protocol_options"]["max_concurrent_streams"]
     assert settings["KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS"] == str(streams)
     over_http1, *_ = ENVOYS["hybrid"]["static_resources"]["clusters"]
@@ -267,14 +267,14 @@ def lua_table(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_header_rules_are_the_same() -> None:
-    told, config = lua_table(KONGS["grpc"]), manager(ENVOYS["grpc"])
+    table, config = lua_table(KONGS["grpc"]), manager(ENVOYS["grpc"])
     (mutation,) = config["early_header_mutation_extensions"]
     suffix, names, *removed = mutation["typed_config"]["mutations"]
-    assert told["removed_suffix"] == suffix["remove_on_match"]["key_matcher"]["suffix"]
+    assert table["removed_suffix"] == suffix["remove_on_match"]["key_matcher"]["suffix"]
     assert names["remove_on_match"]["key_matcher"]["safe_regex"]["regex"] == limits.REMOVED_PATTERN
-    assert set(told["removed"]) == {one["remove"] for one in removed}
+    assert set(table["removed"]) == {one["remove"] for one in removed}
     (host,) = config["route_config"]["virtual_hosts"]
-    assert told["mark"] == host["request_headers_to_add"][0]["header"]["key"]
+    assert table["mark"] == host["request_headers_to_add"][0]["header"]["key"]
     length, *refusals = [route for route in host["routes"] if "headers" in route["match"]]
     assert length["match"]["headers"][0]["range_match"]["start"] == limits.MAX_BODY + 1
     assert [
@@ -286,15 +286,15 @@ def test_header_rules_are_the_same() -> None:
         }
         for refusal in refusals
         for header in refusal["match"]["headers"]
-    ] == [{name: value for name, value in checked.items() if name != "refusal"} for checked in told["checked"]]
-    assert told["deadline_ms"] == str(limits.ANSWER_S * 1000)
+    ] == [{name: value for name, value in checked.items() if name != "refusal"} for checked in table["checked"]]
+    assert table["deadline_ms"] == str(limits.ANSWER_S * 1000)
 
 
 @pytest.mark.parametrize(
     "status", [400, 403, 404, 408, 413, 414, 415, 426, 429, 431, 460, 463, 500, 501, 502, 503, 504]
 )
 def test_errors_have_the_same_shape(status: int) -> None:
-    told = next(
+    reply = next(
         reply for reply in lua_table(KONGS["rest"])["replies"] if reply["min_status"] <= status <= reply["max_status"]
     )
     mappers = manager(ENVOYS["rest"])["local_reply_config"]["mappers"]
@@ -308,26 +308,27 @@ def test_errors_have_the_same_shape(status: int) -> None:
         return bool(bounds["GE"]["default_value"] <= status <= bounds["LE"]["default_value"])
 
     call, accepted, graphql, problem, *_ = filter(covers, mappers)
-    assert call["headers_to_add"][0]["header"]["value"] == str(told["grpc_status"])
+    assert call["headers_to_add"][0]["header"]["value"] == str(reply["grpc_status"])
     for mapper, media_type in ((accepted, GRAPHQL_TYPE), (graphql, "application/json")):
         assert mapper["body_format_override"]["content_type"] == media_type
         (error,) = mapper["body_format_override"]["json_format"]["errors"]
         assert error == {
-            "message": told["detail"],
-            "extensions": told["extensions"],
+            "message": reply["detail"],
+            "extensions": reply["extensions"],
         }
     again = [header["header"] for header in problem.get("headers_to_add", [])]
     assert {header["key"]: header["value"] for header in again} == (
-        {"cache-control": "no-store"} | ({"retry-after": str(told["retry_after_s"])} if "retry_after_s" in told else {})
+        {"cache-control": "no-store"}
+        | ({"retry-after": str(reply["retry_after_s"])} if "retry_after_s" in reply else {})
     )
     assert accepted.get("headers_to_add", []) == graphql.get("headers_to_add", []) == problem.get("headers_to_add", [])
     assert [header["header"]["value"] for header in call["headers_to_add"][1:]] == [
-        value for name, value in told.items() if name == "grpc_details"
+        value for name, value in reply.items() if name == "grpc_details"
     ]
     shape = problem["body_format_override"]["json_format"]
-    assert (shape["type"], shape["title"], shape["code"]) == (told["type"], told["title"], told["code"])
-    assert shape["detail"] == told["detail"]
-    assert {one.get("status_code", 0) for one in (call, accepted, graphql, problem)} == {told["status"]}
+    assert (shape["type"], shape["title"], shape["code"]) == (reply["type"], reply["title"], reply["code"])
+    assert shape["detail"] == reply["detail"]
+    assert {one.get("status_code", 0) for one in (call, accepted, graphql, problem)} == {reply["status"]}
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
@@ -338,8 +339,8 @@ def test_a_refused_method_is_answered_with_those_of_its_route(name: str) -> None
         if "allow" in added:
             path = mapper["filter"]["and_filter"]["filters"][0]["header_filter"]["header"]
             allowed[path["string_match"]["safe_regex"]["regex"]] = added["allow"]
-    told = lua_table(KONGS[name])["routes"]
-    assert list(allowed.items()) == [(f"{route['pattern']}([?].*)?", route["allow"]) for route in told]
+    table = lua_table(KONGS[name])["routes"]
+    assert list(allowed.items()) == [(f"{route['pattern']}([?].*)?", route["allow"]) for route in table]
 
 
 def test_a_transcoder_reports_its_refusals_itself() -> None:
