@@ -54,7 +54,7 @@ METRIC: Edits = {
     f"{HOPS}/run/documents/topology.py": {"    parallel_mean: float\n": "    waves_max: int\n"},
     f"{HOPS}/tables/latency.py": {
         'Column("failed")]': 'Column("waves", spare=5), ',
-        "_failed(cell)]": 'whole(cell["waves_max"]), ',
+        "_failure_cell(cell)]": 'whole(cell["waves_max"]), ',
     },
     "docs/results/on-disk.md": {"    count, errors, requests_per_journey,": "    waves_max,\n"},
     f"{TESTS}/analysis/test_topology.py": {'"parallel_mean", "bytes_in_mean"': '"waves_max", '},
