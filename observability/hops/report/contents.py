@@ -48,13 +48,13 @@ def all_sections(view: View) -> list[Section]:
         validity.section(view),
         *([made_of.observer_section(view)] if traced else []),
     ]
-    first, *others = [
+    every = [
         *sections,
         setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),
     ]
-    return [first, *(replace(other, folded=True) for other in others)]
+    return [every[0], *(replace(section, folded=True) for section in every[1:])]
 
 
 def add_picture(section: Section, view: View) -> Section:
