@@ -125,9 +125,10 @@ def gates_table(gates: Sequence[Gate], trials: int, what: str) -> Table:
                 Cell(kind.limit_text(gate["limit"]), gate["limit"]),
                 words("yes") if gate["ok"] else words("FAILS", "bad"),
                 words(kind.fails),
+                words(kind.why),
             ]
         )
     columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
-    columns.append(Column("if it fails", numeric=False, spare=1))
+    columns += [Column("if it fails", numeric=False, spare=1), Column("because", numeric=False, spare=9)]
     caption = "Gates" if trials == 1 else f"Gates of the experiment, each by its worst {what}"
     return Table("gates", caption, columns, rows)

@@ -100,6 +100,12 @@ def test_the_sections_are_in_their_order(compared: Path) -> None:
     assert page_of(compared).sections == SECTIONS
 
 
+def test_each_gate_gives_its_reason(compared: Path) -> None:
+    head, *rows = page_of(compared).tables["gates"]
+    assert head[-1] == "because"
+    assert all(row[-1] for row in rows)
+
+
 def test_a_valid_run_says_so_and_no_other_verdict(compared: Path) -> None:
     text = (compared / "report.html").read_text(encoding="utf-8")
     assert 'class="badge valid">VALID<' in text
