@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from experiment.errors import UsageError
 from experiment.findings.table import FOLDER, Run
-from hops.gates.verdict import VALID, WRONG
+from hops.run.documents.gate import VALID, WRONG
 from hops.run.files import MANIFEST, SUMMARY, read_document
 
 KEPT_SUMMARY = f"{SUMMARY}.gz"

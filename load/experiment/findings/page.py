@@ -11,8 +11,8 @@ from experiment.findings.figures import Figure, read_figure
 from experiment.findings.kept import Kept, read_kept
 from experiment.findings.table import FOLDER, RULE, Finding, Table
 from experiment.marked import write_marked
-from hops.gates.verdict import VALID
 from hops.report.picture import describe, picture
+from hops.run.documents.gate import VALID
 from mesh.paths import ROOT
 
 PAGE = ROOT / "docs" / "findings.md"
