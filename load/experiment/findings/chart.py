@@ -14,6 +14,8 @@ from hops.report.palette import looks
 from hops.report.picture import standalone
 
 WIDTH = 400
+_ROOM = 1.75
+"""Width of the axis, in units of its highest figure: behind that stand the figure and its interval in words."""
 
 
 class Drawn(NamedTuple):
@@ -34,9 +36,17 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
     figures = {name: read_figure(kept.summary, reader, name, *arguments) for name in names}
     words = f"{wanted.title}: {'; '.join(f'{name} {figure.text}' for name, figure in figures.items())}."
     rows = [
-        {"topology": name, "value": figure.value, "low": figure.ends[0], "high": figure.ends[1], "text": figure.text}
+        {
+            "topology": name,
+            "value": figure.value,
+            "low": figure.ends[0],
+            "high": figure.ends[1],
+            "text": numbers.figure(figure.value, figure.ends),
+        }
         for name, figure in figures.items()
     ]
+    top = max(figure.ends[1] or figure.value for figure in figures.values())
+    scale = {"domain": [0, _ROOM * top], "nice": False}
     unit = next(iter(figures.values())).unit
     y = row_each("topology", names)
     at_end = {"field": "high", "type": "quantitative"}
@@ -46,7 +56,10 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
         "title": {"text": wanted.title, "fontSize": 13},
         "encoding": {"y": y},
         "layer": [
-            layer("bar", {"x": amount("value", unit or numbers.NOTHING, tickCount=5), "color": _colors(names)}),
+            layer(
+                "bar",
+                {"x": amount("value", unit or numbers.NOTHING, scale=scale, tickCount=5), "color": _colors(names)},
+            ),
             layer("rule", {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}, color=INK),
             label({"x": at_end}),
         ],
