@@ -41,11 +41,11 @@ ALONE = "--disable-hot-restart"
 
 def base_config(file: Path) -> dict[str, Any]:
     """A copy of one of the project's configuration files, which are parsed once."""
-    return copy.deepcopy(_parsed(file))
+    return copy.deepcopy(_parse(file))
 
 
 @cache
-def _parsed(file: Path) -> dict[str, Any]:
+def _parse(file: Path) -> dict[str, Any]:
     config: dict[str, Any] = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
     return config
 

@@ -79,8 +79,8 @@ class Component:
     command: str = ""
 
     @property
-    def told(self) -> str:
-        """Its name in messages."""
+    def display_name(self) -> str:
+        """The name in messages."""
         return f"{self.name} (command: {self.command})" if self.command else self.name
 
 
@@ -109,9 +109,9 @@ class Supervisor:
             for name in [n for n, item in waiting.items() if item.imports_meanwhile or item.after <= self._done]:
                 starting[name] = self._spawn(waiting.pop(name))
             for running in starting.values():
-                if running.held and running.component.after <= self._done:
+                if running.is_held and running.component.after <= self._done:
                     running.let_go()
-            held = [name for name, running in starting.items() if running.held]
+            held = [name for name, running in starting.items() if running.is_held]
             if len(held) == len(starting):
                 raise StartError(
                     f"{', '.join([*held, *waiting])}: cannot start: depends on components that are not part of this "
@@ -128,7 +128,7 @@ class Supervisor:
         return [
             ComponentDiedError(
                 name,
-                f"{running.component.told} exited during the run, {_ending(code)}.\n{running.log_end()}",
+                f"{running.component.display_name} exited during the run, {_ending(code)}.\n{running.log_end()}",
                 running.component.when_lost,
             )
             for name, running in self._running.items()
@@ -156,7 +156,7 @@ class Supervisor:
         Raises:
             StartError: It did not become ready.
         """
-        with self._interrupts.held():
+        with self._interrupts.defer():
             if name in self._running:
                 self._stop([self._running[name]])
             self.start([self._components[name]])
@@ -185,7 +185,7 @@ class Supervisor:
         name = component.name
         other = replace(component, name=f"{name}-before", replica_of=component.replica_of or name)
         before = replace(running, component=other)
-        with self._interrupts.held():
+        with self._interrupts.defer():
             self._running[other.name] = before
             # Until it has ended, it may answer instead of the next one.
             alone = before.process.poll
@@ -199,7 +199,7 @@ class Supervisor:
         running.signal(asked)
         while any(process.is_running() for process in before) or not ready():
             if time.monotonic() > give_up_at:
-                raise StartError(f"{running.component.told} did not renew itself.\n{running.log_end()}")
+                raise StartError(f"{running.component.display_name} did not renew itself.\n{running.log_end()}")
             time.sleep(POLL_S)
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
@@ -243,7 +243,7 @@ class Supervisor:
                     start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
                 )
             except OSError as error:
-                raise StartError(f"{component.told}: {argv[0]} cannot be started: {error.strerror}") from error
+                raise StartError(f"{component.display_name}: {argv[0]} cannot be started: {error.strerror}") from error
         started = Started.of(component.name, process.pid, component.stop_signal)
         running = _Running(component, process, started, log, time.monotonic())
         self._running[component.name] = running
@@ -261,12 +261,12 @@ class Supervisor:
 
     def _require_alive(self, starting: Mapping[str, _Running]) -> None:
         for running in starting.values():
-            code, told = running.process.poll(), running.component.told
+            code, name = running.process.poll(), running.component.display_name
             if code is not None and not (code == 0 and running.component.ready is None):
-                raise StartError(f"{told} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
+                raise StartError(f"{name} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
             limit = running.component.start_limit_s
-            if not running.held and time.monotonic() - running.began > limit:
-                raise StartError(f"{told} was not ready within {limit:g} s.\n{running.log_end()}")
+            if not running.is_held and time.monotonic() - running.began > limit:
+                raise StartError(f"{name} was not ready within {limit:g} s.\n{running.log_end()}")
 
     def _stop(self, these: Sequence[_Running]) -> list[str]:
         for running in these:
@@ -303,7 +303,7 @@ class _Running:
     shown: int = 0
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         stdin = self.process.stdin
         return stdin is not None and not stdin.closed
 
@@ -314,7 +314,7 @@ class _Running:
 
     def is_ready(self) -> bool:
         self.show_progress()
-        if self.held:
+        if self.is_held:
             return False
         if self.component.ready is None:
             return self.process.poll() == 0

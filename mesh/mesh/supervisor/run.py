@@ -148,7 +148,7 @@ class Run:
 
     def stop_ranks(self, ranks: Container[int]) -> None:
         """Stops the components of these stop ranks, as the end of the run would."""
-        with self.interrupts.held():
+        with self.interrupts.defer():
             self._stop(ranks)
 
     def _stop(self, ranks: Container[int] | None = None) -> None:

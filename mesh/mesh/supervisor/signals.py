@@ -83,8 +83,8 @@ class Interrupts:
             raise Interrupted(signum)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Holds signals for as long as the context lasts, then raises a signal that came meanwhile."""
+    def defer(self) -> Iterator[None]:
+        """Defer signals for the length of the context, then raise a signal that arrived meanwhile."""
         before, self._held = self._held, True
         try:
             yield

@@ -82,13 +82,13 @@ def browsed(shop: System) -> None:
     headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
     query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
 
-    def counted() -> bool:
+    def is_counted() -> bool:
         with httpx.Client(base_url=shop.url, headers=headers, trust_env=False) as client:
             assert client.post("/graphql", json=query).status_code == 200
             assert client.get("/v1/products?category=books").status_code == 200
         return value(shop, 'objective:burn_rate:5m{objective="browse"} >= bool 0') == 1
 
-    until(counted)
+    until(is_counted)
 
 
 @needs_prometheus

@@ -87,7 +87,7 @@ class FakeCluster:
         self._save()
 
     @property
-    def asked(self) -> list[str]:
+    def commands(self) -> list[str]:
         """The command lines so far, without their context."""
         return (self._folder / "asked").read_text().splitlines()
 

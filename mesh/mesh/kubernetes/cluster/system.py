@@ -224,7 +224,7 @@ class ClusterSystem(Run):
         try:
             yield
         finally:
-            with self.interrupts.held():
+            with self.interrupts.defer():
                 self.kubectl.run("uncordon", node)
             self._write_note()
 

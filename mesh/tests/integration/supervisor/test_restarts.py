@@ -63,7 +63,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 def kill(run: Run, name: str) -> None:
     os.kill(run.pids()[name][0], signal.SIGKILL)
-    wait_for(run.ended)
+    wait_for(run.find_dead)
 
 
 def test_an_optional_component_is_given_up_after_the_maximum_of_restarts(ports: Ports, folder: RunFolder) -> None:
@@ -116,7 +116,7 @@ def test_a_component_that_keeps_dying_ends_the_run(ports: Ports, folder: RunFold
         kill(run, "frail")
         for tried in range(1, MAX_RESTARTS + 1):
             restarts.look()
-            wait_for(run.ended)
+            wait_for(run.find_dead)
             assert restarts.counts["frail"] == tried
             if tried < MAX_RESTARTS:
                 restarts.look()  # at once: the pause is not over

@@ -55,10 +55,10 @@ def in_namespace(system: ClusterSystem, *words: str) -> str:
 
 
 def deleted(cluster: FakeCluster, namespace: str) -> bool:
-    asked = cluster.asked
+    commands = cluster.commands
     gone = f"wait --for=delete namespace/{namespace}"
-    return f"delete namespace {namespace} --ignore-not-found --wait=false" in asked and any(
-        line.startswith(gone) for line in asked
+    return f"delete namespace {namespace} --ignore-not-found --wait=false" in commands and any(
+        line.startswith(gone) for line in commands
     )
 
 
@@ -106,7 +106,7 @@ def test_the_next_run_removes_what_a_killed_one_left(
     told = capsys.readouterr().err
     assert "hopwise-left" in told
     assert "Letting the node node-7 take pods again" in told
-    assert "uncordon node-7" in cluster.asked
+    assert "uncordon node-7" in cluster.commands
     assert not note.exists()
 
 
@@ -132,7 +132,7 @@ def test_a_missing_right_to_read_usage_is_reported_before_anything_runs(
         cluster.says(in_namespace(system, f"auth can-i {refused}"), "no\n", code=1)
     with pytest.raises(ClusterError, match=r"may get neither nodes/proxy nor pods\.metrics\.k8s\.io"), system:
         pytest.fail("it must not begin")
-    assert sum("apply" in line for line in cluster.asked) == 1, "the namespace, and no pod of the shop"
+    assert sum("apply" in line for line in cluster.commands) == 1, "the namespace, and no pod of the shop"
     assert deleted(cluster, system.namespace)
 
 
@@ -145,11 +145,11 @@ def test_a_database_that_pods_cannot_reach_is_refused_before_anything_is_made(
         make(DATABASE_URL=f"postgresql://postgres:hush@{host}/postgres"),
     ):
         pytest.fail("it must not begin")
-    assert not any("apply" in line for line in cluster.asked)
+    assert not any("apply" in line for line in cluster.commands)
 
 
 def test_without_the_right_nothing_is_created(cluster: FakeCluster, system: ClusterSystem) -> None:
     cluster.says("auth can-i create namespaces", "no\n", code=1)
     with pytest.raises(ClusterError, match="may not create namespaces"), system:
         pytest.fail("it must not begin")
-    assert not any("apply" in line for line in cluster.asked)
+    assert not any("apply" in line for line in cluster.commands)

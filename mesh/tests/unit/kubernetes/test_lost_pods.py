@@ -75,8 +75,8 @@ def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]
 
 
 def test_a_run_has_started_once_callers_reach_their_callees(cluster: FakeCluster, system: ClusterSystem) -> None:
-    asked = [line.split(" ", 3) for line in cluster.asked if " exec deployment/" in line]
-    reached = {pod.partition("/")[2]: {*re.findall(r"/dev/tcp/([a-z-]+)/", script)} for _, _, pod, script in asked}
+    probes = [line.split(" ", 3) for line in cluster.commands if " exec deployment/" in line]
+    reached = {pod.partition("/")[2]: {*re.findall(r"/dev/tcp/([a-z-]+)/", script)} for _, _, pod, script in probes}
     # The check runs in the callers: network policies allow only the topology's links.
     assert reached.keys() == {*COMPONENTS} - {"jaeger"}
     assert reached["edge"] == {"graphql-gateway", "rest-gateway", "jaeger"}
@@ -162,7 +162,7 @@ def test_a_pod_that_is_evicted_on_purpose_is_not_lost_and_the_next_one_is_looked
         patch.setattr("mesh.kubernetes.cluster.system.Rollout", Replaced)
         evict(system, "product")
     path = f"/api/v1/namespaces/{system.namespace}/pods/product-1/eviction"
-    assert any(line.startswith(f"{in_namespace} create --raw={path}") for line in cluster.asked)
+    assert any(line.startswith(f"{in_namespace} create --raw={path}") for line in cluster.commands)
     assert json.loads(cluster.applied)["metadata"] == {"name": "product-1"}
     system.check_now()
     says("pods --output", *PODS)
@@ -179,11 +179,11 @@ def test_only_the_shops_pods_leave_a_node_that_is_drained_and_it_takes_pods_agai
     cluster.refuses(f"{in_namespace} drain node-1", "error: unable to drain node: global timeout reached: 3m0s")
     with pytest.raises(ClusterError, match="global timeout reached"):
         drain(system, ["order", "product"])
-    asked = cluster.asked
-    (drained,) = [line for line in asked if " drain " in line]
+    commands = cluster.commands
+    (drained,) = [line for line in commands if " drain " in line]
     run = system.options.run
     assert f"--pod-selector=hopwise/run={run},app.kubernetes.io/name in (order,product) " in drained
-    assert asked.index(f"{in_namespace} uncordon node-1") > asked.index(drained)
+    assert commands.index(f"{in_namespace} uncordon node-1") > commands.index(drained)
     assert "cordoned" not in json.loads(note.read_text())
     with system.cordoned("node-1"):
         assert json.loads(note.read_text())["cordoned"] == "node-1"

@@ -71,12 +71,12 @@ OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io", "monitoring.coreos.com")
 
 
 @cache
-def made(topology: str, switches: str, **options: Any) -> Manifests:
+def make(topology: str, switches: str, **options: Any) -> Manifests:
     return manifests(load_topology(topology), SWITCHES[switches], replace(OPTIONS, **options))
 
 
 def everything(topology: str, switches: str) -> list[dict[str, Any]]:
-    files = made(topology, switches)
+    files = make(topology, switches)
     return [each for path, inside in files.items() if not path.endswith(KUSTOMIZATION) for each in inside]
 
 
@@ -164,7 +164,7 @@ def test_no_pod_runs_as_root_with_a_writable_root_or_without_limits_or_probes() 
 @pytest.mark.parametrize("variant", FEW_VARIANTS, ids="-".join)
 def test_rendering_twice_gives_the_same_bytes(variant: tuple[str, str]) -> None:
     topology, switches = variant
-    again, before = manifests(load_topology(topology), SWITCHES[switches], OPTIONS), made(*variant)
+    again, before = manifests(load_topology(topology), SWITCHES[switches], OPTIONS), make(*variant)
     # In their order, as YAML writes them; that takes a second for each variant.
     assert json.dumps(again) == json.dumps(before)
     path = next(iter(again))
@@ -514,7 +514,7 @@ def test_pods_end_only_when_their_clients_have_left() -> None:
 
 
 def test_replicas_are_those_of_the_options_and_production_leaves_them_to_autoscalers() -> None:
-    files = made("hybrid", "plain")
+    files = make("hybrid", "plain")
     assert one(everything("hybrid", "plain"), "Deployment", "product")["spec"]["replicas"] == 2
     (production,) = files[f"{PRODUCTION}/{KUSTOMIZATION}"]
     assert "op: remove\n  path: /spec/replicas" in production["patches"][0]["patch"]
@@ -523,7 +523,7 @@ def test_replicas_are_those_of_the_options_and_production_leaves_them_to_autosca
 
 
 def test_an_autoscaler_looks_at_the_component_alone_and_an_update_spreads_its_new_pods() -> None:
-    for scaler in made("hybrid", "istio")[f"{PRODUCTION}/autoscalers.yaml"]:
+    for scaler in make("hybrid", "istio")[f"{PRODUCTION}/autoscalers.yaml"]:
         (metric,) = scaler["spec"]["metrics"]
         name = scaler["spec"]["scaleTargetRef"]["name"]
         pod = one(everything("hybrid", "istio"), "Deployment", name)["spec"]["template"]["spec"]
@@ -575,7 +575,7 @@ def test_a_text_that_kubectl_would_take_for_a_number_has_quotes(text: str) -> No
 
 
 def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
-    files = made("grpc", "istio-mtls")
+    files = make("grpc", "istio-mtls")
     make_secrets(tmp_path, OPTIONS)
     write(files, tmp_path)
     secrets = {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()}
@@ -601,11 +601,11 @@ def test_values_that_kubernetes_would_refuse_are_refused_with_a_valid_one(namesp
 def test_the_edge_refuses_early_with_admission_on() -> None:
     told = json.dumps(manifests(load_topology("hybrid"), Switches(runtime="kubernetes", admission="on"), OPTIONS))
     assert "adaptive_concurrency" in told
-    assert "adaptive_concurrency" not in json.dumps(made("hybrid", "plain"))
+    assert "adaptive_concurrency" not in json.dumps(make("hybrid", "plain"))
 
 
 def in_production(topology: str, switches: str, **options: Any) -> list[dict[str, Any]]:
-    return documents(made(topology, switches, **options), PRODUCTION)
+    return documents(make(topology, switches, **options), PRODUCTION)
 
 
 @pytest.mark.parametrize("switches", ["plain", "istio-mtls", "kong", "kong-metrics"])
@@ -680,7 +680,7 @@ def test_prometheus_finds_every_pod_and_may_ask_it(switches: str) -> None:
     labels = [(rule["targetLabel"], rule["replacement"]) for rule in labelled]
     assert labels == [("part_of", "hopwise"), ("entered", "false"), ("entered", "true")]
     assert labelled[2]["regex"] == "graphql-gateway|rest-gateway"
-    assert not [each for each in documents(made("hybrid", switches)) if each["kind"] == "PodMonitor"]
+    assert not [each for each in documents(make("hybrid", switches)) if each["kind"] == "PodMonitor"]
 
 
 def test_a_collector_replaces_jaeger() -> None:
