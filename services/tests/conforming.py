@@ -34,7 +34,7 @@ version 1 of the contract has no updates."""
 
 
 @dataclass(frozen=True)
-class TestedProgram:
+class ProgramUnderTest:
     """A program under test.
 
     Attributes:
@@ -124,13 +124,13 @@ def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[
             yield f"http://{place}"
 
 
-def conforming(environ: Mapping[str, str] = os.environ) -> TestedProgram | None:
+def conforming(environ: Mapping[str, str] = os.environ) -> ProgramUnderTest | None:
     """The program that the environment describes; None if the project's own services are tested in this process."""
     told = environ.get(VARIABLE)
     if not told:
         return None
     read = json.loads(told)
-    return TestedProgram(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})
+    return ProgramUnderTest(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})
 
 
 def words(pattern: str) -> str | None:

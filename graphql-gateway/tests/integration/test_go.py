@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from test_costly_documents import HONEST, REPEATED, documents
 from test_limits import REFUSED
 
-from conforming import TestedProgram
+from conforming import ProgramUnderTest
 from graphql_gateway.cost import measure
 from graphql_gateway.schema import build_schema
 from provision import golang
@@ -42,7 +42,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     key.write_bytes(pem)
     env = {f"SHOP_PEER_{name}": CLOSED for name in ("PRODUCT", "ORDER", "USER", "PAYMENT")}
     argv = (str(golang.build_service("graphql-gateway")),)
-    program = TestedProgram("graphql-gateway", argv, ("http",))
+    program = ProgramUnderTest("graphql-gateway", argv, ("http",))
     with (
         program.started("http", {**env, "SHOP_JWT_PUBLIC_KEY_FILE": str(key)}, folder) as address,
         httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=60) as client,

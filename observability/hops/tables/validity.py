@@ -84,7 +84,7 @@ def left_out_elements(view: SummaryView) -> list[Element]:
 
 def every_gate(view: SummaryView) -> Table:
     """Lists every gate of the run."""
-    return gates_table(view.summary["gates"], _trials(view), "trial")
+    return gates_table(view.summary["gates"], _trials(view), "trial", reasons=True)
 
 
 def _trials(view: SummaryView) -> int:
@@ -113,8 +113,15 @@ def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> li
     return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
 
 
-def gates_table(gates: Sequence[Gate], trials: int, what: str) -> Table:
-    """Lists the gates of the run, each by its worst trial if there are several."""
+def gates_table(gates: Sequence[Gate], trials: int, what: str, *, reasons: bool = False) -> Table:
+    """Lists the gates of the run, each by its worst trial if there are several.
+
+    Args:
+        gates: Gates of the run.
+        trials: Number of trials.
+        what: Name for a trial.
+        reasons: Whether each gate has its reason, for which a terminal has no room.
+    """
     rows = []
     for gate in gates:
         kind = kind_of(gate["name"])
@@ -125,10 +132,11 @@ def gates_table(gates: Sequence[Gate], trials: int, what: str) -> Table:
                 Cell(kind.limit_text(gate["limit"]), gate["limit"]),
                 words("yes") if gate["ok"] else words("FAILS", "bad"),
                 words(kind.fails),
-                words(kind.why),
+                *([words(kind.why)] if reasons else []),
             ]
         )
     columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
-    columns += [Column("if it fails", numeric=False, spare=1), Column("because", numeric=False, spare=9)]
+    columns.append(Column("if it fails", numeric=False, spare=1))
+    columns += [Column("because", numeric=False, spare=9)] if reasons else []
     caption = "Gates" if trials == 1 else f"Gates of the experiment, each by its worst {what}"
     return Table("gates", caption, columns, rows)

@@ -20,7 +20,7 @@ import psycopg
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from conforming import TestedProgram, conforming
+from conforming import ProgramUnderTest, conforming
 from mesh.components.shop_processes import CONTRACT, arguments_of
 from mesh.supervisor.processes import PASSED_ON, guard
 from shop.platform.access.jwt import Principal, TokenSigner
@@ -30,7 +30,7 @@ from .components import COMPONENTS, GATEWAYS, OVER_REST, ComponentContract, Rows
 from .doors import Door, Headers
 
 PROGRAM = conforming()
-LIMITS = PROGRAM or TestedProgram
+LIMITS = PROGRAM or ProgramUnderTest
 START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 """How long a component may take to answer, and to end."""
 PRINTED = ".out"
@@ -40,7 +40,7 @@ LEFT_S = 5.0
 Start = Callable[..., contextlib.AbstractContextManager["RunningProgram"]]
 
 
-def asked_of(program: TestedProgram) -> list[str]:
+def asked_of(program: ProgramUnderTest) -> list[str]:
     """The rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
