@@ -111,11 +111,15 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
 
 
 def answer_title(summary: Summary) -> str:
-    """The answer of a comparison in one line, for a title; empty if there is none.
+    """The answer of a run in one line, for a title; empty if there is none.
 
     Such as `rest and grpc are the fastest next to the shop; hybrid from 7.6 ms away for order_history`.
     """
-    if len(summary["topologies"]) < 2 or explain_refusal(summary) is not None:
+    if len(summary["topologies"]) == 1:
+        ((name, measured),) = summary["topologies"].items()
+        median = measured["journeys"][ALL]["latency_ms"]["p50"] if ALL in measured["journeys"] else None
+        return "" if median is None else f"{name} answers half of all journeys within {figure(median, unit='ms')}"
+    if explain_refusal(summary) is not None:
         return ""
     first = fastest(summary, ALL)
     if not first:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hops.conclusions.wording import but_untested, join_names
-from hops.elements.compared import compared_in
+from hops.elements.compared import TARGET, compared_in
 from hops.elements.numbers import figure, plain
 from hops.run.documents.distance import BreakEven, Distance
 from hops.run.documents.summary import Summary
@@ -83,7 +83,7 @@ def where(summary: Summary) -> str:
     """Where customers were in this run: `next to the shop`, `on 4g (70 ms, 12/12 Mbit/s)`; empty if that varied."""
     networks = set(networks_of(summary["switches"]).values())
     if not networks:
-        return "next to the shop"
+        return "without distance" if compared_in(summary) is TARGET else "next to the shop"
     return f"on {in_words(networks.pop())}" if len(networks) == 1 else ""
 
 

@@ -63,7 +63,8 @@ def add_picture(section: Section, view: View) -> Section:
     A comparison shows the heat map and the hop budgets of the whole mix; the table of the fastest is behind a fold.
     """
     first, *others = section.elements
-    compares = view.kind.picture is None and len(view.looks) > 1
+    several = len(view.looks) > 1
+    budgets = budget.mean_figures(view) if view.kind.picture is None else None
     picture = view.kind.picture or latency.picture
     if not isinstance(first, Points):
         return Section(section.key, section.title, [first, picture(view), *others])
@@ -71,13 +72,13 @@ def add_picture(section: Section, view: View) -> Section:
     beside = 2 if others and isinstance(others[0], Table) else 0
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
     front: list[Element] = [Points(first.items[:lead], tone=first.tone)]
-    if not compares:
+    if view.kind.picture is not None or not (several or budgets):
         return Section(section.key, section.title, [*front, picture(view), *others[:beside], *words, *others[beside:]])
-    budgets = budget.mean_figures(view)
-    front += [spread.heat_table(view, "p50", "Median"), budgets or picture(view)]
+    front += [spread.heat_table(view, "p50", "Median")] if several else []
+    front.append(budgets or picture(view))
     behind: list[Element] = [
         *([Fold("Which is the fastest, and how far ahead", others[:beside], brief=True)] if beside else []),
-        *([Fold("Median and p99 of each journey", [picture(view)])] if budgets else []),
+        *([Fold("Median and p99 of each journey", [picture(view)], opened=not several)] if budgets else []),
     ]
     folds = [at for at, one in enumerate(others) if isinstance(one, Fold)]
     until = folds[0] if folds else len(others)

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from hops.analysis.pairs import Pairs, mirror, mirror_hops
-from hops.conclusions.comparison import grouped_conclusions, standing
+from hops.conclusions.comparison import answer_title, grouped_conclusions, standing
 from hops.conclusions.notes import load_sentences, verdict_sentence
 from hops.elements.element import Text
 from hops.elements.numbers import decimals_for, figure
@@ -33,6 +33,20 @@ def conclusions(summary):
     inside = [text for texts in grouped.journeys.values() for text in texts]
     about_all = [*grouped.headline, *grouped.context, *grouped.mix]
     return [*about_all, *inside, *grouped.cost, *grouped.doubts, *grouped.validity]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "compared", "title"),
+    [
+        ("right_lower", "topology", "hybrid is the fastest next to the shop"),
+        ("right_lower", "target", "hybrid is the fastest without distance"),
+        ("not_shown", "topology", "hybrid and rest are equally fast next to the shop, as far as this run can tell"),
+        ("unknown", "topology", ""),
+    ],
+)
+def test_a_title_says_which_is_the_fastest_and_where(verdict, compared, title):
+    row = made.comparison("all", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, verdict, "too few")
+    assert answer_title(made.summary({"rest": 13.1, "hybrid": 10.0}, [row]) | {"compared": compared}) == title
 
 
 def test_a_lead_reads_from_the_faster_side_in_any_order_of_the_row():
