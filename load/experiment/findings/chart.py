@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from experiment.findings.figures import read_figure
 from experiment.findings.kept import Kept
 from experiment.findings.table import Chart
 from hops.elements import numbers
+from hops.elements.element import Chart as Drawn
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, kinds, label, layer, row_each
 from hops.report.palette import looks
@@ -18,15 +17,8 @@ _ROOM = 1.75
 """Width of the axis, in units of its highest figure: behind that stand the figure and its interval in words."""
 
 
-class Drawn(NamedTuple):
-    """A chart: the drawing, and the same in words."""
-
-    svg: str
-    words: str
-
-
 def chart(wanted: Chart, kept: Kept) -> Drawn:
-    """Draws a chart.
+    """Makes a chart, which is drawn when its SVG is read.
 
     Raises:
         UsageError: The run has no such figure.
@@ -64,7 +56,12 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
             label({"x": at_end}),
         ],
     }
-    return Drawn(standalone(str(draw(wanted.title, words, spec, rows).svg), words), words)
+    return draw(wanted.title, words, spec, rows)
+
+
+def chart_file(drawn: Drawn) -> str:
+    """The chart as SVG that needs no page around it."""
+    return standalone(str(drawn.svg), drawn.description)
 
 
 def _colors(names: list[str]) -> Spec:

@@ -15,7 +15,7 @@ from experiment.commands.options import reported_errors
 from experiment.errors import UsageError
 from experiment.findings.figures import Figure
 from experiment.findings.kept import keep, read_kept
-from experiment.findings.page import EXAMPLE, PAGE, Stated, all_stated, write_pages
+from experiment.findings.page import EXAMPLE, PAGE, Stated, all_stated, read_all, write_pages
 from experiment.findings.table import Run, Table, read_table
 from experiment.results.folder import RESULTS, find_run
 from hops.elements.numbers import seconds
@@ -36,26 +36,31 @@ def command(*, runs: str, run: str) -> None:
         names = _names(table, runs)
         if run and len(names) != 1:
             raise UsageError("run= keeps one finished run: give its name too, such as runs=default")
-        before, failed = all_stated(table), []
+        before, failed = all_stated(table, read_all(table)), []
         if not run:
             _say(f"{len(names)} runs{_time_needed(names)}")
-        for at, name in enumerate(names, 1):
-            try:
-                results = find_run(RESULTS, run) if run else _run(table.runs[name], f"{at} of {len(names)}: {name}")
-                keep(name, table.runs[name], results)
-                if table.runs[name].example:
-                    for report in ("report.md", "report.html"):
-                        shutil.copyfile(results / report, EXAMPLE / report)
-            except UsageError as error:  # the others are worth their time
-                _say(f"{name}: {error}")
-                failed.append(name)
-            write_pages(table)
-        write_pages(table)
-        for line in changes(before, all_stated(table)):
+        try:
+            for at, name in enumerate(names, 1):
+                try:
+                    results = find_run(RESULTS, run) if run else _run(table.runs[name], f"{at} of {len(names)}: {name}")
+                    _keep(name, table.runs[name], results)
+                except UsageError as error:  # the others are worth their time
+                    _say(f"{name}: {error}")
+                    failed.append(name)
+        finally:  # an interrupted command shows the runs that it has kept
+            after = write_pages(table)
+        for line in changes(before, after):
             print(line)
         _say(f"wrote {PAGE.relative_to(ROOT)}")
         if failed:
             raise UsageError(f"not kept: {', '.join(failed)}; make findings runs={','.join(failed)} tries again")
+
+
+def _keep(name: str, run: Run, results: Path) -> None:
+    keep(name, run, results)
+    if run.example:
+        for report in ("report.md", "report.html"):
+            shutil.copyfile(results / report, EXAMPLE / report)
 
 
 def changes(before: Mapping[str, Stated], after: Mapping[str, Stated]) -> Iterator[str]:
@@ -72,9 +77,9 @@ def changes(before: Mapping[str, Stated], after: Mapping[str, Stated]) -> Iterat
 def _moved(was: Figure, now: Figure) -> bool:
     """Whether two intervals have nothing in common."""
     (low, high), (new_low, new_high) = was.ends, now.ends
-    before, after = high is not None and new_low is not None and high < new_low, False
-    after = low is not None and new_high is not None and new_high < low
-    return before or after
+    is_below = new_high is not None and low is not None and new_high < low
+    is_above = new_low is not None and high is not None and new_low > high
+    return is_below or is_above
 
 
 def _names(table: Table, runs: str) -> list[str]:

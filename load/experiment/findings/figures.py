@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from experiment.errors import UsageError
+from hops.analysis.pairs import Pairs
 from hops.elements import numbers
 from hops.elements.numbers import Ends
 from hops.run.documents.estimate import Estimate
 
-Summary = Mapping[str, Any]
+Summary = Any
+"""A whole `summary.json`, whose keys the table of findings names."""
 TIMES = "times"
 
 
@@ -53,24 +54,23 @@ def latency(summary: Summary, topology: str, journey: str, metric: str) -> Figur
 
 def times(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
     """How many times as long the left one takes as the right one; `metric` may be cpu_ms too."""
-    row, turned = _pair(summary["comparisons"], left, right, journey, metric=metric)
-    if not turned:
-        return Figure(row["ratio"], row["ratio_ci95"], TIMES)
-    low, high = (None if end is None else 1 / end for end in row["ratio_ci95"])
-    return Figure(1 / row["ratio"], [high, low], TIMES)
+    row = _comparison(summary, left, right, journey, metric)
+    return Figure(row["ratio"], row["ratio_ci95"], TIMES)
 
 
 def longer(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
     """How much longer the left one takes than the right one, in ms; `metric` may be cpu_ms too."""
-    row, turned = _pair(summary["comparisons"], left, right, journey, metric=metric)
-    return _difference(row["difference"], row["ci95"], turned=turned)
+    row = _comparison(summary, left, right, journey, metric)
+    return Figure(row["difference"], row["ci95"], "ms")
 
 
 def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Figure:
     """How much more of a part, or group of parts, the left one's mean hop budget has than the right one's, in ms."""
-    row, turned = _pair(summary["hop_differences"], left, right, journey)
+    row = Pairs(summary).hops(journey, left, right)
+    if row is None:
+        raise LookupError(f"the hop budgets of {left} and {right} were not compared")
     of = next(one for one in [*row["groups"], *row["parts"]] if one["part"] == name)
-    return _difference(of["difference_ms"], of["ci95"], turned=turned)
+    return Figure(of["difference_ms"], of["ci95"], "ms")
 
 
 def core_hours(summary: Summary, topology: str, group: str) -> Figure:
@@ -119,7 +119,7 @@ def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:
     try:
         return FIGURES[reader](summary, *arguments)
     except (LookupError, StopIteration, TypeError) as error:
-        asked = re.sub(r"\s+", " ", " ".join((reader, *arguments)))
+        asked = " ".join((reader, *arguments))
         raise UsageError(f"the run {summary['name']} has no figure [{asked}]: {error}") from error
 
 
@@ -127,21 +127,11 @@ def _estimate(of: Estimate, unit: str) -> Figure:
     return Figure(of["value"], of["ci95"], unit)
 
 
-def _difference(value: float, ends: Ends, *, turned: bool) -> Figure:
-    if not turned:
-        return Figure(value, ends, "ms")
-    low, high = (None if end is None else -end for end in ends)
-    return Figure(-value, [high, low], "ms")
-
-
-def _pair(
-    rows: list[Mapping[str, Any]], left: str, right: str, journey: str, **more: str
-) -> tuple[Mapping[str, Any], bool]:
-    """The row of two topologies, and whether it names them the other way round."""
-    for row in rows:
-        if {row["left"], row["right"]} == {left, right} and {"journey": journey, **more}.items() <= row.items():
-            return row, row["left"] == right
-    raise LookupError(f"{left} and {right} were not compared")
+def _comparison(summary: Summary, left: str, right: str, journey: str, metric: str) -> Mapping[str, Any]:
+    row = Pairs(summary).comparison(journey, metric, left, right)
+    if row is None:
+        raise LookupError(f"{left} and {right} were not compared")
+    return row
 
 
 def _over_fetching(summary: Summary, topology: str, journey: str) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from experiment.findings.chart import chart
+from experiment.findings.chart import chart, chart_file
 from experiment.findings.figures import Figure, read_figure
 from experiment.findings.kept import Kept, read_kept
 from experiment.findings.table import FOLDER, RULE, Finding, Table
@@ -55,18 +55,23 @@ def state(finding: Finding, kept: Kept | None) -> Stated:
     return Stated("" if verdict == VALID else verdict, text, figures)
 
 
-def all_stated(table: Table, folder: Path = FOLDER) -> dict[str, Stated]:
-    """What the kept runs say about every finding, by its name."""
+def read_all(table: Table, folder: Path = FOLDER) -> dict[str, Kept | None]:
+    """Reads the kept runs, by the names of findings."""
     kept = {name: read_kept(name, folder) for name in table.runs}
-    return {name: state(finding, kept[finding.run]) for name, finding in table.findings.items()}
+    return {name: kept[finding.run] for name, finding in table.findings.items()}
 
 
-def section(table: Table, folder: Path = FOLDER) -> str:
+def all_stated(table: Table, kept: Mapping[str, Kept | None]) -> dict[str, Stated]:
+    """What the kept runs say about every finding, by its name."""
+    return {name: state(finding, kept[name]) for name, finding in table.findings.items()}
+
+
+def section(table: Table, kept: Mapping[str, Kept | None]) -> str:
     """The text between the marks of the page."""
-    return "\n".join(_lines(table, all_stated(table, folder), folder)) + "\n"
+    return "\n".join(_lines(table, all_stated(table, kept), kept)) + "\n"
 
 
-def _lines(table: Table, stated: Mapping[str, Stated], folder: Path) -> Iterator[str]:
+def _lines(table: Table, stated: Mapping[str, Stated], kept: Mapping[str, Kept | None]) -> Iterator[str]:
     numbers = {name: at for at, name in enumerate(table.findings, 1)}
     yield "| if you have this | take that | because |"
     yield "|---|---|---|"
@@ -82,10 +87,10 @@ def _lines(table: Table, stated: Mapping[str, Stated], folder: Path) -> Iterator
             yield f"**{doubt}.** {text}".strip()
         else:
             yield f"**{text}**"
-        if kept := read_kept(finding.run, folder):
-            words = chart(finding.chart, kept).words
+        if of := kept[name]:
+            words = chart(finding.chart, of).description
             yield f'\n<img src="{FOLDER.name}/{name}.svg" width="560" alt="{words}">\n'
-            yield f"`{' '.join(run.command)}`, {_run_words(kept)}."
+            yield f"`{' '.join(run.command)}`, {_run_words(of)}."
         else:
             yield f"\n`{' '.join(run.command)}`"
         yield f"\nWhat would change it: {finding.changes}"
@@ -100,9 +105,9 @@ def _run_words(kept: Kept) -> str:
     )
 
 
-def answer(table: Table, folder: Path = FOLDER, example: Path = EXAMPLE) -> str:
+def answer(table: Table, kept: Mapping[str, Kept | None], example: Path = EXAMPLE) -> str:
     """The README's answer: the findings that it says, and the picture."""
-    stated = all_stated(table, folder)
+    stated = all_stated(table, kept)
     said = [stated[name] for name, finding in table.findings.items() if finding.readme]
     sentences = [one.text if not one.doubt else f"**{one.doubt}:** {one.text}".strip() for one in said]
     words = describe((example / "report.md").read_text(encoding="utf-8"))
@@ -110,12 +115,14 @@ def answer(table: Table, folder: Path = FOLDER, example: Path = EXAMPLE) -> str:
     return "\n\n".join([*sentences, image]) + "\n"
 
 
-def write_pages(table: Table) -> None:
-    """Writes the page, its charts, the README's answer and its picture."""
-    write_marked(PAGE, MARK, section(table))
+def write_pages(table: Table) -> dict[str, Stated]:
+    """Writes the page, its charts, the README's answer and its picture; returns what they say."""
+    kept = read_all(table)
+    write_marked(PAGE, MARK, section(table, kept))
     for name, finding in table.findings.items():
-        if kept := read_kept(finding.run):
-            (FOLDER / f"{name}.svg").write_text(chart(finding.chart, kept).svg, encoding="utf-8")
+        if of := kept[name]:
+            (FOLDER / f"{name}.svg").write_text(chart_file(chart(finding.chart, of)), encoding="utf-8")
     report = (EXAMPLE / "report.md").read_text(encoding="utf-8")
     (EXAMPLE / PICTURE).write_text(picture(report), encoding="utf-8")
-    write_marked(README, MARK, answer(table))
+    write_marked(README, MARK, answer(table, kept))
+    return all_stated(table, kept)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from experiment.errors import UsageError
-from experiment.findings.chart import chart
+from experiment.findings.chart import chart, chart_file
 from experiment.findings.command import changes
 from experiment.findings.figures import read_figure
 from experiment.findings.kept import Kept, keep, read_kept
@@ -22,6 +22,7 @@ from experiment.findings.page import (
     README,
     all_stated,
     answer,
+    read_all,
     section,
     state,
 )
@@ -54,8 +55,19 @@ def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
         "blocks": 12,
         "verdict": verdict,
         "comparisons": [
-            {**pair, "ratio": ratio, "ratio_ci95": [low, high], "difference": -4.0, "ci95": [-5.0, -3.0]},
+            {
+                **pair,
+                "ratio": ratio,
+                "ratio_ci95": [low, high],
+                "difference": -4.0,
+                "ci95": [-5.0, -3.0],
+                "left_value": 4.0,
+                "right_value": 8.0,
+                "effect": None,
+                "verdict": "left_lower",
+            },
         ],
+        "hop_differences": [],
         "topologies": {
             name: {"journeys": {"all": {"latency_ms": {"p50": p50}, "latency_ci95": {"p50": [p50 - 1, p50 + 1]}}}}
             for name, p50 in (("a", 4.0), ("b", 8.0))
@@ -89,13 +101,13 @@ def results(folder: Path, verdict: str = "VALID", **more: Any) -> Path:
 
 
 def test_page_says_what_its_kept_runs_say() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert replace_marked(page, MARK, section(read_table())) == page, AGAIN
+    page, table = PAGE.read_text(encoding="utf-8"), read_table()
+    assert replace_marked(page, MARK, section(table, read_all(table))) == page, AGAIN
 
 
 def test_readme_says_the_same() -> None:
-    readme = README.read_text(encoding="utf-8")
-    assert replace_marked(readme, MARK, answer(read_table())) == readme, AGAIN
+    readme, table = README.read_text(encoding="utf-8"), read_table()
+    assert replace_marked(readme, MARK, answer(table, read_all(table))) == readme, AGAIN
 
 
 def test_charts_show_the_kept_runs() -> None:
@@ -104,11 +116,12 @@ def test_charts_show_the_kept_runs() -> None:
         kept, file = read_kept(finding.run), FOLDER / f"{name}.svg"
         assert file.is_file() == (kept is not None), AGAIN
         if kept is not None:
-            assert file.read_text(encoding="utf-8") == chart(finding.chart, kept).svg, AGAIN
+            assert file.read_text(encoding="utf-8") == chart_file(chart(finding.chart, kept)), AGAIN
 
 
 def test_findings_hold_in_the_kept_runs() -> None:
-    doubtful = {name: one.doubt for name, one in all_stated(read_table()).items() if one.doubt}
+    table = read_table()
+    doubtful = {name: one.doubt for name, one in all_stated(table, read_all(table)).items() if one.doubt}
     assert set(doubtful.values()) <= {NOT_MEASURED}
 
 
@@ -137,9 +150,9 @@ def test_finding_is_quoted_only_where_it_is_shown_in_a_valid_run() -> None:
 def test_page_doubts_a_row_of_answers_whose_finding_is_not_shown(tmp_path: Path) -> None:
     row = {"have": "two", "take": "a", "because": ["slower"]}
     table = Table.model_validate({"runs": {"pair": RUN}, "answers": [row], "findings": {"slower": FINDING}})
-    assert "| two | **Not measured yet.** a | [1](#slower) |" in section(table, tmp_path)
+    assert "| two | **Not measured yet.** a | [1](#slower) |" in section(table, read_all(table, tmp_path))
     keep("pair", RUN, results(tmp_path / "run"), tmp_path)
-    text = section(table, tmp_path)
+    text = section(table, read_all(table, tmp_path))
     assert "| two | a | [1](#slower) |" in text
     assert "**b takes 2.0 times (1.8 to 2.2) as long as a.**" in text
     assert "`make compare topologies=a,b blocks=12`, 2026-11-29, A processor, 2 cores, commit 01234567: VALID" in text

@@ -70,13 +70,11 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
 
 def first_turn(distance: Distance) -> str:
     """Which topology overtakes the fastest one, and where first: `hybrid from 7.6 ms away for order_history`."""
-    mix = _overtaking(distance, ALL) if ALL in distance["journeys"] else None
     turns = {name: turn for name in distance["journeys"] if (turn := _overtaking(distance, name)) is not None}
     if not turns:
         return ""
-    journey = ALL if mix is not None else min(turns, key=lambda name: turns[name]["at_ms"] or 0.0)
-    what = "the whole mix" if journey == ALL else journey
-    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {what}"
+    journey = ALL if ALL in turns else min(turns, key=lambda name: turns[name]["at_ms"] or 0.0)
+    return f"{turns[journey]['sooner']} from {plain(turns[journey]['at_ms'])} ms away for {_journey_name(journey)}"
 
 
 def where(summary: Summary) -> str:
@@ -84,7 +82,8 @@ def where(summary: Summary) -> str:
     networks = set(networks_of(summary["switches"]).values())
     if not networks:
         return "without distance" if compared_in(summary) is TARGET else "next to the shop"
-    return f"on {in_words(networks.pop())}" if len(networks) == 1 else ""
+    place = _at(networks.pop()) if len(networks) == 1 else ""
+    return place[:1].lower() + place[1:]
 
 
 def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
@@ -107,10 +106,13 @@ def _from(row: BreakEven) -> str:
     return f"From {figure(row['at_ms'], (low, high), 'ms')} {_RTT} on,"
 
 
+def _journey_name(journey: str) -> str:
+    return "the whole mix" if journey == ALL else journey
+
+
 def _answers(row: BreakEven, journey: str) -> str:
-    what = "the whole mix" if journey == ALL else journey
     other = row["right"] if row["sooner"] == row["left"] else row["left"]
-    return f"{row['sooner']} answers {what} faster than {other}"
+    return f"{row['sooner']} answers {_journey_name(journey)} faster than {other}"
 
 
 def break_even_words(row: BreakEven) -> str:
