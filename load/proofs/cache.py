@@ -64,7 +64,7 @@ class Outcome:
         freezes: How often the cache was stopped for `FROZEN_S`, which keeps its contents.
         bound_s: How stale a read may be, in seconds.
         missed: For each stale read, when the missed change was acknowledged, Unix time.
-        longest_stale_s: How stale the worst read was, in seconds.
+        max_stale_s: How stale the worst read was, in seconds.
         unexplained: Number of stale reads without an explanation: the cache had answered the services in time.
         failed: Messages of failed requests.
         unanswered: Number of failed requests without an answer in time.
@@ -80,7 +80,7 @@ class Outcome:
     kills: int = 0
     freezes: int = 0
     missed: list[float] = field(default_factory=list)
-    longest_stale_s: float = 0.0
+    max_stale_s: float = 0.0
     unexplained: int = 0
     failed: list[str] = field(default_factory=list)
     unanswered: int = 0
@@ -93,7 +93,7 @@ class Outcome:
     def verdict(self) -> Verdict:
         """The verdict of `audit_verdict`: no read may be too old, and the cache must have been in use."""
         refused = len(self.failed) - self.unanswered
-        broken = refused + self.unexplained + (self.longest_stale_s > self.bound_s) + (self.hits == 0)
+        broken = refused + self.unexplained + (self.max_stale_s > self.bound_s) + (self.hits == 0)
         return audit_verdict(broken, self.unanswered, 0, self.other_cores)
 
     def note_failure(self, what: str, error: ShopError) -> None:
@@ -196,7 +196,7 @@ class _Races:
         missed_s = first_missed(self._acknowledged[id_], read.price.amount_minor, began)
         if missed_s is not None:
             self._outcome.missed.append(missed_s)
-            self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, began - missed_s)
+            self._outcome.max_stale_s = max(self._outcome.max_stale_s, began - missed_s)
 
 
 BOUND_MS, LIMIT_MS = 1_000, 100
@@ -274,7 +274,7 @@ def in_words(outcome: Outcome) -> str:
         f"{len(outcome.failed)} requests failed.",
         f"{len(outcome.missed)} reads missed a change that was acknowledged before they began, "
         f"{outcome.unexplained} of them although the cache had answered everything; the worst was "
-        f"{outcome.longest_stale_s * 1_000:.1f} ms old, allowed: {outcome.bound_s * 1_000:.0f} ms.",
+        f"{outcome.max_stale_s * 1_000:.1f} ms old, allowed: {outcome.bound_s * 1_000:.0f} ms.",
         *(f"FAILED: {what}" for what in outcome.failed[:10]),
         VERDICTS[outcome.verdict],
     ]

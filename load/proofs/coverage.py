@@ -38,7 +38,7 @@ DISTANT = {
     "left": Distant(1.0, {name: 1.0 if name in ("checkout", "login") else 2.0 for name in JOURNEY_SHAPES}),
     "right": Distant(1.25, dict.fromkeys(JOURNEY_SHAPES, 1.0)),
 }
-"""The same two with customers at a distance, where fewer round trips make up for the right one's slowness."""
+"""The same two topologies at a distance, where the right one is slower but needs fewer round trips."""
 _DISTANCES_MS = np.arange(0.0, 101.0)
 _SLOWER_PARTS = 2
 """How many of the first parts are slower on the right, by the factor of `DIFFERENT`."""

@@ -67,8 +67,8 @@ class Outcome:
         foreign: Answers that belonged to another customer, or came without a token.
         missed: Reads that missed a change which was acknowledged before they began.
         late: Number of these reads that began more than `TAKEN_OUT_S` after the change.
-        longest_stale_s: How stale the worst read was, in seconds.
-        longest_request_s: The longest request, in seconds. It includes any fetch, whose answer ages meanwhile.
+        max_stale_s: How stale the worst read was, in seconds.
+        max_request_s: The longest request, in seconds. It includes any fetch, whose answer ages meanwhile.
         failed: Messages of failed requests.
         wall_s: Duration, in seconds.
         other_cores: Cores that other programs used meanwhile.
@@ -80,8 +80,8 @@ class Outcome:
     foreign: list[str] = field(default_factory=list)
     missed: int = 0
     late: int = 0
-    longest_stale_s: float = 0.0
-    longest_request_s: float = 0.0
+    max_stale_s: float = 0.0
+    max_request_s: float = 0.0
     failed: list[str] = field(default_factory=list)
     wall_s: float = 0.0
     other_cores: float = 0.0
@@ -90,7 +90,7 @@ class Outcome:
     def verdict(self) -> Verdict:
         """The verdict: WRONG if answers were another customer's or too old, or the cache was not in use."""
         unseen = self.late > MAX_LATE_SHARE * self.requests
-        too_old = self.longest_stale_s > BOUND_S + self.longest_request_s
+        too_old = self.max_stale_s > BOUND_S + self.max_request_s
         broken = len(self.foreign) + too_old + unseen + (self.hits == 0) + (self.changes == 0)
         return audit_verdict(broken, len(self.failed) + self.late, 0, self.other_cores)
 
@@ -162,7 +162,7 @@ class _Customers:
                     await self._read(cache, f"/v1/products?ids={ids}", lambda body: body["products"])
                 else:
                     await self._read_own(cache, chance.randint(1, WORKERS), chance.choice([None, *self._tokens]))
-                self._outcome.longest_request_s = max(self._outcome.longest_request_s, time.time() - began)
+                self._outcome.max_request_s = max(self._outcome.max_request_s, time.time() - began)
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError, LookupError) as error:
                 self._outcome.failed.append(f"{type(error).__name__}: {error}")
         await cache.close()
@@ -187,7 +187,7 @@ class _Customers:
                 stale_s = began - missed_s
                 self._outcome.missed += 1
                 self._outcome.late += stale_s > TAKEN_OUT_S
-                self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, stale_s)
+                self._outcome.max_stale_s = max(self._outcome.max_stale_s, stale_s)
 
     async def _read_own(self, cache: _Connection, owner: int, reader: int | None) -> None:
         path = f"/v1/users/{owner}"
@@ -256,8 +256,8 @@ def in_words(outcome: Outcome) -> str:
         f"{len(outcome.foreign)} answers belonged to another customer; {len(outcome.failed)} requests failed.",
         f"{outcome.missed:,} reads missed a change that was acknowledged before they began, {outcome.late} of them "
         f"{TAKEN_OUT_S:g} s later or more.",
-        f"The worst was {outcome.longest_stale_s * 1_000:.0f} ms old, allowed: {BOUND_S} s and the time of a request "
-        f"({outcome.longest_request_s * 1_000:.0f} ms).",
+        f"The worst was {outcome.max_stale_s * 1_000:.0f} ms old, allowed: {BOUND_S} s and the time of a request "
+        f"({outcome.max_request_s * 1_000:.0f} ms).",
         *(f"FAILED: {what}" for what in (outcome.foreign + outcome.failed)[:10]),
         VERDICTS[outcome.verdict],
     ]

@@ -85,7 +85,7 @@ def is_strict(given: str | None) -> bool:
 
 
 def in_ci() -> bool:
-    """Whether a CI service runs the command: nobody is there to answer questions."""
+    """Whether the command runs in CI, where nobody can answer questions."""
     return os.environ.get("CI") == "true"
 
 

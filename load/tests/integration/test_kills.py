@@ -49,6 +49,6 @@ def test_changes_race_readers_behind_a_killed_cache(
     assert outcome.failed == []
     assert (outcome.races, outcome.reads, outcome.kills, outcome.freezes) == (200, 1_200, 1, 1)
     assert outcome.hits > 0
-    assert outcome.longest_stale_s <= outcome.bound_s
+    assert outcome.max_stale_s <= outcome.bound_s
     assert outcome.unexplained == 0
     assert outcome.verdict == "VALID"

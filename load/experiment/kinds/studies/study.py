@@ -59,7 +59,7 @@ class LoadEntry(_Strict):
         arrivals: Users who send one request each, evenly over the duration; None with `users`.
         think_s: Seconds between a user's journeys.
         steps: Users in each of equally long parts of the load, as shares of the maximum.
-        most_per_s: Rate of a closed loop's tape: more journeys a second than two cores answer.
+        max_per_s: Rate of a closed loop's tape, in journeys a second; higher than two cores can answer.
         duration_s: Length, in seconds.
         overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
         switches: Switches of all arms, in addition to those of the replay.
@@ -74,7 +74,7 @@ class LoadEntry(_Strict):
     arrivals: Annotated[int, Field(ge=1)] | None = None
     think_s: Annotated[FiniteFloat, Field(ge=0)] = 0.0
     steps: tuple[Annotated[FiniteFloat, Field(ge=0)], ...] = ()
-    most_per_s: Positive = 500.0
+    max_per_s: Positive = 500.0
     duration_s: Positive
     overload: bool = False
     switches: dict[str, str | int] = {}

@@ -9,7 +9,7 @@ import pytest
 from hops.run.documents.gate import NOISY, VALID, WRONG
 from proofs.edge_cache import BOUND_S, Outcome, in_words
 
-SOUND = Outcome(requests=100_000, changes=2_000, hits=60_000, missed=60, longest_stale_s=0.03, longest_request_s=0.4)
+SOUND = Outcome(requests=100_000, changes=2_000, hits=60_000, missed=60, max_stale_s=0.03, max_request_s=0.4)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ SOUND = Outcome(requests=100_000, changes=2_000, hits=60_000, missed=60, longest
     [
         (SOUND, VALID),
         (replace(SOUND, foreign=["/v1/users/1 as 2: status 200 instead of 403"]), WRONG),
-        (replace(SOUND, longest_stale_s=BOUND_S + 0.5, late=1, other_cores=1.5), WRONG),
+        (replace(SOUND, max_stale_s=BOUND_S + 0.5, late=1, other_cores=1.5), WRONG),
         (replace(SOUND, late=101, other_cores=1.5), WRONG),
         (replace(SOUND, late=8, other_cores=1.5), NOISY),
         (replace(SOUND, late=8), WRONG),
