@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,8 @@ from user_files.words import valid
 ALL, NONE = "all", "none"
 _DONE = (0, 3)
 """Exit codes of a run that left results; 3 is for a run that is not VALID."""
+_OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
+"""Variables by which a `make` gives its settings to another."""
 
 
 @takes_settings("findings")
@@ -111,13 +114,20 @@ def _run(run: Run, what: str) -> Path:
     """
     _say(f"run {what}: {' '.join(run.command)}")
     began = time.time()
-    status = subprocess.run(run.command, cwd=ROOT, stdout=sys.stderr, check=False).returncode  # noqa: S603
+    status = subprocess.run(  # noqa: S603
+        run.command, cwd=ROOT, env=environment_of_runs(), stdout=sys.stderr, check=False
+    ).returncode
     if status not in _DONE:
         raise UsageError(f"{' '.join(run.command)} ended with exit code {status}")
     results = find_run(RESULTS, "latest")
     if results.stat().st_mtime < began:
         raise UsageError(f"{' '.join(run.command)} left no results")
     return results
+
+
+def environment_of_runs() -> dict[str, str]:
+    """The environment without what `make findings` exports: its settings, which a run's `make` would refuse."""
+    return {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
 
 
 def _say(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.findings.chart import chart, chart_file
-from experiment.findings.command import changes
+from experiment.findings.command import changes, environment_of_runs
 from experiment.findings.figures import read_figure
 from experiment.findings.kept import Kept, keep, read_kept
 from experiment.findings.page import (
@@ -28,6 +29,7 @@ from experiment.findings.page import (
 )
 from experiment.findings.table import FOLDER, Finding, Run, Table, read_table
 from experiment.marked import replace_marked
+from mesh.paths import ROOT
 
 DRAWN = True
 AGAIN = "write it again: make findings runs=none"
@@ -194,6 +196,17 @@ def test_changes_name_what_moved_and_what_holds_no_more() -> None:
         "slower: not shown (before: held)",
         "  ratio moved: 2.0 times (1.8 to 2.2), now 1.00 times (0.91 to 1.11)",
     ]
+
+
+def test_run_does_not_get_the_settings_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAKEFLAGS", " -- runs=default")
+    command = ["make", "--dry-run", "compare", "blocks=12"]
+    refused, accepted = (
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+        for environment in (None, environment_of_runs())
+    )
+    assert "compare has no setting runs" in refused.stderr
+    assert accepted.returncode == 0, accepted.stderr
 
 
 @pytest.mark.parametrize(
