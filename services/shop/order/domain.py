@@ -9,6 +9,7 @@ from msgspec import Struct
 from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
 from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus
+from shop.values.user import Address
 
 
 def status_before(status: OrderStatus) -> OrderStatus:
@@ -21,6 +22,16 @@ def status_before(status: OrderStatus) -> OrderStatus:
     if before is None:
         raise InvalidArgument(f"status must be one of: {', '.join(STATUS_BEFORE)}", field="status")
     return before
+
+
+def check_address(user_id: int, address: Address) -> None:
+    """Checks that goods can be sent to a customer's address.
+
+    Raises:
+        FailedPrecondition: A part of the address is missing.
+    """
+    if not all((address.recipient, address.street, address.city, address.postal_code, address.country_code)):
+        raise FailedPrecondition(f"user {user_id} has no complete address; complete it first", field="user_id")
 
 
 class PricedLine(Struct, frozen=True, gc=False):

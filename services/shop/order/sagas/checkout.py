@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shop.contract.ports import PaymentClient, ProductClient, UserClient
-from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
+from shop.errors import Conflict, ErrorCode, IdempotencyKeyReused, Internal, ShopError, Unavailable
 from shop.order.checkout_states import (
     Checkout,
     Compensation,
@@ -25,7 +25,7 @@ from shop.order.checkout_states import (
     request_hash,
     undo_from,
 )
-from shop.order.domain import Purchase, purchase
+from shop.order.domain import Purchase, check_address, purchase
 from shop.order.ports import CheckoutStore, OrderStore, TakenOver
 from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
@@ -164,9 +164,7 @@ class CheckoutSaga:
             raise
 
     async def _check_user(self, user_id: int) -> None:
-        address = (await self._user.get_user(user_id)).address
-        if not all((address.recipient, address.street, address.city, address.postal_code, address.country_code)):
-            raise FailedPrecondition(f"user {user_id} has no complete address; complete it first", field="user_id")
+        check_address(user_id, (await self._user.get_user(user_id)).address)
 
     async def _reserve(self, checkout: Checkout, lines: Sequence[CheckoutLine]) -> Reservation:
         wanted = [StockLine(line.product_id, line.quantity) for line in lines]

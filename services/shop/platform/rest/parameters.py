@@ -1,8 +1,9 @@
-"""Parameters that several resources share: ids, filters by ids, paging, `include`."""
+"""Parameters of requests: which are accepted, and those that several resources share."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from fastapi import Header, Path, Query
@@ -14,6 +15,7 @@ from shop.platform.read_mask import Mask, parse_mask, paths_of
 from shop.platform.rest.problems import FieldError, InvalidRequest
 
 MAX_IDS = 1000
+MAX_QUERY_PARAMETERS = 20
 IDEMPOTENCY_KEY = "Idempotency-Key"
 FIELDS = "fields"
 VALUES_KEY = "x-values"
@@ -85,6 +87,34 @@ IdempotencyKey = Annotated[
     ),
 ]
 OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with commas between them.")]
+
+
+def check_query(query: bytes, known: list[str]) -> None:
+    """Refuses parameters that FastAPI would ignore.
+
+    Args:
+        query: The query string as it was sent.
+        known: Names of the route's parameters.
+
+    Raises:
+        InvalidRequest: A parameter is unknown or given twice, or there are too many.
+    """
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
+    except ValueError:
+        message = f"the query has too many parameters; at most {MAX_QUERY_PARAMETERS} are valid"
+        raise InvalidRequest([FieldError("", message)]) from None
+    errors = []
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name not in known:
+            valid = f"valid ones are {', '.join(known)}" if known else "there are none here"
+            errors.append(FieldError(name[:40], f"this query parameter is unknown; {valid}"))
+        elif name in seen:
+            errors.append(FieldError(name, "this query parameter is given twice; give it once"))
+        seen.add(name)
+    if errors:
+        raise InvalidRequest(errors)
 
 
 def parse_ids(text: str, name: str) -> list[int]:

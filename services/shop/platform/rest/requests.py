@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any
-from urllib.parse import parse_qsl
 
 from fastapi.routing import APIRoute
 from opentelemetry.trace import Span
@@ -26,10 +25,9 @@ from shop.platform.http.body import limited_body
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import ACCESS_KEY
-from shop.platform.rest.parameters import IDEMPOTENCY_KEY
+from shop.platform.rest.parameters import IDEMPOTENCY_KEY, check_query
 from shop.platform.rest.problems import IS_HEAD, FieldError, InvalidRequest, problem_answer, unsupported_media_type
 
-MAX_QUERY_PARAMETERS = 20
 _FIRST_VALUES = "shop.headers"
 
 
@@ -137,7 +135,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
                 authenticator.admit(access, call.header(b"authorization"), call.last_header(origin))
                 raw: bytes = call.scope["query_string"]
                 if raw:
-                    _check_query(raw, known)
+                    check_query(raw, known)
                 if takes_key:
                     _check_key(call)
                 if takes_body:
@@ -147,26 +145,6 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
             return answer
 
     return ShopRoute
-
-
-def _check_query(raw: bytes, known: list[str]) -> None:
-    """Refuses parameters that are unknown or given twice, which FastAPI would ignore."""
-    try:
-        pairs = parse_qsl(raw.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_QUERY_PARAMETERS)
-    except ValueError:
-        message = f"the query has too many parameters; at most {MAX_QUERY_PARAMETERS} are valid"
-        raise InvalidRequest([FieldError("", message)]) from None
-    errors = []
-    seen: set[str] = set()
-    for name, _ in pairs:
-        if name not in known:
-            valid = f"valid ones are {', '.join(known)}" if known else "there are none here"
-            errors.append(FieldError(name[:40], f"this query parameter is unknown; {valid}"))
-        elif name in seen:
-            errors.append(FieldError(name, "this query parameter is given twice; give it once"))
-        seen.add(name)
-    if errors:
-        raise InvalidRequest(errors)
 
 
 def _check_key(call: RestCall) -> None:
