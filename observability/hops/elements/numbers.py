@@ -117,7 +117,7 @@ def decimals_for(values: Sequence[float]) -> int:
         values: A figure and the ends of its interval, in one unit.
     """
     largest = max((abs(value) for value in values), default=0.0)
-    places = 0 if largest >= 100 else 1 if largest >= 1 else 2 if largest >= 0.1 else 3
+    places = 0 if largest >= 100 or not largest else 1 if largest >= 1 else 2 if largest >= 0.1 else 3
     while places < _MAX_DECIMALS and any(value and not float(f"{value:.{places}f}") for value in values):
         places += 1
     return places

@@ -291,6 +291,7 @@ def test_a_figure_and_its_interval_have_the_same_decimals(value, ends, text):
 
 def test_no_end_that_is_not_zero_reads_as_zero():
     assert decimals_for([2.0, 0.00004, 4.0]) == 5
+    assert decimals_for([0.0, 0.0]) == 0
 
 
 def test_mirroring_twice_changes_nothing():
