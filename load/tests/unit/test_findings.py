@@ -202,7 +202,7 @@ def test_run_does_not_get_the_settings_of_the_page(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MAKEFLAGS", " -- runs=default")
     command = ["make", "--dry-run", "compare", "blocks=12"]
     refused, accepted = (
-        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         for environment in (None, environment_of_runs())
     )
     assert "compare has no setting runs" in refused.stderr

@@ -1,4 +1,4 @@
-"""Parameters of requests: which are accepted, and those that several resources share."""
+"""Parameters of requests: which are accepted, and the parameters that several resources share."""
 
 from __future__ import annotations
 
