@@ -1,4 +1,4 @@
-"""The least that a product service begins with: each of its methods answers UNIMPLEMENTED until it is written."""
+"""The smallest product service to start from: each method answers UNIMPLEMENTED until you write it."""
 
 import os
 import signal
@@ -23,14 +23,14 @@ if told.get("SHOP_CONTRACT") != "1":
     print(f"error: SHOP_CONTRACT is {told.get('SHOP_CONTRACT')}; valid: 1", file=sys.stderr)
     sys.exit(2)
 if told.get("SHOP_AWAIT_STDIN") == "on":
-    sys.stdin.read()  # at its end, the database is there
+    sys.stdin.read()  # the database is available once standard input ends
 spans = TracerProvider(sampler=ParentBased(ALWAYS_OFF), resource=Resource({"service.name": told["SHOP_COMPONENT"]}))
 spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(insecure=True)))  # to OTEL_EXPORTER_OTLP_ENDPOINT
 tracer, propagator = spans.get_tracer("minimal"), TraceContextTextMapPropagator()
 
 
 class Traced(grpc.ServerInterceptor):
-    """Puts a SERVER span around each call, below the caller's."""
+    """Records a SERVER span around each call, as a child of the caller's span."""
 
     def intercept_service(self, go_on, call):
         handler, caller = go_on(call), propagator.extract(dict(call.invocation_metadata))
@@ -54,6 +54,6 @@ for number in (signal.SIGTERM, signal.SIGINT):
 server.start()
 ready.set("", health_pb2.HealthCheckResponse.SERVING)
 stop.wait()
-ready.enter_graceful_shutdown()  # NOT_SERVING: nothing new comes
-server.stop(grace=5).wait()  # once the calls under way are answered
+ready.enter_graceful_shutdown()  # NOT_SERVING: no new calls arrive
+server.stop(grace=5).wait()  # until the calls under way are answered
 spans.shutdown()

@@ -1,4 +1,4 @@
-"""Three systems that people run, each on PostgreSQL and traced, to be loaded with `hopwise load`.
+"""Three real systems on PostgreSQL, each with tracing, to put load on with `hopwise load`.
 
 Usage: .venv/bin/python docs/example/target/systems.py kinto|postgraphile|postgraphile-slow|openfga
 
@@ -9,7 +9,7 @@ Usage: .venv/bin/python docs/example/target/systems.py kinto|postgraphile|postgr
 | postgraphile-slow | the same, with a trigger that waits 5 ms before each loan is written | the same |
 | openfga | permissions over HTTP and gRPC, in Go | go |
 
-The first start installs it below `.tools/systems`. It sends spans to a run's OTLP endpoint, and runs until Ctrl-C.
+The first start installs the system below `.tools/systems`. The system sends spans to a run's OTLP endpoint, and runs until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from provision.environment import uv
 
 FOLDER = ROOT / ".tools" / "systems"
 DATE = "2026-11-28"
-"""What these depend on is as new as this at most."""
+"""Date after which no version of their dependencies may be."""
 APART = 1000
-"""Port bases of the databases lie so far from each other, and from the run's, whose Jaeger has the first."""
+"""Distance between the databases' port bases, and from the port base of the run, whose Jaeger uses the first."""
 START_S, END_S = 60.0, 5.0
 OTEL = {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
 
@@ -82,12 +82,12 @@ MODEL = b"""{"schema_version": "1.1", "type_definitions": [{"type": "user"},
 
 
 def run(*argv: str | Path, env: Mapping[str, str] | None = None) -> None:
-    """Runs one step of a set-up."""
+    """Runs one command of an installation."""
     subprocess.run([*map(str, argv)], check=True, env={**os.environ, **(env or {})}, cwd=FOLDER)
 
 
 class Program(NamedTuple):
-    """How a system is started, and where its page is."""
+    """The command that starts a system, and the address of its page."""
 
     argv: Sequence[str | Path]
     port: int
@@ -96,7 +96,7 @@ class Program(NamedTuple):
 
 
 def kinto(url: str, _receiver: str) -> Program:
-    """Installs Kinto with OpenTelemetry's stock instrumentation, and makes its tables."""
+    """Installs Kinto with OpenTelemetry's stock instrumentation, and creates its tables."""
     bin_ = FOLDER / "kinto" / "bin"
     if not (bin_ / "kinto").exists():
         run(uv(), "venv", "--python", sys.executable, FOLDER / "kinto")
@@ -111,7 +111,7 @@ def kinto(url: str, _receiver: str) -> Program:
 
 
 def postgraphile(url: str, _receiver: str, port: int = 8889) -> Program:
-    """Installs PostGraphile with OpenTelemetry's stock instrumentation, and makes its tables."""
+    """Installs PostGraphile with OpenTelemetry's stock instrumentation, and creates its tables."""
     folder = FOLDER / "postgraphile"
     if not (folder / "node_modules").exists():
         folder.mkdir()
@@ -128,7 +128,7 @@ def postgraphile(url: str, _receiver: str, port: int = 8889) -> Program:
 
 
 def postgraphile_slow(url: str, receiver: str) -> Program:
-    """Makes a second version of PostGraphile, whose database waits before it writes a loan."""
+    """Creates a second version of PostGraphile, whose database waits before it writes a loan."""
     program = postgraphile(url, receiver, 8899)
     with psycopg.connect(url) as connection:
         connection.execute(SLOW)
@@ -136,7 +136,7 @@ def postgraphile_slow(url: str, receiver: str) -> Program:
 
 
 def openfga(url: str, receiver: str) -> Program:
-    """Compiles OpenFGA, which exports OTLP by itself, and makes its tables."""
+    """Compiles OpenFGA, which exports OTLP without further libraries, and creates its tables."""
     program = FOLDER / "openfga"
     if not program.exists():
         run("go", "install", "github.com/openfga/openfga/cmd/openfga@v1.10.2",
@@ -154,19 +154,19 @@ SYSTEMS: Mapping[str, Callable[[str, str], Program]] = {
     "postgraphile-slow": postgraphile_slow,
     "openfga": openfga,
 }
-"""By name: makes the program from the URL of its database and the run's OTLP receiver over gRPC."""
+"""Functions by system: each returns the program, given the URL of its database and the run's OTLP receiver over gRPC."""
 STORE = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
-"""OpenFGA's store in the target file."""
+"""Id of OpenFGA's store, as in the target file."""
 
 
 def ask(method: str, url: str, body: bytes = b"{}") -> None:
-    """Sends one request of a set-up."""
+    """Sends a request that sets up a system."""
     headers = {"Content-Type": "application/json", "Authorization": "Basic dTpw"}
     urllib.request.urlopen(urllib.request.Request(url, body, headers, method=method), timeout=10).close()  # noqa: S310
 
 
 def fill(name: str, url: str) -> None:
-    """Gives a system that runs what its journeys expect."""
+    """Creates the data that the journeys expect in a running system."""
     if name == "kinto":
         ask("PUT", "http://127.0.0.1:8888/v1/buckets/library")
         ask("PUT", "http://127.0.0.1:8888/v1/buckets/library/collections/notes")
@@ -177,7 +177,7 @@ def fill(name: str, url: str) -> None:
 
 
 def fresh(database: Database, name: str) -> str:
-    """Makes an empty database, and returns its URL."""
+    """Creates an empty database, and returns its URL."""
     with psycopg.connect(database.admin_url, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name}")
         connection.execute(f"CREATE DATABASE {name}")
@@ -188,7 +188,7 @@ def wait_for(process: subprocess.Popen[bytes], program: Program) -> None:
     """Waits until a system answers.
 
     Raises:
-        SystemExit: It has ended, or does not answer in time.
+        SystemExit: The system has ended, or does not answer in time.
     """
     answers, until = http_ok(program.port, program.page), time.monotonic() + START_S
     while not answers():
@@ -198,7 +198,7 @@ def wait_for(process: subprocess.Popen[bytes], program: Program) -> None:
 
 
 def main(name: str) -> None:
-    """Installs, starts and fills a system, which then runs until Ctrl-C."""
+    """Installs a system, starts it and fills it with data; it then runs until Ctrl-C."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ports = load_ports(os.environ)
     elsewhere = load_ports({"SHOP_PORT_BASE": str(ports.base + APART * (1 + list(SYSTEMS).index(name)))})
