@@ -9,7 +9,8 @@ Usage: .venv/bin/python docs/example/target/systems.py kinto|postgraphile|postgr
 | postgraphile-slow | the same, with a trigger that waits 5 ms before each loan is written | the same |
 | openfga | permissions over HTTP and gRPC, in Go | go |
 
-The first start installs the system below `.tools/systems`. The system sends spans to a run's OTLP endpoint, and runs until Ctrl-C.
+The first start installs the system below `.tools/systems`. The system sends spans to a run's OTLP endpoint, and
+runs until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ SYSTEMS: Mapping[str, Callable[[str, str], Program]] = {
     "postgraphile-slow": postgraphile_slow,
     "openfga": openfga,
 }
-"""Functions by system: each returns the program, given the URL of its database and the run's OTLP receiver over gRPC."""
+"""Functions by system: each returns the program for the URL of its database and the run's OTLP receiver over gRPC."""
 STORE = "01JZZZZZZZZZZZZZZZZZZZZZZZ"
 """Id of OpenFGA's store, as in the target file."""
 
