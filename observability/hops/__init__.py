@@ -1,11 +1,11 @@
-"""Traces to hop budgets to statistics to a report.
+"""Turns traces into hop budgets, statistics and a report.
 
 Each folder imports only from those below it:
 
 - `commands`: what `python -m hops` can do.
-- `report`, `terminal`: results for people, of the same elements.
+- `report`, `terminal`: results for people, made of the same elements.
 - `tables`: the tables and sentences of a summary, made once for both. `proofs`: whether statistics and budgets are
-  right, shown on data whose truth is known.
+  right, shown on data whose true values are known.
 - `conclusions`: what a comparison shows, in sentences. `synthetic`: synthetic traces, runs and experiments.
 - `analysis`: the figures of a run, with intervals and comparisons.
 - `gates`: whether the figures may be trusted.

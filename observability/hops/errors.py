@@ -7,7 +7,7 @@ HopsError
 ├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema.
 ├── NotComparableError      two runs whose difference would be meaningless.
 ├── InputError              a name or value that the user gave does not exist, or cannot be read.
-├── JaegerError             the query API did not answer, or not with a trace.
+├── JaegerError             the query API did not answer, or its answer is not a trace.
 └── NotEnoughDataError      nothing was measured for a figure.
 """
 

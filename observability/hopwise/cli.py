@@ -44,7 +44,7 @@ class OnDemand(TyperGroup):
     def format_help(self, _ctx: Any, formatter: Any) -> None:
         """Writes the commands on one screen: those for traces separately, the others by group."""
         formatter.write_usage("hopwise", "COMMAND [OPTION]...")
-        formatter.write_text("See where a request's time goes, hop by hop: traces in, budgets that add up out.")
+        formatter.write_text("See where a request's time goes, hop by hop: from traces to budgets that add up.")
         for group in GROUPS.values():
             with formatter.section(group.title):
                 if group is GROUPS["traces"]:
@@ -102,7 +102,7 @@ def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
 
 
 def _needs(name: str, missing: str) -> str:
-    """Says what a command needs whose module `missing` is not installed."""
+    """Describes what a command needs if its module `missing` is not installed."""
     extra = COMMANDS[name].extra
     if extra == "shop" and find_spec(CHECKOUT) is None:
         return "runs in a checkout of the project, after make setup"
@@ -142,7 +142,7 @@ def help_command(
     ctx: typer.Context,
     group: Annotated[str, typer.Argument(metavar="GROUP", help=f"Group: {', '.join(GROUPS)}; or a command.")] = "",
 ) -> None:
-    """Say what the commands of a group do."""
+    """Describe the commands of a group."""
     hopwise: Any = ctx.parent.command if ctx.parent else None
     if group not in GROUPS:
         hopwise.main([group, "--help"] if group else ["--help"], prog_name="hopwise")
@@ -153,7 +153,7 @@ def help_command(
 
 
 def _does(name: str) -> str:
-    """Says what a command does, or what it needs to be imported."""
+    """Describes what a command does, or what it needs to be imported."""
     try:
         command = import_command(COMMANDS[name])
     except ModuleNotFoundError as error:

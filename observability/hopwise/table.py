@@ -53,8 +53,8 @@ class Command:
         ends: Its exit codes.
         settings: Its settings, in the order of their help.
         runs: Programs that `python -m` runs for make, in sequence.
-        needs: Targets that make makes first. `TARGET if NAME=VALUE` is made only if that setting has that value, or one
-            of several with commas between them; with `or nothing` also if it is not given.
+        needs: Targets that make builds first. `TARGET if NAME=VALUE` is built only if that setting has that value, or
+            one of several with commas between them; with `or nothing` also if the setting is not given.
         by: Which of `make` and `hopwise` have a command of this name, or `both`.
         no_target: Why it measures the shop only, and no target of the user; empty if that is obvious.
         extra: Extra of the package with the command's dependencies.

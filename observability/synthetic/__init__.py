@@ -1,1 +1,1 @@
-"""A synthetic shop, and traces, runs and experiments drawn from it, whose truth is known."""
+"""A synthetic shop, and traces, runs and experiments drawn from it, with known true values."""

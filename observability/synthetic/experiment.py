@@ -1,6 +1,6 @@
-"""Synthetic experiments whose truth is known, to test the statistics.
+"""Synthetic experiments whose true values are known, to test the statistics.
 
-Latencies are realistic. They are skewed, in one of several shapes. Neighbours are correlated, as by a queue. A
+Latencies are realistic. They are skewed, in one of several shapes. Neighbours are correlated, as in a queue. A
 journey's request makes it fast or slow in every trial alike, since all trials replay one tape. Each block and each
 trial shifts all of its journeys by a separate factor, and some trials may be slow altogether.
 """

@@ -120,7 +120,7 @@ def foreign_trace(seed: int, spans: int = 30) -> list[Span]:
 
 
 def write_traces(path: Path, kind: str, traces: int, *, spans: int = 30, shapes: int = 200) -> int:
-    """Writes many traces into one file, with the memory of a few.
+    """Writes many traces into one file, using the memory of a few.
 
     Args:
         path: Path of the file.

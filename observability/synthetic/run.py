@@ -313,7 +313,7 @@ class _Run:
 def _write_exemplars(
     path: Path, journeys: pl.DataFrame, chosen: Mapping[str, Mapping[str, str]], *, mesh: bool
 ) -> None:
-    """Writes a trace for each exemplar, as long as its journey took."""
+    """Writes a trace for each exemplar that lasts as long as its journey did."""
     wanted = {trace_id for traces in chosen.values() for trace_id in traces.values()}
     rows = journeys.filter(pl.col("trace_id").is_in(list(wanted))).iter_rows(named=True)
     traces = [
@@ -364,7 +364,7 @@ def _generator(journeys: pl.DataFrame, length_s: float) -> dict[str, Any]:
 
 
 def plain_manifest(*topologies: str) -> dict[str, Any]:
-    """Makes what every page needs from a manifest, for a run with only one document."""
+    """Makes the parts of a manifest that every page needs, for a run with only one document."""
     return {
         "git": {"commit": COMMIT, "dirty": False},
         "machine": MACHINE,

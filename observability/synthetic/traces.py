@@ -92,7 +92,7 @@ def shop_trace(
 
 
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
-    """Writes many traces as OTLP JSON lines, with the memory of a few.
+    """Writes many traces as OTLP JSON lines, using the memory of a few.
 
     Args:
         path: Path of the file.

@@ -42,7 +42,7 @@ def validate(file: YamlFile, model: type[Model], hints: Callable[[str], str] = l
     Args:
         file: File to read.
         model: Type to convert to.
-        hints: Says what to write if a text does not match a pattern, given the pattern.
+        hints: Returns what to write if a text does not match a pattern, given the pattern.
 
     Raises:
         Exception: The file's own error, with a line for each mistake.

@@ -160,7 +160,7 @@ class _StrictLoader(yaml.CSafeLoader):
     def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
         value = float(super().construct_yaml_float(node))
         if not math.isfinite(value):
-            raise yaml.MarkedYAMLError(problem=f"{node.value} is no finite number", problem_mark=node.start_mark)
+            raise yaml.MarkedYAMLError(problem=f"{node.value} is not a finite number", problem_mark=node.start_mark)
         return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

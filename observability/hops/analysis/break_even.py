@@ -16,14 +16,14 @@ from hops.statistics.over_blocks import refusal
 
 
 class Test(NamedTuple):
-    """Two topologies in one journey, over distance.
+    """A comparison of two topologies in one journey, over distance.
 
     Args:
         journey: Name of the journey, or `all`.
         left: The topology with fewer round trips.
         right: The other topology.
-        gap: Left minus right over the distance.
-        equal: Whether both have equally many round trips.
+        gap: Left minus right, at each distance.
+        equal: Whether both have the same number of round trips.
     """
 
     journey: str
@@ -71,8 +71,8 @@ def break_evens(
     true distance, so its interval contains it in 95 % without a correction.
 
     Args:
-        gaps: Gap of each pair, by journey and by left and right.
-        round_trips: Mean of each journey, by topology.
+        gaps: Gap of each pair, by journey and by the names of left and right.
+        round_trips: Mean number of round trips of each journey, by topology.
         grid: Round-trip times, ms.
 
     Returns:
@@ -133,7 +133,7 @@ def _find_stretches(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch
 
 
 def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turning, str | None, list[float | None]]:
-    """Gives the verdict, the topology that it names, and the interval of the break-even."""
+    """Returns the verdict, the topology that it names, and the interval of the break-even."""
     if test.gap.reason is not None:
         return "unknown", None, [None, None]
     if not stretches:

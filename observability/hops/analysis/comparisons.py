@@ -72,7 +72,7 @@ def compare_cpu(
     Args:
         topologies: CPU seconds of all but the generator, and journeys, by topology and block.
         pairs: The pairs to compare, as in `compare_latencies`.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     rows: list[Comparison] = []
     for left, right in combinations(topologies, 2) if pairs is None else pairs:
@@ -104,7 +104,7 @@ def latency_pairs(
 
 
 def describe_contrast(result: Contrast, effect: float | None) -> Tested:
-    """Writes a contrast as documents have it; `correct` adds `p_corrected` and `visible_ratio`."""
+    """Converts a contrast to its form in documents; `correct` adds `p_corrected` and `visible_ratio`."""
     return Tested(
         difference=result.difference,
         ci95=list(result.interval),
@@ -126,13 +126,13 @@ def describe_comparison(
     result: Contrast,
     effect: float | None = None,
 ) -> Comparison:
-    """Writes a contrast of two topologies as documents have it, without the verdict, which `correct` adds.
+    """Converts a contrast of two topologies to its form in documents, without the verdict, which `correct` adds.
 
     Args:
         journey: Name of the journey.
         metric: Name of the figure.
         names: Names of the left and the right topology.
-        values: Values of both.
+        values: Values of the left and the right topology.
         result: The contrast of the two.
         effect: Probability that a journey of the left is faster, if known.
     """

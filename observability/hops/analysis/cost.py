@@ -22,7 +22,7 @@ TOTAL = "total"
 ORIGIN = "origin"
 EDGE_CACHE_GROUP = "edge cache"
 GENERATOR_GROUP = "generator"
-"""The load generator: measured like the others, but no part of a shop."""
+"""The load generator: measured like the others, but not part of a shop."""
 
 GROUPS = (
     "services",
@@ -43,7 +43,7 @@ GROUPS = (
 """Groups of components. `total` is all but the generator; `origin` also leaves out a shared cache and telemetry."""
 
 WATCHERS = "watchers"
-"""Name, as a component, of the generator's customers who wait for updates."""
+"""Component name of the generator's customers who wait for updates."""
 _GROUP_OF = {
     EDGE: "edge",
     EDGE_CACHE: EDGE_CACHE_GROUP,
@@ -66,7 +66,7 @@ Used = Mapping[int, tuple[float, int]]
 
 
 def component_group(component: str) -> str:
-    """Names the group of a component; a component of an unknown kind is `other` and counts in the total."""
+    """Returns the group of a component; a component of an unknown kind is `other` and counts in the total."""
     if component in SERVICES or component == CANARY:
         return "services"
     if component.endswith(GATEWAY_SUFFIX):
@@ -84,7 +84,7 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
         topology: One of the run's topologies.
 
     Returns:
-        Groups with a component, in the order of `GROUPS`; `total` only if a component besides the generator ran.
+        Groups with a component, in the order of `GROUPS`; `total` only if a component other than the generator ran.
     """
     counts = {
         int(block): int(count)
@@ -114,7 +114,7 @@ def cost(used: Mapping[str, Used], first: int | None = None) -> dict[str, Estima
 
     Args:
         used: CPU time, as returned by `used_by_group`.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     estimates: dict[str, Estimate] = {}
     for group, blocks in used.items():

@@ -23,7 +23,7 @@ _GRID = np.arange(0.0, 201.0)
 _SHOWN = [*range(11), *range(15, 50, 5), *range(50, 201, 10)]
 """Round-trip times in documents and charts. More of them are near the edge, where rankings flip and curves bend."""
 _DECIMALS = 3
-"""Digits that files keep of a figure: to the microsecond, because files have many figures."""
+"""Decimal places of a figure in files: to the microsecond, because files have many figures."""
 
 
 def distance_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> Distance:
@@ -44,13 +44,13 @@ def over_distance(
     networks: Mapping[str, Network],
     first: int | None = None,
 ) -> Distance:
-    """Does the same for journeys whose travel is known.
+    """Predicts the same as `distance_of`, for journeys whose travel is known.
 
     Args:
         travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
         topologies: Figures of the same journeys.
         networks: Network of each channel; a channel that is missing had no network.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     over_grid = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt) for rtt in _GRID.tolist()], first)
     named = at_networks(travel, NAMED, first)
@@ -81,8 +81,8 @@ def at_networks(
 
     Args:
         travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
-        networks: Networks, by the key of the answer.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        networks: Networks, by their key in the result.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     medians = Medians(travel, OWN, list(networks.values()), first)
     gaps = medians.gaps()
@@ -111,7 +111,7 @@ def at_channels(
     Args:
         travel: Journeys as returned by `analysis.travel`, by topology in the user's order.
         networks: Network of each channel.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
 
     Returns:
         The journeys of each channel, and as `all` those of every channel with a network. Empty without a network.
@@ -151,7 +151,7 @@ def _fastest(
 def _measure_point(
     networks: Mapping[str, Network], travel: pl.DataFrame, topology: TopologySummary, journey: str
 ) -> list[MeasuredPoint]:
-    """Gives the measured point of the run, if all customers of the journey have the same distance."""
+    """Returns the measured point of the run, if all customers of the journey have the same distance."""
     rows = travel if journey == ALL else travel.filter(pl.col("journey") == journey)
     distances = {networks.get(channel, NAMED[LOOPBACK]).rtt_ms for channel in rows["channel"].unique()}
     figures = topology["journeys"][journey]

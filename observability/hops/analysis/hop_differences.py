@@ -30,7 +30,7 @@ class TracedMeans:
     """Mean parts of one topology's traces, and each block's deviation from them.
 
     Args:
-        hops: Rows of `rows.HOPS` with `block` in front, of this topology only.
+        hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only.
         journeys: Names of the journeys, in the order of their weights.
         blocks: Numbers of the blocks, in the order of the deviations; traces of other blocks are left out.
         parts: Names of the parts, in the order of the columns.
@@ -67,11 +67,12 @@ def hop_differences(
     """Splits the difference between each pair of topologies, in all journeys together and in each of them.
 
     Args:
-        hops: Rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
-        journeys: How often each journey is in the load.
+        hops: Rows of `rows.HOPS` with `block` as the first column, by topology in the user's order; only of journeys
+            that ended ok.
+        journeys: How often each journey occurs in the load.
         blocks: Blocks of each topology.
         pairs: Pairs to split, left and right; every pair in the user's order if None.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
 
     Returns:
         Rows by pair, `all` first. A journey that lacks traces on either side has no row, and no weight in `all`.

@@ -19,7 +19,7 @@ class Latencies:
 
     Args:
         cells: Milliseconds by journey and block; `all` is one of the journeys, and each journey has the same blocks.
-        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
+        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
     """
 
     cells: Mapping[str, Mapping[int, Floats]]
@@ -30,7 +30,7 @@ class Latencies:
 
     @property
     def blocks(self) -> set[int]:
-        """The blocks that have a journey."""
+        """The blocks with at least one journey."""
         return set(self.cells.get(ALL, {}))
 
     def pool(self, journey: str, blocks: Iterable[int]) -> Floats:
@@ -40,7 +40,7 @@ class Latencies:
         return np.concatenate(latencies) if latencies else np.empty(0)
 
     def sections(self, journey: str, blocks: Iterable[int], per_block: float | None = None) -> dict[str, Section]:
-        """Computes mean and percentiles of a journey over these blocks; `per_block` is that of `sections_of`."""
+        """Computes mean and percentiles of a journey over these blocks; `per_block` is as in `sections_of`."""
         key = (journey, tuple(blocks), per_block)
         if key not in self._known:
             cell = self.cells.get(journey, {})
@@ -50,12 +50,12 @@ class Latencies:
 
 
 def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
-    """Sorts the rows of one topology by journey and block.
+    """Groups the rows of one topology by journey and block.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only. Journeys that did not end ok are
-            left out.
-        first: How many blocks decided on the number of blocks, as in the attribute.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, of this topology only. Journeys that did not
+            end ok are left out.
+        first: Number of blocks in the first stage, as in the attribute.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
     latencies: dict[tuple[str, int], Floats] = {

@@ -1,7 +1,7 @@
 """Which journeys meet: how much longer a journey takes if one of some kind arrived shortly before it.
 
-This needs no traces: every journey's row says when it was meant to start. A journey meets a kind if one of that kind
-arrived before it, within the kind's median duration. Only arrivals decide. Whether a journey was really under way
+This needs no traces: every journey's row says when it was meant to start. A journey meets a kind if a journey of that
+kind arrived before it, within the kind's median duration. Only arrivals decide. Whether a journey was really under way
 depends on how long it took, and a pause lengthens both that journey and later arrivals.
 
 The mean and percentiles of the journeys that met a kind are compared with those of similar journeys that did not.
@@ -43,7 +43,7 @@ MIN_FOR_P99 = 200
 MIN_BEYOND = 10
 """With fewer journeys above p99, the share of them that met a kind is not reported."""
 METRICS = ("p50", "p99")
-"""Percentiles that are reported for each meeting, next to the mean."""
+"""Percentiles that are reported for each meeting, in addition to the mean."""
 _CONTROL = "in other topologies"
 _RIDGE = 1e-9
 """Share of the mean square that keeps the equations solvable if no journey has a property."""
@@ -52,10 +52,10 @@ _Groups = npt.NDArray[np.int64]
 
 
 def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
-    """Finds how much longer journeys take that meet each kind, for all journeys and for each kind.
+    """Finds how much longer journeys take if they meet each kind, for all journeys and for each kind.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
 
     Returns:
         A row for each pair with enough meetings, sorted by its share of the topology's mean, the largest first.
@@ -74,7 +74,8 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
 def arrivals_of(rows: pl.DataFrame) -> pl.DataFrame:
     """Selects the journeys that ended ok, and marks which kinds each met and which were really under way.
 
-    A journey met a kind if one arrived within its median duration before. `met` and `during` name the columns.
+    A journey met a kind if a journey of that kind arrived before it, within the kind's median duration. `met` and
+    `during` name the columns.
     """
     usual_ns = _usual_ns(rows)
     kinds = sorted(usual_ns)
@@ -101,12 +102,12 @@ def _usual_ns(rows: pl.DataFrame) -> dict[str, int]:
 
 
 def met(kind: str) -> str:
-    """Names the column of `arrivals_of` that says whether one of a kind arrived within its median duration before."""
+    """Returns the name of the column of `arrivals_of` that says whether a journey met this kind."""
     return f"met {kind}"
 
 
 def during(kind: str) -> str:
-    """Names the column of `arrivals_of` that says whether one of a kind was really under way."""
+    """Returns the name of the column of `arrivals_of` that says whether a journey of this kind was really under way."""
     return f"during {kind}"
 
 
@@ -237,11 +238,11 @@ def _figures(ms: Floats, weights: Floats) -> Floats:
 
 
 def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
-    """Finds which kinds were usually under way while calls waited for components: within their median after arrival.
+    """Finds which kinds were usually under way while calls waited for components: within their median duration.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
-        calls: Rows of `rows.CALLS` and `rows.QUEUED` with `block` and `topology` in front.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by topology.
+        calls: Rows of `rows.CALLS` and `rows.QUEUED` with `block` and `topology` as the first columns.
 
     Returns:
         For each topology and component with waiting calls, a row for all kinds and a row for each kind, the longest
@@ -304,7 +305,7 @@ def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[
 
 
 def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
-    """Gives moments, and for how long up to each of them at least one, and at least two, were under way."""
+    """Returns moments, and for how long before each of them at least one journey, and at least two, were under way."""
     if not starts.size:
         return np.zeros(1), np.zeros(1), np.zeros(1)
     at = np.concatenate([starts, ends]).astype(np.float64)

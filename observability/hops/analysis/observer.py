@@ -1,10 +1,10 @@
 """What tracing costs, and where: sampled and unsampled journeys of the same trials, as a randomised experiment.
 
-Two independent accounts say where. First, the edge logs every request, sampled or not. So the experiment can be made
-for each place where a journey spends time: at the client and on its wire, in the edge, behind the edge. Second, each
-component measures after the load what a span costs the thread that makes it. That cost times the spans of a journey is
-the known cost of its spans. If the experiment finds more, the rest is chance, or the cost of spans to others: encoding,
-sending and storing them. A span off the critical path costs CPU time but delays nobody.
+Two independent accounts say where the time goes. First, the edge logs every request, sampled or not. So the experiment
+can be made for each place where a journey spends time: at the client and on its wire, in the edge, behind the edge.
+Second, each component measures after the load what a span costs the thread that makes it. That cost times the spans of
+a journey is the known cost of its spans. If the experiment finds more, the rest is chance, or the cost of spans to
+others: encoding, sending and storing them. A span off the critical path costs CPU time but delays nobody.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
 
 
 def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
-    """Redraws which journeys of a trial were sampled, for each kind in each topology with enough of both.
+    """Redraws which journeys of a trial were sampled, for each kind and topology with enough of both.
 
     Args:
         ok: Rows of journeys that ended ok, with `block` and `topology`.

@@ -41,14 +41,14 @@ def _widths(intervals: Iterable[Sequence[float | None]]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How many blocks a precision takes, as estimated from the blocks that ran.
+    """How many blocks a precision needs, as estimated from the blocks that ran.
 
     Args:
         asked: Requested precision, as a share.
         first_stage: Number of blocks that ran before their figures were read.
         ran: Number of blocks so far.
         scatter: Scatter of single trials, as a share; None if a pair has no interval.
-        needed: Number of blocks that the precision takes; `ran` if it is reached; None if a pair has no interval.
+        needed: Number of blocks that the precision needs; `ran` if it is reached; None if a pair has no interval.
     """
 
     asked: float
@@ -92,7 +92,7 @@ def _half_widths(latencies: Mapping[str, Latencies], blocks: Sequence[int]) -> l
 
 
 def precision_of(run: RunFiles, comparisons: Sequence[Comparison]) -> Precision | None:
-    """Gives the requested and the reached precision of the run; None if no precision was requested.
+    """Returns the requested and the reached precision of the run; None if no precision was requested.
 
     Args:
         run: Files of the run.

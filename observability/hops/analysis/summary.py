@@ -1,4 +1,4 @@
-"""From the files of a run to its summary; the same files always give the same figures."""
+"""Computes a run's summary from its files; the same files always give the same figures."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Measured:
 
     Args:
         run: Files of the run.
-        journeys: Rows of `rows.JOURNEYS` with `block` in front.
-        hops: Rows of `rows.HOPS` with `block` in front, only of journeys that ended ok.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column.
+        hops: Rows of `rows.HOPS` with `block` as the first column, only of journeys that ended ok.
         latencies: Latencies of the same journeys.
         topologies: Figures that every run has.
-        load: How often each journey is in the load.
+        load: How often each journey occurs in the load.
         blocks: Blocks of each topology or arm.
     """
 
@@ -106,9 +106,9 @@ def summarise(
     Args:
         run: Files of the run.
         name: Name of the summary.
-        pairs_of: Gives the pairs that its kind compares.
-        figures_of: Gives the figures that only its kind has.
-        gates_of: Gives the gates of its kind.
+        pairs_of: Returns the pairs that the run's kind of experiment compares.
+        figures_of: Returns the figures that only this kind of experiment has.
+        gates_of: Returns the gates of this kind of experiment.
 
     Raises:
         MalformedRunError: The files contradict each other.
@@ -164,7 +164,7 @@ def _where_known(
     comparisons: list[Comparison],
     failing: Sequence[str],
 ) -> dict[str, Any]:
-    """Gives the fields that only some runs have, by the names in `Summary`."""
+    """Returns the fields that only some runs have, by the names in `Summary`."""
     every = {
         "programs": _programs(run),
         "in_use": in_use_of(run),
@@ -183,7 +183,7 @@ def _where_known(
 
 
 def _name_of_compared(manifest: Mapping[str, Any]) -> str | None:
-    """Names the kind of arms that the run compares; None for topologies."""
+    """Returns the kind of arms that the run compares; None for topologies."""
     if not is_of_the_shop(manifest):
         return TARGET.one
     return EDGE.one if compares_edges(manifest) else None
@@ -198,7 +198,7 @@ def _traces_unrequested(run: RunFiles) -> dict[str, int]:
 
 
 def _at_the_same_time(run: RunFiles, rows: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """Analyses what ran at the same time as journeys, and what they waited for, if the load arrives by a plan.
+    """Analyses what ran at the same time as journeys, and what they waited for, if arrivals are planned.
 
     In a closed loop, arrivals depend on earlier waiting; in an overload, every journey waits for every other.
     """
@@ -240,7 +240,7 @@ def check_run(run: RunFiles) -> None:
 def of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Selects the rows of traces whose journeys ended ok, by topology."""
     ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
-    # One topology at a time, by a mask: a join would hold everything in memory several times.
+    # One topology at a time, with a mask: a join would hold everything in memory several times.
     return {
         topology: select_rows(own, own["trace_id"].is_in(ok.implode()))
         for topology, own in _by_topology(rows, run.topologies).items()

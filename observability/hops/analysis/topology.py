@@ -37,8 +37,8 @@ def summarise_topology(
     """Summarises one topology.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only.
-        hops: Rows of `rows.HOPS` with `block` in front, of this topology only.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, of this topology only.
+        hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only.
         latencies: Latencies of the same journeys.
         span_costs: Cost of a span by block, if its component reports it.
         sample: Rows of `rows.SAMPLE`, of this topology only.
@@ -138,7 +138,7 @@ def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -
     Args:
         blocks: Latencies of each block, ms; if empty, all figures are unknown.
         seed: Seed of the bootstrap.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:

@@ -76,7 +76,7 @@ def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]
 
 
 def move_to(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFrame:
-    """Recomputes `own_ms` as what the same journeys take if each channel has one of these networks."""
+    """Recomputes `own_ms` as what the same journeys would take if each channel had its network of `networks`."""
     trips, bits = _taken_ms(networks)
     return travel.with_columns((pl.col(OWN) + trips + bits).alias(OWN))
 
@@ -106,7 +106,7 @@ class Medians:
         travel: Journeys as returned by `travel_of`, by topology in the user's order.
         start: `AT_EDGE` or `OWN`.
         networks: Points of the network. With `AT_EDGE`, which includes the run's bandwidth, only round trips count.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
 
     def __init__(

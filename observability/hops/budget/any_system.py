@@ -13,7 +13,7 @@ and the generator's spans have the parts of `hops.budget.parts`, such as `client
  `db:<service>`, `cache:<service>` | in its spans that name a database, or a cache |
  `messaging:<service>` | in its PRODUCER spans, sending |
  `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
- `queue:<service>` | only to the end of the last span: from the end of a span to the later start of one below it |
+ `queue:<service>` | only with `end_to_end`: from the end of a span to the later start of a span below it |
  `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the whole call |
  `unattributed` | in CLIENT spans that no span answers and that name no such peer |
 """
@@ -69,7 +69,7 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
 
 
 def budget_of_any(tree: Tree) -> Budget | None:
-    """Makes the budget of a tree of `tree_of`; None if the trace has no span, or its root no times.
+    """Makes the budget of a tree that `tree_of` built; None if the trace has no span, or if its root has no times.
 
     Its journey is the root's operation: in traces of the shop the journey, in others the service and the span's name.
     """

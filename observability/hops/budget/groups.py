@@ -48,7 +48,7 @@ systems."""
 
 
 def group_of(part: str) -> str:
-    """Names the group of a part.
+    """Returns the group of a part.
 
     Args:
         part: Part of a budget, as `hops.budget.parts.part_of` names it.

@@ -42,7 +42,7 @@ class Names:
         return bool(self._rules)
 
     def of(self, name: str) -> str:
-        """Gives the new name; the name itself if no pattern matches."""
+        """Returns the new name; the name itself if no pattern matches."""
         if name not in self._known:
             self._known[name] = name
             for pattern, fits, instead in self._rules:

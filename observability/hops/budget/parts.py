@@ -46,13 +46,13 @@ START_LAG_SPAN = "start_lag"
 HANDSHAKE_SPAN = "handshake"
 WAITING_SPAN = "waiting"
 THINK_SPAN = "think"
-"""A customer's pause between two steps of `hopwise load`; it counts as no latency."""
+"""A customer's pause between two steps of `hopwise load`; it is not counted as latency."""
 DELAY_TOOK = "shop.injected_delay_took_ms"
 """Attribute of the SERVER span of a request that was delayed on purpose: how long, ms."""
 
 LOOP_BUSY, LOOP_RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
 """Attributes of a SERVER span, for its start, and of a CLIENT span, for its end. They say how long its event loop had
-been busy, and how long before that this ended."""
+been busy, and how long before that moment the loop's busy time ended."""
 
 CACHES = ("valkey", "redis")
 """Values of `db.system.name` that mean a cache."""
@@ -87,15 +87,15 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One call of a component by another, through any number of sidecars.
 
-    The caller's CLIENT span less the callee's SERVER span is the time in between. Without sidecars, the call is on one
-    wire then; with sidecars, it is on three wires and in two proxies.
+    The caller's CLIENT span less the callee's SERVER span is the time in between. Without sidecars, the call is then on
+    one wire; with sidecars, it is on three wires and in two proxies.
 
     Args:
         caller: The component whose CLIENT span it is.
         callee: The component that answered.
         between_ns: The CLIENT span less the SERVER span of the answer.
         began_ns: Start of that SERVER span, Unix time.
-        ahead_ns: How long the CLIENT span began before that; negative if it began later, on another clock.
+        ahead_ns: How long before that the CLIENT span began; negative if it began later, on another clock.
         after_ns: How long the CLIENT span ended after the SERVER span.
         queued_ns: How much of `ahead_ns` the callee's event loop was busy with other work.
         injected_ns: How long the callee was delayed or held up on purpose.
@@ -320,7 +320,7 @@ def _answer(call: Node) -> Node | None:
 
 
 def part_of(node: Node) -> str:
-    """Names the part that a span's own time belongs to."""
+    """Returns the part that a span's own time belongs to."""
     if node.part:
         return node.part
     span = node.span
@@ -338,7 +338,7 @@ def part_of(node: Node) -> str:
 
 
 def maker_of(part: str) -> tuple[str, Kind] | None:
-    """Gives the component whose spans enter a part, and their kind; None if the part's name does not say."""
+    """Returns the component whose spans enter a part, and their kind; None if the part's name does not say."""
     kind, _, name = part.partition(":")
     if kind == "wire":
         return name.partition("→")[0], CLIENT
@@ -391,7 +391,7 @@ def is_sidecar(service: str) -> bool:
 
 
 def component_of(service: str) -> str:
-    """Gives the component that a sidecar belongs to; any other component is returned as it is."""
+    """Returns the component that a sidecar belongs to; any other component is returned as it is."""
     return service.removesuffix(INBOUND).removesuffix(OUTBOUND)
 
 

@@ -1,4 +1,4 @@
-"""A trace with other times: its spans as they would be if parts were slower, faster, parallel or removed.
+"""A trace with changed times: its spans as they would be if parts were slower, faster, parallel or removed.
 
 A trace says when each span began and ended, and so which waited for which, by the same rule as on the critical path
 (`hops.traces.critical_path`). A child began once the siblings that ended before it had ended. A parent ended once its
@@ -82,7 +82,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
 
 class _Laid(msgspec.Struct):
-    """Layout of the inside of a span that begins when it did.
+    """Layout of the inside of a span, as if the span still began at its old start.
 
     Args:
         starts: New start of each child.

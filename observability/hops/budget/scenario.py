@@ -28,7 +28,7 @@ class Known(msgspec.Struct):
     Args:
         parts: Parts whose time can change.
         called: Parts of spans below others, which can be removed.
-        calls: Spans below spans of a component, by that component and their name: the maximum below one span.
+        calls: The maximum number of calls below one span of a component, by that component and the name of the calls.
     """
 
     parts: set[str] = set()

@@ -29,7 +29,7 @@ from hops.statistics.over_blocks import MIN_BLOCKS
 from hops.units import ALL
 
 HEADLINE_METRICS = ("p50", "p99")
-"""What a customer usually experiences, and what the unluckiest in a hundred does."""
+"""What a customer usually experiences, and what the unluckiest in a hundred experiences."""
 MAX_TURNS = 2
 """Maximum number of leading sentences about flips of the ranking; the others are with those about the whole mix."""
 BIG_RATIO = 1.5
@@ -133,7 +133,7 @@ def answer_title(summary: Summary) -> str:
 
 
 def explain_refusal(summary: Summary) -> str | None:
-    """Says why no differences between topologies can be reported; None if some can."""
+    """Explains why no differences between topologies can be reported; None if some can."""
     rows = summary["comparisons"]
     if not rows:
         return "the run holds no comparison"
@@ -149,7 +149,7 @@ def explain_refusal(summary: Summary) -> str | None:
 def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
     """Finds the topology with the lowest value; None if no topology has a value.
 
-    Other topologies are level with it as long as no difference is shown.
+    Other topologies are level with it if no difference is shown.
     """
     ranked = pairs.ranking(journey, metric)
     if not ranked:
@@ -176,7 +176,7 @@ def fastest(summary: Summary, journey: str) -> list[str]:
 
 
 def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
-    """Names the fastest topology over the mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
+    """Describes the fastest topology over the mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
 
     Args:
         summaries: The same topologies at each place, by its name.
@@ -193,7 +193,7 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
 
 
 def faster(row: Comparison) -> str:
-    """Says by how much the left is faster: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
+    """Describes how much faster the left is: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
     assert row["difference"] is not None
     lead = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
     text = f"{lead} faster than {row['right']} at {row['metric']}"

@@ -45,7 +45,7 @@ def _at(network: Network) -> str:
 
 
 def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
-    """Says which topology overtakes the fastest at the edge, and where: in the mix and in frequent journeys."""
+    """Describes which topology overtakes the fastest at the edge, and where: in the mix and in frequent journeys."""
     pairs = [row for one in distance["journeys"].values() for row in one["pairs"]]
     if not pairs or all(row["verdict"] == "unknown" for row in pairs):
         return []
@@ -116,7 +116,7 @@ def _answers(row: BreakEven, journey: str) -> str:
 
 
 def break_even_words(row: BreakEven) -> str:
-    """Says which topology is faster, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
+    """Describes the faster topology, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
     low, high = row["ci95_ms"]
     match row["verdict"]:
         case "from" if row["at_ms"] is not None:

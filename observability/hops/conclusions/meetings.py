@@ -1,6 +1,6 @@
 """What runs at the same time as slow journeys, in sentences.
 
-They give no causes: a pause, or a busy disk, slows everything that runs at the same time. An isolation shows causes.
+They do not show causes: a pause, or a busy disk, slows everything that runs at the same time. An isolation does.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from hops.units import ALL
 MIN_WAIT_SHARE = 0.05
 """Minimum share of a topology's mean that meetings with one kind must add, for a sentence."""
 MIN_OF_DIFFERENCE = 0.1
-"""Minimum share of the difference between two means that it must make up, for a sentence."""
+"""Minimum share of the difference between two means that such meetings must make up, for a sentence."""
 MIN_OF_TAIL = 0.5
-"""Minimum share of the journeys above p99 that must have met one of a kind, for a sentence."""
+"""Minimum share of the journeys above p99 that must have met a journey of one kind, for a sentence."""
 
 
 def meeting_sentences(summary: Summary) -> list[str]:
-    """Says what ran at the same time as slower journeys in each topology, if the share is large; the largest first."""
+    """Describes what ran at the same time as slower journeys in each topology, if the share is large; largest first."""
     sentences = []
     for name, one in summary["topologies"].items():
         mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
@@ -38,7 +38,7 @@ def meeting_sentences(summary: Summary) -> list[str]:
 
 
 def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right: str) -> list[str]:
-    """Says what ran at the same time as slower journeys of the right topology, which is the slower one.
+    """Describes what ran at the same time as slower journeys of the right topology, which is the slower one.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -74,7 +74,7 @@ def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | No
 
 
 def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
-    """Says what ran at the same time as a topology's slowest journeys; None if no kind is shown.
+    """Describes what ran at the same time as a topology's slowest journeys; None if no kind is shown.
 
     If too few journeys met that kind to have a p99, it says how much longer they took on average.
     """

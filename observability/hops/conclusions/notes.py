@@ -25,11 +25,11 @@ STEADY = 0.9
 MAX_FIGURES = 3
 """Maximum number of figures with intervals in a sentence; readers skip longer ones."""
 _COST = "core-hours"
-"""Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
+"""Unit of the cost of a million journeys, as in `hops.analysis.cost`."""
 
 
 def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
-    """Says what a million journeys cost, cheapest first, and which differences in CPU are shown."""
+    """Describes what a million journeys cost, cheapest first, and which differences in CPU are shown."""
     totals = {name: one["cost"][TOTAL] for name, one in summary["topologies"].items() if TOTAL in one["cost"]}
     if not totals:
         return []
@@ -54,7 +54,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
 
 
 def load_sentences(summary: Summary) -> list[str]:
-    """Says how close to saturation the run was: the machine's use by topology, and the busiest component."""
+    """Describes how close to saturation the run was: the machine's use by topology, and the busiest component."""
     in_use = summary.get("in_use", {})
     if not in_use:
         return []
@@ -76,7 +76,7 @@ def load_sentences(summary: Summary) -> list[str]:
 
 
 def cache_sentences(summary: Summary) -> list[str]:
-    """Says how often each service found what it needed in its cache; nothing for a run without a cache."""
+    """Describes how often each service found what it needed in its cache; nothing for a run without a cache."""
     sentences = []
     for topology, counts in summary.get("cache", {}).items():
         hits = {name: share(one["hits"] / one["asked"], 0) for name, one in counts.items() if one["asked"]}
@@ -87,7 +87,7 @@ def cache_sentences(summary: Summary) -> list[str]:
 
 
 def edge_cache_sentences(summary: Summary) -> list[str]:
-    """Says what a shared cache in front of the edge answered, what reached the edge, and what it saved behind."""
+    """Describes what a shared cache in front of the edge answered, what reached the edge, and what it saved behind."""
     topologies, sentences = summary["topologies"], []
     for name, one in topologies.items():
         cache = one.get("edge_cache")
@@ -139,7 +139,7 @@ def doubt_sentences(summary: Summary) -> list[str]:
 
 
 def and_seen(row: Difference) -> str:
-    """Says what a comparison without a shown difference would have shown, after its figures."""
+    """Describes what a comparison without a shown difference would have shown, after its figures."""
     return "" if row["visible_ratio"] is None else f", and this run would have seen {excess(row['visible_ratio'])}"
 
 
@@ -151,7 +151,7 @@ def visible_range(rows: Sequence[Difference]) -> str:
 
 
 def validity_sentences(summary: Summary) -> list[str]:
-    """Says which gates fail in how many trials, what drove the load, and what tracing adds."""
+    """Describes which gates fail in how many trials, what drove the load, and what tracing adds."""
     sentences = []
     trials = _trials(summary)
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
@@ -179,7 +179,7 @@ def validity_sentences(summary: Summary) -> list[str]:
 
 
 def precision_sentence(precision: Precision, blocks: int, compared: Compared) -> str:
-    """Says which precision was requested, and whether the run reached it.
+    """Describes which precision was requested, and whether the run reached it.
 
     Args:
         precision: Precision of the run.
@@ -203,7 +203,7 @@ def precision_sentence(precision: Precision, blocks: int, compared: Compared) ->
 
 
 def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
-    """Warns if the machine was not equally fast in all trials; empty if it was, or if nobody measured."""
+    """Warns if the machine was not equally fast in all trials; empty if it was, or if its speed was not measured."""
     speeds = {(row["block"], row["topology"]): row["machine_speed"] for row in trials if row["used"]}
     known = {trial: speed for trial, speed in speeds.items() if speed is not None}
     if len(known) < 2 or min(known.values()) > STEADY:
@@ -217,7 +217,7 @@ def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
 
 
 def verdict_sentence(summary: Summary) -> str:
-    """Names the verdict and the failing gates, and in how many trials they fail; repeated trials do not count."""
+    """Describes the verdict and the failing gates, and in how many trials they fail; repeated trials do not count."""
     every = _trials(summary)
     trials = [row for row in every if row["used"]]
     verdict = summary["verdict"]
@@ -246,7 +246,7 @@ def failing_trials(summary: Summary) -> list[str]:
 
 
 def observer_sentence(summary: Summary) -> str:
-    """Says what tracing adds to the latency."""
+    """Describes what tracing adds to the latency."""
     effect = summary["observer_effect_ms"]
     if effect["p50"] is None:
         return "The cost of tracing was not measured: too few sampled or unsampled journeys."

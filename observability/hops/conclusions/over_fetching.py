@@ -14,7 +14,7 @@ SLOW = "4g"
 
 
 def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
-    """Says from which network on over-fetching matters, and where most; nothing if every screen shows all it reads.
+    """Describes from which network on over-fetching matters, and where most; empty if every screen shows all it reads.
 
     Args:
         rows: Rows of a summary.
@@ -35,7 +35,7 @@ def over_fetching_headline(rows: Sequence[OverFetching]) -> list[str]:
 
 
 def over_fetching_sentences(rows: Sequence[OverFetching]) -> list[str]:
-    """Says how much each topology sends of each journey beyond its screen, and below which bandwidth it matters.
+    """Describes how much each topology sends of each journey beyond its screen, and below which bandwidth it matters.
 
     Args:
         rows: Rows of a summary; empty if every screen shows all it reads.

@@ -34,7 +34,7 @@ _BY_ROUND_TRIP = ("customer's network", "client wire")
 
 
 def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
-    """Says where the left topology saved time: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
+    """Describes where the left topology saved time: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
 
     Args:
         row: Difference whose left is the faster topology; None if the summary does not say.

@@ -12,7 +12,7 @@ from hops.run.documents.trial import Program
 
 
 def negate_interval(ends: Sequence[float | None]) -> list[float | None]:
-    """Negates a difference, and so turns its interval around."""
+    """Negates the interval of a difference, whose ends change places."""
     low, high = ends
     return [None if high is None else -high, None if low is None else -low]
 
@@ -33,7 +33,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def not_drawn(spans: int) -> str:
-    """Says how many spans a drawing has no room for; empty if it has room for all."""
+    """Describes how many spans a drawing has no room for; empty if it has room for all."""
     if not spans:
         return ""
     whole = plural(spans, "more span")
@@ -62,7 +62,7 @@ def sentence(text: str) -> str:
 
 
 def not_tested(reasons: Iterable[str | None]) -> str:
-    """Says why: `not tested: needs 3 blocks, and there are 2`; the first of several reasons, and how many others."""
+    """Explains: `not tested: needs 3 blocks, and there are 2`; the first of several reasons, and how many others."""
     distinct = list(dict.fromkeys(filter(None, reasons)))
     more = f" (and {plural(len(distinct) - 1, 'other reason')})" if len(distinct) > 1 else ""
     return f"not tested: {distinct[0]}{more}" if distinct else "not tested"

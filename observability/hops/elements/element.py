@@ -28,7 +28,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Words with their meanings."""
+    """Terms with their meanings."""
 
     items: Sequence[tuple[str, str]]
 
@@ -42,7 +42,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing with its words.
+    """A drawing with its texts.
 
     Args:
         title: Heading of the chart on the page.
@@ -88,7 +88,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Elements behind a line that opens them; paper has them only if they are open.
+    """Elements behind a line that opens them; a printed page has them only if they are open.
 
     Args:
         title: Line that opens them.

@@ -1,4 +1,4 @@
-"""Format of figures for people: three significant digits in tables, in sentences with an interval.
+"""Format of figures for people: three significant digits in tables; with an interval in sentences.
 
 The minus sign is a real one (−), an unknown end of an interval is open (…), and a figure that was not measured is a
 dash (–).
@@ -92,7 +92,7 @@ def times(ratio: float, ends: Ends = UNKNOWN) -> str:
 
 
 def excess(least: float, most: float | None = None) -> str:
-    """Says from which ratio a difference would be seen: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
+    """Describes from which ratio a difference would be seen: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
 
     Args:
         least: Smallest ratio, above 1.

@@ -26,7 +26,7 @@ class Cell:
         ends: Ends of the 95 % interval; None if the column has no intervals.
         signed: Whether the interval's ends have a plus.
         tone: Class of the page's style sheet: `best`, `bad`, `heat3`, ...
-        note: Words after the text, smaller.
+        note: Words after the text, in smaller type.
         share: Share of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
     """
 

@@ -2,7 +2,8 @@
 
 The same journey, sent over the same channel in as many requests, makes the same spans each time. A trace with fewer
 spans than others of its kind has lost some. If the number depends on the request (some traces have more than most, or a
-component was called less often), fewer is no loss, but zero is. And every borrowed connection must run a statement.
+component was called less often), a lower number is not a loss, but zero is. And every borrowed connection must run a
+statement.
 
 Nothing behind a shared cache in front of the edge answers what the cache has, so hits are a separate kind. An answer
 from a service's cache needs no statement: with a cache, only one of the two is certain to be used.
@@ -34,7 +35,7 @@ def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
 
     Args:
         budgets: Budgets of journeys that ended ok.
-        keepers: Components for which each request leaves a statement, or a query of the cache.
+        keepers: Components for which each request leaves the span of a statement, or of a query of the cache.
     """
     kinds: dict[tuple[str, str, int, int], list[Budget]] = defaultdict(list)
     for budget in budgets:

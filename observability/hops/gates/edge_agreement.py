@@ -1,10 +1,10 @@
 """Compares traces with two independent witnesses: the generator's clock, and the edge's access log.
 
 The parts of a budget always add up to its root span. So their sum does not prove that spans have the right times, or
-that they belong to the journey of their trace. The edge logs every request by a separate, monotonic clock. Its spans
+that they belong to the journey of their trace. The edge logs every request with a separate, monotonic clock. Its spans
 have times of the wall clock, and come through exporter, trace store and reader. The generator records each
-journey's latency. Let L be a journey's measured latency, and R its root span. Let Eᵢ be its requests at the edge in
-the trace, as long as the budget counts them, and Dᵢ the same in the log. The trace is off by
+journey's latency. Let L be a journey's measured latency, and R its root span. Let Eᵢ be the length of its requests at
+the edge, as its budget counts them, and Dᵢ the same in the log. The trace is off by
 
     |L - R| + Σ |Eᵢ - Dᵢ|
 
@@ -44,11 +44,11 @@ class LoggedRequest:
 
     Args:
         trace_id: 32 hex digits, of its `traceparent`.
-        span_id: 16 hex digits, of the same: a span of the edge, or the client's.
+        span_id: 16 hex digits, of the same header: a span of the edge, or the client's.
         duration_ns: Time from the request's first byte to the answer's last; None if the client did not wait for it.
-        sending_ns: End of that time, from the last byte of the component's answer; 0 if nothing was forwarded.
-        behind_ns: Middle of that time, from the first byte sent to the component to the last byte of its answer; None
-            if the edge did not record it.
+        sending_ns: Last part of that time, from the last byte of the component's answer; 0 if nothing was forwarded.
+        behind_ns: Middle part of that time, from the first byte sent to the component to the last byte of its answer;
+            None if the edge did not record it.
     """
 
     trace_id: str

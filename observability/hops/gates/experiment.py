@@ -1,4 +1,4 @@
-"""From the gates of trials to the verdicts on blocks and on the whole experiment."""
+"""Turns the gates of trials into verdicts on blocks and on the whole experiment."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def code_changed(trials: Sequence[TrialRecord]) -> Gate:
 
 
 def block_spread(run: RunFiles) -> list[Gate]:
-    """Measures how far a topology's blocks are from repetitions of one thing, and the worst block from the others.
+    """Measures how far a topology's blocks are from equal repetitions, and how far the worst block is from the others.
 
     The first figure is the standard deviation of the median latency over the blocks, as a share, for the worst
     topology. The effect of chance in so few journeys is subtracted. The second is the distance of one block from the

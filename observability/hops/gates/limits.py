@@ -20,7 +20,7 @@ EDGE_MS_PER_REQUEST = 0.2
 LOST_BY_OTHERS, UNATTRIBUTED_BY_OTHERS = 0.01, 0.05
 """Limits on spans without a parent and on unattributed time in traces of other systems."""
 OTHER_CORES_OF_A_NODE = 0.5
-"""Kubelet, container runtime and, on a single node, the control plane run the node and are no part of the run."""
+"""Kubelet, container runtime and, on a single node, the control plane run the node and are not part of the run."""
 
 _REPEAT = "Close other programs or lower the load; retry=1 (--retry 1 with a target) repeats a trial that fails."
 

@@ -42,7 +42,7 @@ class Sidecars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """Measurements of a trial besides its rows. None means "not measured".
+    """Measurements of a trial other than its rows. None means "not measured".
 
     Args:
         parity_mismatches: Answers that differ from the reference.
@@ -57,10 +57,10 @@ class Observed:
         audited: Whether the shop's data can be audited after the replay; if not, the gate on its invariants is left
             out.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
-            one clock and no gate on it.
+            one clock and needs no such gate.
         sidecars: Evidence of the mesh; None without a mesh, which then has no gates.
         stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and have no gate.
-        closed: Whether virtual users sent the journeys, each after its answer; the tape gave no times.
+        closed: Whether virtual users sent the journeys, each after its previous answer; the tape gave no times.
         tape_exhausted: Whether the tape ended before the end of a closed loop.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all do.
@@ -100,7 +100,7 @@ class Evidence(Observed):
         answer_lag_ms: Time from the edge's answer until the client had read it, median over traced requests; None with
             a network between the two, or without an edge.
         edge_lag_ms: Time from the callees' answers until the edge had read them, likewise.
-        requests: Requests of a traced journey to the edge, mean.
+        requests: Mean number of requests of a traced journey to the edge.
         spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
             of a component that keeps data.
         spans_outside: Spans with times impossible on one clock: begun before their parent, or of a callee that mostly
@@ -112,8 +112,9 @@ class Evidence(Observed):
         traces_found: Number of traces in the trace store.
         quality: Quality of the traces that were found, added up.
         budget_gap_ns: Largest budget imbalance of any trace, ns.
-        network_off_ns: Largest difference between a budget's part `network` and the time that the customer's link took
-            of the journey. Only journeys with one request at a time count. None without an emulated network or traces.
+        network_off_ns: Largest difference between a budget's part `network` and the part of the journey's time that the
+            customer's link took. Only journeys with one request at a time count. None without an emulated network or
+            traces.
         edge_logged: Whether there is an edge in front of the topology, which logs every request; if not, the gates on
             its log are left out.
         edge_unmatched: Requests of sampled journeys that are only in the traces, or only in the edge's log.
@@ -255,7 +256,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
             *(LeftOut(name=name, reason="another target has no log to compare with") for name in EDGE_GATES),
         ]
     elif not evidence.edge_logged:
-        reason = "without an edge, or while it still runs, there is no whole log of the requests"
+        reason = "without an edge, or while it still runs, there is no complete log of the requests"
         gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
     if evidence.sidecars is not None and not evidence.sidecars.encrypted:
         gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))
@@ -263,7 +264,7 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
 
 
 def _spans_lost(evidence: Evidence) -> int:
-    """Counts spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
+    """Counts lost spans: dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
     if evidence.target is not None:  # other systems keep no account; `TargetTraces` has what their traces lack
         return evidence.spans_dropped
     traces = evidence.traces_expected - evidence.traces_found

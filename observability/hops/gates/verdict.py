@@ -1,4 +1,4 @@
-"""From gates to a verdict: VALID, NOISY or WRONG, by the column `fails` of the table of gates."""
+"""Turns gates into a verdict: VALID, NOISY or WRONG, by the column `fails` of the table of gates."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def verdict_of_failed(names: Iterable[str]) -> Verdict:
 
 
 def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
-    """Gives the verdict on a whole whose parts have these verdicts; VALID without parts."""
+    """Returns the worst of these verdicts; VALID if there are none."""
     return max(verdicts, key=_FROM_GOOD_TO_BAD.index, default=VALID)
 
 

@@ -36,7 +36,7 @@ def kind_of(run: RunFiles) -> Kind:
 
 
 def kinds() -> list[str]:
-    """Names the kinds: the folders that have a `kind.py`."""
+    """Lists the kinds: the folders that have a `kind.py`."""
     return sorted(file.parent.name.replace("_", "-") for folder in __path__ for file in Path(folder).glob("*/kind.py"))
 
 
@@ -48,7 +48,7 @@ def _load(name: str) -> Kind:
 
 
 def show_run(summary: Summary, *, brief: bool = False) -> Group:
-    """Makes what a terminal shows of a run of any kind.
+    """Makes the terminal view of a run of any kind.
 
     Args:
         summary: The run's summary.

@@ -1,4 +1,4 @@
-"""Charts by Vega-Lite, as SVG that takes its colours from the page; the page adds role and description."""
+"""Charts drawn by Vega-Lite, as SVG that takes its colours from the page; the page adds role and description."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH = 312
 """Width of a whole chart with its labels, in pixels. It fits a phone. On a wide page charts are next to each other, on
 a narrow one below each other."""
 _CONFIG: Spec = {
-    "aria": False,  # a chart is one image with words, not a tree of marks
+    "aria": False,  # a chart is one image with a description, not a tree of marks
     "background": "transparent",
     "font": "Liberation Sans, Arial, sans-serif",
     "view": {"stroke": None},

@@ -1,4 +1,4 @@
-"""A page with only a run's exemplars: the topologies of a comparison next to each other, without Jaeger."""
+"""A page with only a run's exemplars: the topologies of a comparison side by side, without Jaeger."""
 
 from __future__ import annotations
 

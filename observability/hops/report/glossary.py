@@ -42,7 +42,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "visible",
         "The smallest difference that this run would have shown with 80 % power, given how its blocks scatter: a "
-        "smaller one may well be there unseen.",
+        "smaller difference may exist unseen.",
     ),
     (
         "effect",
@@ -84,7 +84,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "client wire",
         "Between the client and the first component, without an emulated network: queues, encoding and decoding of "
-        "messages; and the wait for a connection that another request has (client:waiting).",
+        "messages; and the wait for a connection that another request uses (client:waiting).",
     ),
     ("internal calls", "The same, between two components of the shop."),
     ("busy components", "Time of a call spent waiting for an event loop that was busy with other work (queue:…)."),
@@ -96,7 +96,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("observer effect", "What tracing itself adds to the latency."),
     (
         "net of tracing",
-        "Without what the spans of a budget cost by the accounts of the processes that made them: an estimate.",
+        "A budget without the cost of its spans, as measured by the processes that made them: an estimate.",
     ),
     (
         "gate",

@@ -130,7 +130,7 @@ def read_answers(report: str) -> list[Answer]:
 
 
 def _table(report: str, caption: str) -> list[dict[str, str]]:
-    """The rows of the Markdown table with a caption that begins so."""
+    """Returns the rows of the Markdown table whose caption begins with this text."""
     _, found, after = report.partition(f"\n**{caption}")
     if not found:
         raise HopsError(f"report.md: no table “{caption}”; give the report of a comparison with traces")

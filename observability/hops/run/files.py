@@ -51,7 +51,7 @@ class RunFiles:
         path: Folder of the run.
         manifest: Description of the run.
         trials: Every trial, including trials that a later attempt replaced.
-        journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
+        journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` as the first columns, of the used trials.
         hops: Rows of `run.rows.HOPS`, likewise.
         resources: Rows of `run.rows.RESOURCES`, likewise.
         calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; empty if the run kept none.
@@ -93,7 +93,7 @@ class RunFiles:
 
     @property
     def first_stage(self) -> int | None:
-        """Number of blocks that decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed."""
+        """Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned."""
         asked = self.manifest.get("precision")
         return None if asked is None else int(asked["first_stage"])
 

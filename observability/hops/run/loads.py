@@ -7,19 +7,19 @@ from typing import Any
 
 
 def rate_of(manifest: Mapping[str, Any], topology: str) -> float:
-    """Gives the mean rate of its tape, journeys a second."""
+    """Gives the mean rate of a topology's or arm's tape, journeys a second."""
     loads = manifest.get("loads", {})
     return float(loads[topology]["rate"] if topology in loads else manifest["profile"]["rate"])
 
 
 def tape_of(manifest: Mapping[str, Any], topology: str) -> str:
-    """Gives the SHA-256 of its tape."""
+    """Gives the SHA-256 of a topology's or arm's tape."""
     loads = manifest.get("loads", {})
     return str(loads[topology]["tape"] if topology in loads else manifest["tapes"]["load"])
 
 
 def length_s(manifest: Mapping[str, Any], topology: str) -> float:
-    """Gives the length of its counted load, seconds."""
+    """Gives the length of a topology's or arm's counted load, seconds."""
     own = manifest.get("loads", {}).get(topology, {}).get("sending")
     return float(own["duration_s"] if own else manifest["profile"]["duration_s"])
 
@@ -41,7 +41,7 @@ def rates_text(manifest: Mapping[str, Any]) -> str:
 
 
 def is_closed(manifest: Mapping[str, Any], topology: str) -> bool:
-    """Whether virtual users sent its journeys, each after its last answer."""
+    """Whether virtual users sent a topology's or arm's journeys, each after its previous answer."""
     sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
     return bool(sending["closed"]) if "closed" in sending else manifest["mode"] == "closed"
 

@@ -77,7 +77,7 @@ def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
 
 
 def visit_of(switches: Mapping[str, Any]) -> Visit:
-    """Says whether customers' connections were open from an earlier visit."""
+    """Returns `warm` if customers' connections were open from an earlier visit, and otherwise `first`."""
     return "first" if switches.get("visit") == "first" else "warm"
 
 

@@ -183,7 +183,7 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
     """Converts budgets to rows.
 
     Args:
-        budgets: Budgets, each of another trace.
+        budgets: Budgets, each of a different trace.
         labels: Constant columns to put in front.
 
     Returns:
@@ -213,7 +213,7 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
     """Converts the calls of budgets to rows.
 
     Args:
-        budgets: Budgets, each of another trace.
+        budgets: Budgets, each of a different trace.
 
     Returns:
         The columns of `CALLS`: when the callee began, how long that was after its caller, and how long before its

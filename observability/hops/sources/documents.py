@@ -108,7 +108,7 @@ def read_beginning(text: memoryview, where: str, fault: NotJsonError, free: Call
     if whole is None:
         raise fault
     yield from in_batches(*read_json_value(whole, where), free)
-    raise MalformedTraceError(f"{fault}; what stands before byte {len(whole):,} was read") from fault
+    raise MalformedTraceError(f"{fault}; everything before byte {len(whole):,} was read") from fault
 
 
 def in_batches(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Read:

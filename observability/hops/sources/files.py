@@ -46,7 +46,7 @@ def paths_of(source: str) -> list[Path]:
         return [path]
     matching = sorted(Path(one) for one in glob.glob(source, recursive=True) if Path(one).is_file())
     if not matching:
-        raise SourceError(f"{source}: no such file or folder, and no file fits it as a pattern")
+        raise SourceError(f"{source}: no such file or folder, and no file matches it as a pattern")
     return matching
 
 
@@ -184,7 +184,7 @@ def _utf_8(file: IO[bytes], where: str) -> IO[bytes]:
         text = codecs.getreader("utf-16")(file)
         return spool(_Encoded(text), where)  # type: ignore[arg-type]
     except UnicodeDecodeError as error:
-        raise MalformedTraceError(f"{where}: begins as UTF-16, but is none: {error}") from error
+        raise MalformedTraceError(f"{where}: begins as UTF-16, but is not valid UTF-16: {error}") from error
 
 
 class _Encoded:

@@ -1,4 +1,4 @@
-"""Answers of query APIs over HTTP, with limits of time and size, and errors that say what to do."""
+"""Answers of query APIs over HTTP, with limits on time and size, and errors that say what to do."""
 
 from __future__ import annotations
 

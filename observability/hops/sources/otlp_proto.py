@@ -49,11 +49,11 @@ def _components(data: bytes | memoryview, where: str) -> Iterator[tuple[bytes, s
     while at < size:
         began = at
         if data[at] != RESOURCE_SPANS:
-            raise MalformedTraceError(f"{where}: no OTLP protobuf: unexpected field at byte {began:,}")
+            raise MalformedTraceError(f"{where}: not OTLP protobuf: unexpected field at byte {began:,}")
         length, at = _varint(data, at + 1, where)
         if at + length > size:
             raise MalformedTraceError(
-                f"{where}: cut off: the message at byte {began:,} needs {at + length - size:,} more"
+                f"{where}: cut off: the message at byte {began:,} needs {at + length - size:,} more bytes"
             )
         yield bytes(data[at : at + length]), f"{where}, message at byte {began:,}"
         at += length
@@ -67,7 +67,7 @@ def _read_component(piece: tuple[bytes, str]) -> Iterator[list[Span]]:
     try:
         resource = trace_pb2.ResourceSpans.FromString(data)
     except DecodeError as error:
-        raise MalformedTraceError(f"{where}: no OTLP protobuf: {error}") from error
+        raise MalformedTraceError(f"{where}: not OTLP protobuf: {error}") from error
     faults = Faults("spans")
     yield list(_spans(resource, where, faults))
     faults.tell(sum(len(scope.spans) for scope in resource.scope_spans))
@@ -88,7 +88,7 @@ def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, s
         body = at + _PREFIX.size
         if body + length > len(view):
             raise MalformedTraceError(
-                f"{where}: cut off: the message at byte {at:,} has {len(view) - body:,} of {length:,}"
+                f"{where}: cut off: the message at byte {at:,} has only {len(view) - body:,} of its {length:,} bytes"
             )
         yield view[body : body + length], f"{where}, message at byte {at:,}"
         at = body + length
@@ -112,17 +112,17 @@ def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, at
-    raise MalformedTraceError(f"{where}: no OTLP protobuf: the length that ends at byte {at:,} is cut off or too long")
+    raise MalformedTraceError(f"{where}: not OTLP protobuf: the length that ends at byte {at:,} is cut off or too long")
 
 
 def _problem_of(span: trace_pb2.Span) -> str:
-    """Says why a span cannot be read, as a suffix to its name; empty if it can."""
+    """Explains why a span cannot be read, as a suffix to its name; empty if it can."""
     if len(span.trace_id) != 16 or len(span.span_id) != 8:
         return f": ids have {len(span.trace_id)} and {len(span.span_id)} bytes, not 16 and 8"
     if not any(span.trace_id) or not any(span.span_id):
         return f": {NO_ID}"
     if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MAX_NS:
-        return f" of trace {span.trace_id.hex()}: its times are none"
+        return f" of trace {span.trace_id.hex()}: its times are impossible"
     return ""
 
 

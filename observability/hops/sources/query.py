@@ -155,7 +155,7 @@ def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
             with get(f"{base}{path}", query.headers, accept="*/*") as answer:
                 if is_it(answer.read(1 << 20)):
                     return ask
-            tried.append(f"{path}: another answer")
+            tried.append(f"{path}: an unexpected answer")
         except NotFoundError:
             tried.append(f"{path}: 404")
     raise SourceError(

@@ -60,7 +60,7 @@ class Faults:
             return
         others = ""
         if self._bad > 1:
-            others = f"; so {self._bad - 1:,} more of {of:,} {self._pieces}"
+            others = f"; {self._bad - 1:,} more of {of:,} {self._pieces} could not be read"
         elif of > 1:
             others = f"; the other {of - 1:,} {self._pieces} were read"
         raise MalformedTraceError(f"{self._first}{others}") from self._first
@@ -105,7 +105,7 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
         raise make_error(error, where) from error
     except UnicodeDecodeError as error:
         raise MalformedTraceError(
-            f"{where}: not UTF-8 at byte {error.start}; convert it, as by `iconv -t utf-8`"
+            f"{where}: not UTF-8 at byte {error.start}; convert it, for example with `iconv -t utf-8`"
         ) from error
     except (msgspec.DecodeError, RecursionError) as error:
         follows = _FOLLOWS.search(str(error))
@@ -113,7 +113,7 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
 
 
 def locate(pieces: list[msgspec.Raw], where: str) -> Iterator[tuple[msgspec.Raw, str]]:
-    """Adds to each element of a list its place."""
+    """Adds its place to each element of a list."""
     return ((raw, f"{where}[{index}]") for index, raw in enumerate(pieces))
 
 
@@ -146,8 +146,7 @@ def ended_early(text: bytes | memoryview) -> bytes | None:
     Args:
         text: A list, or objects that begin with one, in UTF-8.
 
-    JSON; None without such an element.
-        JSON; None if there is no such element.
+    JSON; None if there is no such element.
     """
     document = codecs.getincrementaldecoder("utf-8")("ignore").decode(text)
     begin = _BEGIN_OF_LIST.match(document)
@@ -180,7 +179,7 @@ def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
 
 
 def _object_ended(document: str, at: int, wanted: str) -> tuple[int, str] | None:
-    """Does the same for an object that is cut off in one of its lists; None if the list's owner comes after it."""
+    """Finds the same for an object that is cut off in one of its lists; None if the list's owner comes after it."""
     names = set()
     at += document[at : at + 1] == "{"
     with suppress(ValueError, RecursionError):

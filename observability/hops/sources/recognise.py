@@ -4,10 +4,10 @@
 |---|---|
 | `{`, with `data`, `spans` or `spanID` | Jaeger's JSON: an answer, a trace, a span as in its Elasticsearch |
 | `{`, with `spanId` or `span_id` | a span of Jaeger's protobuf JSON |
-| `{`, with `resourceSpans`, `resource_spans` or `batches`, also inside `result` or `trace` | OTLP JSON: of Tempo too |
-| `{`, with `_source`, `hits`, `responses` or `rawResponse` | what Elasticsearch or OpenSearch has, with any of these |
-| `{`, with `traceId` and `id` | a span of Zipkin's |
-| `[` | a list of any of the above, as Zipkin's lists of spans, and lists of such lists |
+| `{`, with `resourceSpans`, `resource_spans` or `batches`, also inside `result` or `trace` | OTLP JSON, also Tempo's |
+| `{`, with `_source`, `hits`, `responses` or `rawResponse` | Elasticsearch's or OpenSearch's, with any of these |
+| `{`, with `traceId` and `id` | a span in Zipkin's format |
+| `[` | a list of any of the above, such as Zipkin's lists of spans, and lists of such lists |
 | a length in 4 bytes that fits | a Collector's file: OTLP protobuf or JSON, each message perhaps compressed |
 | byte 0x0A and what follows it | OTLP protobuf |
 """

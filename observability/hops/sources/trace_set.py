@@ -43,7 +43,7 @@ class TraceSet(msgspec.Struct):
         inputs: Inputs in order.
         missing: Sentences about requested traces that are in no input.
         limited: Sentences about query APIs that may have more traces than the limit of the request.
-        left_out: Sentences about traces that are in no figure.
+        left_out: Sentences about traces that no figure includes.
         jaeger: Address of the Jaeger whose UI shows these traces; empty if they came from elsewhere.
     """
 

@@ -38,7 +38,7 @@ def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
         Its keys if they belong to no such format.
 
     Raises:
-        MalformedTraceError: They do; the message names the format and what to do.
+        MalformedTraceError: They belong to one; the message names the format and what to do.
     """
     members = read_one(_OBJECT, text, where)
     for key in members:
@@ -54,7 +54,7 @@ def refuse_known_table(head: bytes, where: str) -> None:
     """Refuses a CSV file whose first line names columns of an unsupported format.
 
     Raises:
-        MalformedTraceError: They do; the message names the format and what to do.
+        MalformedTraceError: The columns belong to one; the message names the format and what to do.
     """
     columns = head.partition(b"\n")[0].decode(errors="replace").replace('"', "").split(",")
     for column in columns:

@@ -75,7 +75,7 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
     span = read_one(_SPAN, raw, where)
     if span.binary_annotations is not UNSET or any(one.endpoint is not UNSET for one in span.annotations or ()):
         # Version 1 has kinds and services in annotations: read as version 2, the span would have no service.
-        raise MalformedTraceError(f"{where}: is of Zipkin's JSON version 1; ask Zipkin's /api/v2 for it")
+        raise MalformedTraceError(f"{where}: is in version 1 of Zipkin's JSON; get it from Zipkin's /api/v2 instead")
     tags = span.tags or {}
     attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in NEEDED}
     if (remote := span.remote_endpoint) is not None:

@@ -120,5 +120,5 @@ def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> fl
     from scipy import special  # imported here: code that reads traces has no scipy
 
     error = np.log(high / ratio) / t_quantile(freedom)
-    # The noncentrality at which t exceeds its bound that often; exceeding it on the other side has no chance.
+    # The noncentrality at which t exceeds its bound that often; exceeding it on the other side hardly ever happens.
     return float(np.exp(error * special.nctdtrinc(freedom, 1 - POWER, special.stdtrit(freedom, 1 - level / 2))))

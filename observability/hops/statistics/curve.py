@@ -1,7 +1,7 @@
 """Medians of straight lines: a figure at each point of a range, its intervals, and where two of them cross.
 
 Every row is a line: its value without any of the varying quantities, and the cost of a unit of each. At each point of a
-range, the median over the rows is computed again, whole and by block. Its interval is that of
+range, the median over the rows is computed again, overall and by block. Its interval is that of
 `hops.statistics.over_blocks`. Two curves are compared at each point by their ratio, as in `hops.statistics.contrast`.
 They cross among the points where neither is shown to be lower. The points that a test at 5 % does not reject are a 95 %
 set for the crossing (Fieller, *JRSS B* 16, 1954, for two straight lines).
@@ -81,7 +81,7 @@ class Curve:
         values: Medians of all rows together.
         by_block: Medians by block, block x point; None if there are no intervals.
         reason: Why there are no intervals; None if there are.
-        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
+        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
     """
 
     values: Floats
@@ -91,7 +91,7 @@ class Curve:
 
     @property
     def deviations(self) -> Floats:
-        """Logarithms of each block's value over the whole's, block x point."""
+        """Logarithm of each block's value divided by the overall value, block x point."""
         assert self.by_block is not None
         return np.asarray(np.log(self.by_block / self.values))
 
@@ -138,7 +138,7 @@ class Gap:
     Args:
         difference: Left minus right.
         low: Lower end of the 95 % interval of the ratio's logarithm, in the unit of the curves.
-        high: Upper end of it.
+        high: Upper end of that interval.
         p: Probability of a ratio at least this far from 1 without a difference.
         reason: Why nothing could be tested, so that `low`, `high` and `p` are not numbers; None if it could.
     """
@@ -150,7 +150,7 @@ class Gap:
     reason: str | None = None
 
     def crossing(self, grid: Floats) -> float | None:
-        """Finds where the curves cross; None if they do not, or an even number of times."""
+        """Finds where the curves cross; None if they never cross, or an even number of times."""
         crossings = _roots(self.difference, grid)
         return crossings[len(crossings) // 2] if len(crossings) % 2 else None
 

@@ -29,7 +29,7 @@ def least_rows(share: float | None) -> float:
 
 
 def in_time(rows: Floats, figure: Figure, least: float) -> Section:
-    """Computes a figure, whole and by section.
+    """Computes a figure, overall and by section.
 
     Args:
         rows: One or more values each, in chronological order.

@@ -24,7 +24,7 @@ _BATCH_VALUES = 2_000_000
 
 
 def t_quantile(freedom: float) -> float:
-    """Computes Student's t of a 95 % interval with so many degrees of freedom."""
+    """Computes Student's t of a 95 % interval with this many degrees of freedom."""
     return student.quantile(CONFIDENCE, freedom)
 
 

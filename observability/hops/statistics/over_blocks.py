@@ -3,11 +3,11 @@
 Journeys of one trial share a warm cache, a busy neighbour, the order of the processes. So they are not independent, and
 thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the rows
 of all blocks together, and again from each block. The deviations of the blocks' values from the whole give the standard
-error, and Student's t with one degree of freedom less than blocks gives the interval. If blocks have too few rows for a
-percentile, neighbouring blocks are merged, as long as 3 sections remain. This is sectioning, known from the analysis of
-simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama, ACM TOMACS 24(4),
-2014). Deviations are those of logarithms, because latencies are skewed and blocks shift them by factors. ADR 010 has
-the measured coverage of this and of the alternatives.
+error, and Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few rows for
+a percentile, neighbouring blocks are merged, but at least 3 sections remain. This is sectioning, known from the
+analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama, ACM
+TOMACS 24(4), 2014). Deviations are those of logarithms, because latencies are skewed and blocks shift them by factors.
+ADR 010 has the measured coverage of this and of the alternatives.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def spread_of(deviations: Floats, first: int | None = None) -> Spread:
 
     Args:
         deviations: Deviation of each block's value from the whole's; at least 2.
-        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
+        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
     """
     own, *by_first = (Spread(float(errors), freedom) for errors, freedom in scatter_of(deviations, first))
     return replace(own, first_stage=by_first[0]) if by_first else own
@@ -113,7 +113,7 @@ def standard_errors(deviations: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One figure, whole and by block.
+    """One figure, overall and by block.
 
     Args:
         value: Value from all rows together; None without rows.
@@ -130,7 +130,7 @@ class Section:
 
     @property
     def deviations(self) -> Floats:
-        """Logarithms of each block's value over the whole's."""
+        """Logarithm of each block's value divided by the overall value."""
         assert self.value is not None
         return np.asarray(np.log(self.by_block / self.value))
 
@@ -146,13 +146,13 @@ class Section:
 def sections_of(
     blocks: Sequence[npt.ArrayLike], per_block: float | None = None, first: int | None = None
 ) -> dict[str, Section]:
-    """Computes mean and percentiles of positive values, whole and by block.
+    """Computes mean and percentiles of positive values, overall and by block.
 
     Args:
         blocks: Values of each block, all positive.
         per_block: Number of values in a block that decides how many blocks are merged; their mean number if None. Both
             sides of a comparison need the same.
-        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if it was fixed.
+        first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
 
     Returns:
         `mean` and each of `statistics.PERCENTILES`.
@@ -184,7 +184,7 @@ def sections_of(
 
 
 def rate_section(blocks: Iterable[tuple[float, int]], scale: float, first: int | None = None) -> Section:
-    """Computes the cost of one journey, whole and by block.
+    """Computes the cost of one journey, overall and by block.
 
     Args:
         blocks: Amount used and number of journeys, of each block.
@@ -202,7 +202,7 @@ def rate_section(blocks: Iterable[tuple[float, int]], scale: float, first: int |
 
 
 def refusal(blocks: int, rows: int, share: float | None) -> str | None:
-    """Says why so few data give no interval; None if they do.
+    """Explains why there are too few data for an interval; None if there are enough.
 
     Args:
         blocks: Number of blocks.

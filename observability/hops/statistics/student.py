@@ -1,4 +1,4 @@
-"""Student's t distribution, by numpy alone: code that reads traces must not need scipy, its largest dependency.
+"""Student's t distribution, with numpy alone: code that reads traces must not need scipy, its largest dependency.
 
 With t = sqrt(freedom) tan(angle), the density is cos(angle)^(freedom - 1) up to a constant. It is smooth on a finite
 interval, which the Gauss-Legendre rule integrates to six digits and more.

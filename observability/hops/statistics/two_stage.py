@@ -1,6 +1,6 @@
-"""How many blocks a precision takes, and valid intervals when the number of blocks was found so.
+"""How many blocks a precision needs, and valid intervals for a number of blocks that was chosen in this way.
 
-A first stage of blocks shows how much they scatter. From that follows how many blocks make an interval as narrow as
+A first stage of blocks shows how much they scatter. That determines how many blocks make an interval as narrow as
 requested (C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", *Ann. Math.
 Statist.* 16, 1945). Once these have run, all blocks that ran are used again, until the interval is as narrow (Y. S.
 Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
@@ -41,7 +41,7 @@ def of_first_stage(deviations: Floats, first: int) -> Floats:
 
 
 def blocks_for(half_width: float, ran: int, wanted: float) -> int:
-    """Estimates how many blocks an interval takes; as many as ran if it is narrow enough.
+    """Estimates how many blocks an interval needs; as many as ran if it is narrow enough.
 
     Args:
         half_width: Half of the interval over the blocks that ran.

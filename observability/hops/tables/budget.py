@@ -147,7 +147,7 @@ def _net_sum(cell: JourneySummary) -> str:
 
 
 def _whole_ns(cell: JourneySummary) -> str:
-    """Adds up all traces' parts: each mean times the traces is a whole number, since a trace's parts are."""
+    """Adds up all traces' parts: each mean times the number of traces is a whole number, since a trace's parts are."""
     return f"{sum(round(ms * cell['traces'] * NS_PER_MS) for ms in cell['budget_ms'][MEAN].values()):,}"
 
 

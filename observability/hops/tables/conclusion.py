@@ -35,7 +35,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
         Fold("The whole mix and its reasons, in words", [Points(conclusions.mix, tone="sentences")], brief=True),
         Fold("Journey by journey, in words", [Points(inside, tone="sentences")]),
         Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")]),
-        Fold("What to know of the run", [Points([*doubts, *conclusions.validity], tone="sentences")]),
+        Fold("What to know about the run", [Points([*doubts, *conclusions.validity], tone="sentences")]),
     )
     return [*elements, *(fold for fold in folds if any(one.items for one in fold.elements if isinstance(one, Points)))]
 

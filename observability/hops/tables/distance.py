@@ -27,7 +27,7 @@ _TURNS = frozenset({"from", "several"})
 
 
 def limits_text(view: SummaryView) -> str:
-    """Says what the model leaves out."""
+    """Describes what the model leaves out."""
     return _LIMITS.format(system=view.compared.system)
 
 
@@ -55,12 +55,12 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
     return [
         break_even_table(view, distance, turning, "break_even_turns", caption),
         Text(
-            f"Behind each {noun} stand the journey's mean round trips. Within the 95 % interval of a break-even "
+            f"After each {noun} are the journey's mean round trips. Within the 95 % interval of a break-even "
             f"neither {noun} is shown to be faster; an open end (…) lies beyond 0 or 200 ms. Which is faster at these "
             "two distances has passed the correction over all pairs and journeys.",
             tone="note",
         ),
-        Fold("Every pair, those whose order stays as it is among them", [every]),
+        Fold("Every pair, including those whose order does not change", [every]),
     ]
 
 

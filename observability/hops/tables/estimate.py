@@ -13,5 +13,5 @@ def estimate_cell(one: Estimate | None, *, signed: bool = False) -> Cell:
 
 
 def agreement_cell(verdict: Agreement, reason: str | None) -> Cell:
-    """Says whether two figures agree, or why that is unknown."""
+    """Describes whether two figures agree, or why that is unknown."""
     return Cell(verdict, verdict, tone="bad" if verdict == "differ" else "", note=reason or "")

@@ -23,7 +23,7 @@ _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 
 
 def latency_text(view: SummaryView) -> Text:
-    """Says from which moment latency counts, and what the loop means for it."""
+    """Describes from which moment latency counts, and what the loop means for it."""
     closed = view.summary["closed"]
     failed = "Failed journeys are counted but excluded from the percentiles."
     if closed is None:

@@ -74,7 +74,7 @@ def _in_steps(steps: Sequence[int]) -> str:
 
 
 def left_out_elements(view: SummaryView) -> list[Element]:
-    """Says which gates were not checked, and why."""
+    """Describes which gates were not checked, and why."""
     by_reason: dict[str, list[str]] = {}
     for row in view.summary["gates_left_out"]:
         by_reason.setdefault(row["reason"], []).append(gate_name(row["name"]))

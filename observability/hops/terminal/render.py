@@ -1,4 +1,4 @@
-"""Renders the elements of a report on a terminal: the same words and figures, from 80 columns, not by colour alone.
+"""Renders the elements of a report on a terminal: same words and figures, for 80 columns or more, not by colour alone.
 
 A table that is too wide for the terminal loses columns, and says which. First it loses the columns with the highest
 `Column.spare`, all columns of one number together; then from the right, until the rest fits. No figure is ever cut off.

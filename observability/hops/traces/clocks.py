@@ -1,8 +1,8 @@
 """How far apart the clocks of services are, within the bounds that calls allow; and spans corrected to one clock.
 
 A callee cannot begin before its call, nor end after it. So each call allows only some offsets of the callee's clock,
-from the difference between the ends of SERVER and CLIENT span to the difference between their starts. If no
-offset of 0 suits all calls of a pair, the two clocks differ. The estimate is that of `clock_offset`, clipped to
+from the difference between the ends of SERVER and CLIENT span to the difference between their starts. If an
+offset of 0 does not suit all calls of a pair, the two clocks differ. The estimate is that of `clock_offset`, clipped to
 the bounds.
 """
 
@@ -34,7 +34,7 @@ class Clock(msgspec.Struct, frozen=True):
         high_ns: Largest offset, likewise; below `low_ns` if no single offset fits, as when a clock is set.
         ahead_ns: Estimate, within these bounds if an offset fits.
         outside: How many calls were answered before they began, or after they had ended.
-        outside_ns: Maximum time by which they were.
+        outside_ns: Maximum time by which an answer was outside its call.
     """
 
     caller: str

@@ -63,7 +63,7 @@ _MESSAGES = (PRODUCER, CONSUMER)
 
 
 def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
-    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does by the shop's conventions.
+    """Builds the tree of one trace of any system, as `hops.traces.tree.grow` does under the shop's conventions.
 
     Args:
         spans: Spans of one trace, in any order.
@@ -102,8 +102,8 @@ def separate_shared(spans: list[Span]) -> list[Span]:
 def settle_times(tree: Tree) -> None:
     """Gives times to spans that lack them, lack an end, or have impossible times.
 
-    Such a span lasts as long as the spans below it; without any, it is a moment at its parent's start. A span from
-    another year than the rest would otherwise hide its parent, and the spans below it would be cut away. If all spans
+    Such a span lasts as long as the spans below it; without any, it is a moment at its parent's start. A span from a
+    different year than the rest would otherwise hide its parent, and the spans below it would be cut away. If all spans
     are from 1970, as in traces that a program made up, times count from 0.
     """
     nodes = tree.nodes
@@ -209,7 +209,7 @@ def leave_out(tree: Tree) -> None:
 def follow_links(tree: Tree) -> None:
     """Hangs spans without a parent below the span of this trace that a link leads to.
 
-    The receipt of a message goes below its sending, as batch receivers record it, also if its parent is in another
+    The receipt of a message goes below its sending, as batch receivers record it, even if its parent is in another
     trace. All other linked spans follow an earlier span, which does not wait for them.
     """
     for node in tree.nodes:
@@ -262,7 +262,7 @@ def settle_kinds(tree: Tree) -> None:
     """Sets the kind of spans that report no kind, or a kind that does not fit their place.
 
     A span without a kind is INTERNAL below a span of the same component, and SERVER below another component's. A span
-    of another component below a CLIENT span answered that call under any kind. If it is CLIENT, it may also make a
+    of another component below a CLIENT span answered that call, of any kind. If it is CLIENT, it may also make a
     call.
     """
     answers: list[Node] = []
@@ -309,7 +309,7 @@ def find_open_calls(tree: Tree) -> None:
 
 
 def name_far_callees(tree: Tree) -> None:
-    """Names the callee of calls that reach it through more spans of the caller.
+    """Names the callee of calls that reach it through further spans of the caller.
 
     One client library on top of another leaves CLIENT above CLIENT, some with INTERNAL spans in between. Each CLIENT
     span on the way up from an answered call, within the component, is a call of the same callee.
@@ -436,7 +436,7 @@ def _waited(above: Node, start_ns: int, end_ns: int) -> bool:
 
 
 def _sent_in(tree: Tree, sender: Node) -> Node | None:
-    """Finds what sent a message: the nearest span above that is no sending; None if sendings form a ring."""
+    """Finds what sent a message: the nearest span above that is not a sending; None if sendings form a ring."""
     above: Node | None = sender
     passed: set[str] = set()
     while above is not None and above.span.kind is PRODUCER and above is not tree.root:

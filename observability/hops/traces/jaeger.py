@@ -70,17 +70,17 @@ async def fetch_traces(
     """Reads traces by id, and polls until they are complete.
 
     Args:
-        base_url: Base URL of the query API, as `http://127.0.0.1:18072`.
+        base_url: Base URL of the query API, such as `http://127.0.0.1:18072`.
         trace_ids: 32 hex digits each; the same id twice is read once.
         concurrency: Maximum number of concurrent requests.
         request_timeout_s: Time limit of one request.
         patience_s: Time limit for all of them together; then returns what has arrived. Every trace is requested at
             least once.
-        complete: Says whether a trace is complete.
+        complete: Returns whether a trace is complete.
         progress: Called with the number of complete traces, and of requested traces.
 
     Raises:
-        JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or no OTLP JSON.
+        JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or not in OTLP JSON.
     """
     ids = list(dict.fromkeys(_check(trace_id) for trace_id in trace_ids))
     deadline = time.monotonic() + patience_s

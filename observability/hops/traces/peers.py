@@ -99,7 +99,7 @@ def is_proxy(span: Span) -> bool:
 
 
 class Services:
-    """The components of a trace, by the names under which calls have them."""
+    """The components of a trace, by the names that calls use for them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = {name: name for name in names}

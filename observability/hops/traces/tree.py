@@ -17,8 +17,8 @@ SHOP_JOURNEY, LOAD_JOURNEY, LOAD_CHANNEL = "shop.journey", "load.journey", "load
 """Attributes of the generator's roots: of a journey through the shop, and through any other system."""
 
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
-"""Spans below a CLIENT span for the time that an emulated network took of the call. `up` lasts from the request's first
-byte to its last at the far end; `down` is the way back of the answer's last byte."""
+"""Spans below a CLIENT span, for the part of the call that an emulated network took. `up` lasts from the request's
+first byte to its last at the far end; `down` is the way back of the answer's last byte."""
 _REACHED_NOBODY = frozenset({"UF", "UO"})
 """Envoy's response flags for a try whose connection failed, and for a try above its limit of concurrent requests."""
 
@@ -68,7 +68,7 @@ class Quality(msgspec.Struct):
         orphans: Spans whose parent was never reported; they hang below the root instead.
         missing_servers: CLIENT spans that lack the SERVER span of their answer. Calls of a database, `given_up` and
             `unconnected` calls do not count.
-        given_up: Calls that a proxy gave up before an answer; the callee's span is late or missing.
+        given_up: Calls that a proxy gave up on before an answer; the callee's span is late or missing.
         two_roots: Traces with more than one root; the budget is that of the chosen root.
         skewed: Spans that begin before their parent, which is impossible on one clock; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.

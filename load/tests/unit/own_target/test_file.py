@@ -141,7 +141,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "grpc: a.B/C\n        take: {n: {cookie: a}}",
             "take: gRPC answers have only pointers and headers",
         ),
-        ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is no finite number"),
+        ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is not a finite"),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message goes with grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        expect: {code: NOT_FOUND}", "expect.code goes with grpc"),

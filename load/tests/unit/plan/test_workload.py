@@ -74,7 +74,7 @@ def share(text: str) -> str:
             share("journey: browse, channel: web, weight: 1e7"),
             ["3: mix[0].weight: is 10,000,000; it must be at most 1,000,000"],
         ),
-        (share("journey: browse, channel: web, weight: .nan"), ["3: not valid YAML: .nan is no finite number"]),
+        (share("journey: browse, channel: web, weight: .nan"), ["3: not valid YAML: .nan is not a finite number"]),
         (share("journey: browse, channel: web, weight: 0.0001"), ["2: mix: all weights are 0"]),
         (
             share("journey: brows, channel: web, weight: 1"),

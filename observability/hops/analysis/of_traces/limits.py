@@ -1,10 +1,10 @@
-"""Limits of times by operation and part, read from a YAML file and checked.
+"""Limits on times by operation and part, read from a YAML file and checked.
 
-A limit is broken only if the whole interval of its figure is above it. The intervals of all limits in a file hold
-together in 95 % of cases (Bonferroni's inequality), so a file with many limits is not broken by chance.
+A limit is broken only if the whole interval of its figure is above it. The intervals of all limits in a file are
+right together in 95 % of cases (Bonferroni's inequality), so many limits in a file are not broken by chance.
 
-A set recorded in one state of the machine says nothing about other states. A baseline recorded in the same states
-does: with a baseline, a limit is broken only if the figure is also shown to be above the baseline's.
+A set of traces recorded in one state of the machine says nothing about other states. A baseline recorded in the
+same states does: with a baseline, a limit is broken only if the figure is also shown to be above the baseline's.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def check(
         baseline: Measured times of a system that is as fast as it should be; None without a baseline.
 
     Raises:
-        InputError: Operations, parts or figures that there are not; names each with its line and what there is.
+        InputError: A limit names an operation, part or figure that does not exist; names the line and the choices.
     """
     sets = [timelines] if baseline is None else [timelines, baseline]
     mistakes = dict.fromkeys(mistake for each in sets for limit in limits if (mistake := _mistake(limit, each)))
@@ -155,7 +155,7 @@ def _ms(time: object) -> float | None:
 
 
 def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
-    """Describes the first name of a limit that the traces do not have; empty if they have all."""
+    """Describes the first name of a limit that the traces do not have; empty if they have all its names."""
     timeline = timelines.get(limit.operation)
     parts = {} if timeline is None else dict.fromkeys((TOTAL, *timeline.parts_ms, UNATTRIBUTED))
     for name, known, what, place in zip(

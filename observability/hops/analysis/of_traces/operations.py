@@ -135,7 +135,7 @@ def analyse(
         names: New names of services, operations and parts.
         correct_clocks: Whether to move the spans of services whose clocks differ.
         end_to_end: Whether a root lasts until the last span has ended.
-        progress: Called with the number of traces so far, and of all traces.
+        progress: Called with the number of traces analysed so far, and the number of all traces.
     """
     made = prepare(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)
     trust = made.trust

@@ -1,8 +1,8 @@
 """Comparison of two sets of traces: which operations take longer in the second, and which of their parts.
 
-All operations and figures are corrected for together, so two equal sets show a difference in at most 5 % of cases.
-Parts are tested only where an operation differs, and are corrected among each other. Two sets are no experiment:
-differences in load, time and machine are in the result.
+P values are corrected over all operations and figures, so two equal sets show a difference in at most 5 % of cases.
+Parts are tested only where an operation differs, and are corrected among each other. Two sets are not an
+experiment: differences in load, time and machine affect the result.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Sets:
     """How two sets of traces differ.
 
     Attributes:
-        figures: Of each operation in both sets.
-        parts: Of each operation that differs, sorted by difference, the largest first.
+        figures: Figures of each operation in both sets.
+        parts: Parts of each operation that differs, sorted by difference, the largest first.
         only: Operations that are only in A, and only in B.
     """
 

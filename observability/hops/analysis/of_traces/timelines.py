@@ -52,7 +52,7 @@ class Timeline:
 
 
 def budget_of(tree: Tree) -> tuple[int, Budget]:
-    """Gives the start of a trace that has a root, Unix time in ns, and its budget."""
+    """Returns the start of a trace that has a root, Unix time in ns, and its budget."""
     budget = budget_of_any(tree)
     assert tree.root is not None
     assert budget is not None

@@ -32,7 +32,7 @@ class Predicted:
         measured_ms: Measured value.
         measured_ci95: Interval of the measured value.
         predicted_ms: Predicted value.
-        predicted_ci95: Interval of what as many traces would show.
+        predicted_ci95: Interval of what a new set of as many traces would show.
         reason: Why there are no intervals; None if there are.
     """
 

@@ -1,4 +1,4 @@
-"""A bench among the kinds of experiments."""
+"""A bench, as a kind of experiment."""
 
 from __future__ import annotations
 

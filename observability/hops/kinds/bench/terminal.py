@@ -1,4 +1,4 @@
-"""A run of one topology on a terminal."""
+"""Terminal view of a run of one topology."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def picture(view: View) -> Figures:
         _curve(capacity, f"{title} over the {load}", figure, unit, objective if title == "p99" else None)
         for title, figure, unit in drawn
     ]
-    text = "A hollow point is a step in which the generator was at its limit: it says what the two together do."
+    text = "A hollow point is a step in which the generator was at its limit: it shows what the two do together."
     return Figures([chart for chart in charts if chart is not None], key, text)
 
 

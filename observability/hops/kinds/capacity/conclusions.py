@@ -11,8 +11,8 @@ from hops.gates.limits import gate_name, kind_of
 from hops.kinds.capacity.document import Capacity, HeldRatio, Load, Step, by_load, find_claimed, find_confirmed
 
 ABOVE = {
-    "shop": "It did not hold {failed:g} a second.",
-    "generator": "At {failed:g} a second the load generator could not keep up, so it may hold more.",
+    "shop": "It did not hold {failed:g} journeys a second.",
+    "generator": "At {failed:g} journeys a second the load generator could not keep up, so it may hold more.",
     "max_rate": "No higher rate was allowed (max=).",
     "unknown": "The search ended before a rate failed.",
 }
@@ -60,7 +60,7 @@ def _capacity(capacity: Capacity, name: str) -> str:
 
 
 def _ratio(row: HeldRatio) -> str:
-    """Says which of two topologies holds more, and how many times as much."""
+    """Describes which of two topologies holds more, and how many times as much."""
     value, ends = row["ratio"]["value"], row["ratio"]["ci95"]
     low, high = ends
     factor = numbers.figure(value, ends)
@@ -122,7 +122,7 @@ def _over_after(step: Step) -> float:
 
 
 def _not_held(capacity: Capacity, name: str) -> str:
-    """Says why a topology did not hold its rate under an overload's own load; empty if it did."""
+    """Explains why a topology did not hold its rate under an overload's own load; empty if it did."""
     objective, held = capacity["asked"]["objective_ms"] or 0.0, capacity["results"][name]["rate"]
     step = next((step for step in find_claimed(capacity, name) if step["rate"] == held), None)
     if step is None:

@@ -1,4 +1,4 @@
-"""A run over the capacity of topologies among the kinds of experiments."""
+"""A run over the capacity of topologies, as a kind of experiment."""
 
 from __future__ import annotations
 

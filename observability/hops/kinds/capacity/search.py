@@ -27,7 +27,7 @@ class Bounds:
         start: The first rate, journeys a second.
         highest: Maximum rate to try.
         lowest: Minimum rate to try.
-        precision: The search ends once the lowest rate that failed is at most this times the highest that held.
+        precision: The search ends once the lowest rate that failed is at most this many times the highest that held.
         max_steps: Maximum number of replays in the search, including repetitions.
         max_confirmations: Maximum number of replays that confirm, each with newly drawn journeys.
     """
@@ -47,7 +47,7 @@ class Seen:
     Attributes:
         rate: Journeys a second that were sent.
         holds: Whether the objective was met.
-        clear: Whether it was missed by so much that a repetition would show nothing new.
+        clear: Whether the objective was missed by so much that a repetition would show nothing new.
         generator_limited: Whether the generator could not keep up, so that it may have caused a failure.
     """
 
@@ -93,7 +93,7 @@ class SearchResult:
         failed: The lowest rate that failed; None if no rate did.
         limit: Why no higher rate was confirmed: the shop, the generator, the highest rate allowed; unknown if the
             search had to end before it met any of these.
-        tried: The rates to be confirmed, in order.
+        tried: The rates that a confirmation tried, in order.
     """
 
     rate: float | None

@@ -126,8 +126,8 @@ def steps_table(capacity: Capacity, compared: Compared) -> Table:
         Column("most under way", spare=4),
         Column("start lag p99", "ms", spare=4),
         Column(compared.system, "cores"),
-        Column("of it database", "cores", spare=3),
-        Column("of it telemetry", "cores", spare=3),
+        Column("of which database", "cores", spare=3),
+        Column("of which telemetry", "cores", spare=3),
         Column("generator", "cores"),
         Column("memory", "MiB", spare=3),
     ]
@@ -156,7 +156,7 @@ def steps_table(capacity: Capacity, compared: Compared) -> Table:
 
 
 def mark(step: Step) -> list[str]:
-    """Says whether a step held, and whether the generator was at its limit."""
+    """Describes whether a step held, and whether the generator was at its limit."""
     verdict = {True: ["holds"], False: ["misses"], None: []}[step["holds"]]
     return [*verdict, "GENERATOR"] if step["limits"] else verdict
 

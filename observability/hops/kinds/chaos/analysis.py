@@ -57,7 +57,7 @@ def customer_figures(journeys: pl.DataFrame, began: int, ended: int) -> dict[str
 
     Args:
         journeys: Rows of `hops.run.rows.JOURNEYS`.
-        began: Begin of the fault, Unix time, ns.
+        began: Start of the fault, Unix time, ns.
         ended: End of the fault, Unix time, ns.
 
     Returns:

@@ -27,7 +27,7 @@ def picture(view: View) -> Figures:
         for one in failing[:MAX_ROWS]
     ]
     if not rows:
-        return Figures([], [], "No fault failed a journey.")
+        return Figures([], [], "No journey failed because of a fault.")
     y = row_each("name", [str(row["name"]) for row in rows])
     room = 1.25 * max(max(one["lasted_s"], one["failing_s"]) for one in failing[:MAX_ROWS])
     x = amount("lasted", "seconds from the start of the fault", scale={"domain": [0, room], "nice": False}, tickCount=5)

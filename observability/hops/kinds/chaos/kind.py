@@ -1,4 +1,4 @@
-"""A run with faults among the kinds of experiments."""
+"""A run with faults, as a kind of experiment."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ OVER_WITHIN_S = 5.0
 SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
 MAX_MESSAGES = 15
 READING = (
-    "A kill lasts until the component is ready again. Journeys fail for so long from the start of the fault. Latencies "
+    "A kill lasts until the component is ready again. “Failing for” counts from the start of the fault. Latencies "
     "are those of the other journeys, before the fault, and during it and the second after it."
 )
 
@@ -33,11 +33,11 @@ def section(view: SummaryView) -> Section:
         errors_table(struck),
         messages_table(struck),
     ]
-    return Section("faults", "What customers and data see of faults", elements)
+    return Section("faults", "How faults affect customers and data", elements)
 
 
 def sentences(struck: Sequence[Struck]) -> Iterator[str]:
-    """Says how many journeys failed, after which faults they still failed, and what the audit found."""
+    """Describes how many journeys failed, after which faults they still failed, and what the audit found."""
     for topology in dict.fromkeys(one["topology"] for one in struck):
         of = [one for one in struck if one["topology"] == topology]
         unseen = [one["fault"] for one in of if not one["failed"]]
@@ -46,7 +46,7 @@ def sentences(struck: Sequence[Struck]) -> Iterator[str]:
         still = f"; journeys still failed {OVER_WITHIN_S:g} s after the end of {', '.join(late)}" if late else ""
         yield (
             f"In {topology}, {failed:,} of {sent:,} journeys failed, and {len(unseen)} of {plural(len(of), 'fault')} "
-            f"failed none{still}."
+            f"made no journey fail{still}."
         )
     wrong = [
         f"{one['topology']}, {one['fault']}, block {one['block']}: {what}." for one in struck for what in damage_of(one)
@@ -59,7 +59,7 @@ def sentences(struck: Sequence[Struck]) -> Iterator[str]:
             f"{plural(len(struck), 'fault')}."
         )
         yield f"{repeated:,} purchases failed and were repeated with the same key: each was answered."
-        yield "After each fault, the invariants of money and stock hold, and no saga or update is left."
+        yield "After each fault, the invariants of money and stock hold, and every saga and update has ended."
 
 
 def damage_of(one: Struck) -> list[str]:
@@ -106,7 +106,7 @@ def errors_table(struck: Sequence[Struck]) -> Table:
         if classes:
             rows.append([words(topology), words(fault), words(_list_counts(classes)), words(_list_counts(journeys))])
     columns = [Column(name, numeric=False) for name in ("topology", "fault", "by class", "by journey")]
-    return Table("errors", "Journeys that failed; a fault that is not here failed none", columns, rows, heads=2)
+    return Table("errors", "Journeys that failed; faults without failed journeys are left out", columns, rows, heads=2)
 
 
 def messages_table(struck: Sequence[Struck]) -> Table:

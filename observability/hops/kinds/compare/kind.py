@@ -1,4 +1,4 @@
-"""A comparison of topologies among the kinds of experiments."""
+"""A comparison of topologies, as a kind of experiment."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def version_rows(
 
     Args:
         latencies: Latencies of `a` and `b`.
-        hops: Rows of `rows.HOPS` with `block` in front, of `a` and `b`; of journeys that ended ok.
-        load: How often each journey is in the load.
+        hops: Rows of `rows.HOPS` with `block` as the first column, of `a` and `b`; of journeys that ended ok.
+        load: How often each journey occurs in the load.
         threshold: How much slower is too much, as a share; None for no verdict.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A comparison of two versions among the kinds of experiments."""
+"""A comparison of two versions, as a kind of experiment."""
 
 from __future__ import annotations
 

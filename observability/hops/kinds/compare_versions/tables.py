@@ -27,7 +27,7 @@ def section(view: SummaryView) -> Section:
             "Both versions ran in every block, in random order, on one tape; a slow day slows both. All rows are one "
             "family of tests with Holm's correction: equal versions show any difference in at most 5 % of runs. Parts "
             f"below {100 * MIN_SHARE:g} % of the mean are not tested. “Visible”: the smallest change that this run "
-            "would have shown with 80 % power. Ratios travel to another machine; milliseconds hold for this run."
+            "would have shown with 80 % power. Ratios carry over to another machine; milliseconds hold for this run."
         ),
     ]
     return Section("versions", "What changed from a to b", elements)

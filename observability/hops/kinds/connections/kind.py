@@ -1,4 +1,4 @@
-"""A run over open connections among the kinds of experiments."""
+"""A run over open connections, as a kind of experiment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hops.kinds.connections.tables import section
 from hops.report.view import Kind
 
 KIND = Kind(
-    "How much memory does each component have with so many open connections?",
+    "How much memory does each component use with so many open connections?",
     pairs_of=no_pairs,
     figures_of=connections_figures,
     gates_of=gates_of,

@@ -40,7 +40,7 @@ def memory_table(connections: Connections) -> Table:
     columns += [Column(f"at {count:,}" if count else "idle", "MiB", interval=True) for count in counts]
     columns += [Column("a connection", "KiB", interval=True)]
     caption = (
-        "Memory while connections are held open, without what processes were given to share: means over blocks with "
+        "Memory while connections are held open, without memory that processes share: means over blocks with "
         "95 % intervals. The last column is what each connection adds, from the fewest to the most"
     )
     return Table("memory", caption, columns, rows, heads=2)

@@ -63,7 +63,6 @@ class Answer(TypedDict):
 
     `predicted` says whether latencies are for a network other than the run's. `to_turn` is None if no topology is
     shown to be slower than the fastest.
-    topology is shown to be slower than the fastest.
     """
 
     channel: str
@@ -75,7 +74,7 @@ class Answer(TypedDict):
 
 
 class MixShare(TypedDict):
-    """Share of the mix of one journey through one channel, 0 to 1."""
+    """Share of the mix that one journey has through one channel, 0 to 1."""
 
     journey: str
     channel: str
@@ -261,7 +260,7 @@ def _estimate(value: float | None, ends: Interval) -> Estimate | None:
 def _list_unanswered(run: RunFiles, customers: Customers, channels: Sequence[str], fewest: Ranking) -> list[str]:
     texts = []
     if len(run.topologies) == 1:
-        texts.append(f"which topology: the run measured one only, {run.topologies[0]}")
+        texts.append(f"which topology: the run measured only one, {run.topologies[0]}")
     elif run.blocks < MIN_BLOCKS:
         count = f"{run.blocks} block{'s' if run.blocks > 1 else ''}"
         texts.append(f"whether any difference is more than chance: the run has {count}, and that needs {MIN_BLOCKS}")

@@ -135,7 +135,7 @@ def _not_shown(decision: Decision) -> list[str]:
 
 
 def _but(row: Behind) -> str:
-    """Says what difference was visible, and why a difference whose interval excludes zero is not shown."""
+    """Describes what difference was visible, and why a difference whose interval excludes zero is not shown."""
     text = "" if row["visible_ratio"] is None else f", would have seen {excess(row['visible_ratio'])}"
     if row["p_corrected"] is not None and excludes_zero(row["ci95"]):
         text += f", not significant after correction ({p_value(row['p_corrected'])})"

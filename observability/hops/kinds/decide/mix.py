@@ -56,13 +56,13 @@ def mean_of(rows: pl.DataFrame, column: str) -> float:
 
 
 def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int | None = None) -> Section:
-    """Computes the median of a column, whole and by block.
+    """Computes the median of a column, overall and by block.
 
     Args:
         rows: Journeys as returned by `weigh`.
         column: Positive values.
         blocks: Blocks that count.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     rows = rows.filter(pl.col("block").is_in(list(blocks)))
     if not rows.height:

@@ -57,10 +57,10 @@ def shrinking(
     Args:
         fastest: Ranking of the topologies by p50.
         rows: Weighed journeys by topology, with `round_trips` and `FARTHER`.
-        hops: Rows of `rows.HOPS` with `block` in front, by topology; of journeys that ended ok.
+        hops: Rows of `rows.HOPS` with `block` as the first column, by topology; of journeys that ended ok.
         mix: Share of each kind of journey; hops of other kinds are left out.
         source: Files and fields that the figures come from.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        first: Number of blocks in the first stage, as in `Latencies`.
     """
     nearest = next((row for row in fastest["behind"] if row["shown"]), None)
     if nearest is None:

@@ -14,7 +14,7 @@ def decision_view(decision: Decision) -> Group:
     """Shows the title, and each line after its topic.
 
     Args:
-        decision: Decision by `decide`.
+        decision: Decision as returned by `decide`.
     """
     grid = RichTable.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)

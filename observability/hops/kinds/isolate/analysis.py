@@ -3,9 +3,9 @@
 **Measured** is the mean latency with that kind minus that in the arm, over the same journeys of the tape in the same
 block. **Predicted** comes from the arm `as-is` alone. It is how much longer journeys take that arrive while one of that
 kind is under way, by a regression, times the share of such journeys. Whether a journey is under way depends on how long
-it takes, which a pause lengthens. So arrivals are the instrument: whether one arrived within its median duration before
-(two-stage least squares). `hops.analysis.meetings` weights journeys instead, because it has other topologies in which
-the same arrivals can be compared.
+it takes, which a pause lengthens. So arrivals are the instrument: whether one of that kind arrived before, within its
+median duration (two-stage least squares). `hops.analysis.meetings` weights journeys instead, because it has other
+topologies in which the same arrivals can be compared.
 
 Two things make the **difference** of both uncertain. A block's effect on a trial moves all of its journeys; this is
 estimated from the blocks. An arrival's own properties, such as its parameters, are the same in all blocks, and the
@@ -40,7 +40,7 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
     """Measures and predicts the gain of each arm, for all other kinds of journey together and for each of them.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, by arm.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
         disturber: Kind of journey that the arms take away.
     """
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
@@ -69,7 +69,7 @@ def _row(arm: str, journey: str, rows: pl.DataFrame, disturber: str) -> Isolatio
         difference = cells.estimate(lambda sums: sums.gain - sums.during * sums.longer, known=known)
     else:
         reason = (
-            f"too few: {meetings:,} of {rows.height:,} journeys met a {disturber}, and a prediction takes "
+            f"too few: {meetings:,} of {rows.height:,} journeys met a {disturber}, and a prediction needs "
             f"{MIN_MEETINGS} that did and {MIN_MEETINGS} that did not"
         )
     return IsolationRow(

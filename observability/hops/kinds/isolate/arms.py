@@ -11,7 +11,7 @@ WITHOUT, APART = "without", "apart"
 
 
 def label_of(way: str, disturber: str) -> str:
-    """Names the arm in which a kind of journey cannot disturb the others: `without-bulk_lines`."""
+    """Returns the label of the arm in which a kind of journey cannot disturb the others: `without-bulk_lines`."""
     return f"{way}-{disturber}"
 
 
@@ -21,6 +21,6 @@ def disturber_of(arms: Iterable[str]) -> str:
 
 
 def in_words(arm: str) -> str:
-    """Describes an arm in a sentence: `without bulk_lines`, `bulk_lines apart`."""
+    """Describes an arm in words for use within a sentence: `without bulk_lines`, `bulk_lines apart`."""
     way, _, disturber = arm.partition("-")
     return f"{disturber} apart" if way == APART else f"{way} {disturber}"

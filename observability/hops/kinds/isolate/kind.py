@@ -1,4 +1,4 @@
-"""An isolation among the kinds of experiments."""
+"""An isolation, as a kind of experiment."""
 
 from __future__ import annotations
 

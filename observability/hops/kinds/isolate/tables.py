@@ -24,12 +24,12 @@ def section(view: SummaryView) -> Section:
         Points(isolation_sentences(isolation), tone="sentences"),
         _table("isolation", "What all other journeys gain on average, ms, with 95 % intervals", together),
         Text(
-            f"One tape in each arm: as it is; without {disturber}; and with {disturber} led by the edge to separate "
+            f"One tape in each arm: as it is; without {disturber}; and with {disturber} routed by the edge to separate "
             "gateways and services. There it shares only edge, database and machine with the others. Measured gain is "
-            "how much less the others took than as it is, the same journeys in the same block. Predicted gain is from "
-            f"the trials as they are: how much longer journeys took that arrived while a {disturber} was under way, "
-            "times their share. The two agree if the 95 % interval of their difference includes 0; its ends say how "
-            "large a disagreement this experiment could have missed."
+            "how much less time the others took than in the arm as it is, in the same journeys and block. Predicted "
+            f"gain is from the trials as they are: how much longer journeys took that arrived while a {disturber} was "
+            "under way, times their share. The two agree if the 95 % interval of their difference includes 0; its ends "
+            "say how large a disagreement this experiment could have missed."
         ),
         Fold("Each kind of journey", [_table("isolation_journeys", each, apart)]),
     ]

@@ -41,9 +41,9 @@ def ladder_steps(
     """Measures each step twice, for all journeys together and each of them.
 
     Args:
-        journeys: Rows of `rows.JOURNEYS` with `block` in front, by arm.
-        hops: Rows of `rows.HOPS` with `block` in front, by arm; of journeys that ended ok.
-        load: How often each journey is in the load.
+        journeys: Rows of `rows.JOURNEYS` with `block` as the first column, by arm.
+        hops: Rows of `rows.HOPS` with `block` as the first column, by arm; of journeys that ended ok.
+        load: How often each journey occurs in the load.
         blocks: Blocks of each arm.
     """
     return [
@@ -53,7 +53,7 @@ def ladder_steps(
 
 
 def belongs_to(step: Step) -> Callable[[str], bool]:
-    """Gives a test of whether a part belongs to what a step adds.
+    """Returns a test of whether a part belongs to what a step adds.
 
     A new proxy turns one wire into two, so the wire that it replaces belongs to it, like its own two.
     """

@@ -1,8 +1,8 @@
 """The arms of a ladder, and the two arms that each step compares.
 
 Upwards, each arm adds one thing to the arm before. Downwards, each takes one thing away from the arm `edge`. `edge`
-traces leanly: an arm below it does not trace, and an arm above it traces as services usually do. In a cluster, the arms
-`edge` and, above it, its sidecars run.
+traces leanly: an arm below it does not trace, and an arm above it traces as services usually do. In a cluster, the arm
+`edge` runs and, above it, the arm with its sidecars.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Two arms that differ in one thing; in more only if the user left out the arms in between.
+    """Two arms that differ in one thing; in several things only if the user left out the arms in between.
 
     Args:
         lower: The arm without the addition.

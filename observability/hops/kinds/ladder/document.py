@@ -57,7 +57,7 @@ class Added(TypedDict):
 
 
 class SidecarPair(TypedDict):
-    """What two sidecars add to a call by its traces: the time between its ends, less that in the arm `edge`.
+    """What two sidecars add to a call, by traces: the time between its two spans, less that in the arm `edge`.
 
     `link` is `<caller>→<callee>`, or `all`. `calls` counts the calls without and with sidecars.
     """

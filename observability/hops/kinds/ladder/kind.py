@@ -1,4 +1,4 @@
-"""A ladder among the kinds of experiments."""
+"""A ladder, as a kind of experiment."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a pair of sidecars adds to a call: the time between caller and callee with sidecars, less that without.
 
-That time is on the wires and in both proxies, and does not depend on the services' work. Every call counts, also off
+That time is on the wires and in both proxies, and does not depend on the services' work. Every call counts, even off
 the critical path.
 """
 
@@ -25,7 +25,7 @@ def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[in
     """Compares each arm with sidecars with its counterpart, over all links and by link.
 
     Args:
-        calls: Rows of `rows.CALLS` with `block` in front, by arm; of journeys that ended ok.
+        calls: Rows of `rows.CALLS` with `block` as the first column, by arm; of journeys that ended ok.
         blocks: Blocks of each arm.
     """
     pairs: list[SidecarPair] = []

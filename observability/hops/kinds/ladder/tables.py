@@ -54,7 +54,7 @@ def ladder_details(ladder: Ladder) -> list[Element]:
     """Shows the same by journey, by group of parts, and by link."""
     elements: list[Element] = [
         Fold("Each step in each journey", [journeys_table(ladder)]),
-        Fold("What the parts did that do not belong to the step", [groups_table(ladder)]),
+        Fold("How the parts that do not belong to the step changed", [groups_table(ladder)]),
     ]
     if ladder["sidecar_pairs"]:
         elements.append(Fold("What a pair of sidecars adds, link by link", [links_table(ladder)]))

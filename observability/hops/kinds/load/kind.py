@@ -1,4 +1,4 @@
-"""Loading a target that is not the shop, among the kinds of experiments."""
+"""Loading a target that is not the shop, as a kind of experiment."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def crossings(
         arms: Arms of each topology, in the user's order.
         equal: Rates at which all topologies ran, ascending.
         latencies: Latencies of each arm, by label.
-        load: How often each journey is in the load.
+        load: How often each journey occurs in the load.
     """
     if len(equal) < 2:
         return []
@@ -137,7 +137,7 @@ def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
 
 
 def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str, _Used]) -> list[Filling]:
-    """Finds what becomes full in each topology, and at which rate, the first to fill first; only what does become full.
+    """Finds what becomes full in each topology, and at which rate, sorted by rate; what never becomes full is left out.
 
     Args:
         run: Run with the machine's number of cores, which is unknown for a cluster's nodes.

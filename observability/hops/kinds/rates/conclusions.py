@@ -16,7 +16,7 @@ _A_SECOND = "journeys a second"
 
 
 def rates_sentences(summary: Summary) -> list[str]:
-    """Says which topology is the fastest at which rate, where the ranking flips, and what is full first."""
+    """Describes which topology is the fastest at which rate, where the ranking flips, and what is full first."""
     rates = rates_of(summary)
     texts = [_fastest(summary), *_turns(rates, compared_in(summary)), _first_full(rates, compared_in(summary))]
     return [sentence(text) for text in texts if text]
@@ -29,7 +29,7 @@ def at_rate(summary: Summary, rate: float) -> Summary:
 
 
 def crossing_words(row: Crossing) -> str:
-    """Says which topology is faster, by rate: `grpc from 34 journeys a second (28 to 40) on`."""
+    """Describes which topology is faster, by rate: `grpc from 34 journeys a second (28 to 40) on`."""
     low, high = row["ci95"]
     match row["verdict"]:
         case "from":
@@ -50,7 +50,7 @@ def crossing_words(row: Crossing) -> str:
 
 
 def full_words(row: Filling) -> str:
-    """Says what is full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
+    """Describes what fills at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
     what = (
         f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
     )

@@ -10,7 +10,7 @@ from hops.run.documents.estimate import Estimate
 
 
 class RateArm(TypedDict):
-    """One arm: a topology at a rate, in journeys a second; `percent` of what it holds, None if not given so.
+    """One arm: a topology at a rate, in journeys a second; `percent` of what it holds, None if not given in percent.
 
     `cpu_ms` is the CPU time of a journey in all components but the generator; `cores` is what all processes used
     together, including the generator.

@@ -1,4 +1,4 @@
-"""An experiment over rates among the kinds of experiments."""
+"""An experiment over rates, as a kind of experiment."""
 
 from __future__ import annotations
 

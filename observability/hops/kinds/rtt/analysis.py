@@ -2,9 +2,9 @@
 
 Three questions, answered with intervals over blocks (`hops.statistics.over_blocks`):
 
-**Does p50 grow by the round trips?** The slope of p50 over the round-trip time, by least squares, is divided by the
+**Does p50 grow with the round trips?** The slope of p50 over the round-trip time, by least squares, is divided by the
 round trips that the journey needs. Only single journeys have such a slope: the journeys of a mix need different numbers
-of round trips, so the p50 of the mix does not grow by their mean.
+of round trips, so the p50 of the mix does not grow with their mean.
 
 **Does the model predict what was measured?** It gets only the arms at the shortest round-trip time, and predicts p50 of
 the others. A block's common effect on measured and predicted cancels in their difference.

@@ -23,7 +23,7 @@ _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ
 
 
 def rtt_sentences(summary: Summary) -> list[str]:
-    """Says which topology is the fastest at which distance, and how well the model did: slopes, points, break-evens."""
+    """Describes the fastest topology at each distance, and how well the model did: slopes, points, break-evens."""
     check = check_of(summary)
     texts = [
         _fastest(summary),
@@ -41,7 +41,7 @@ def break_even_sentences(check: DistanceCheck) -> list[str]:
     if texts:
         return [sentence(text) for text in texts]
     if all(_verdicts(row) == {"unknown"} for row in rows):
-        return [f"Orders were {not_tested(row['reason'] for row in rows)}."]
+        return [f"Rankings were {not_tested(row['reason'] for row in rows)}."]
     untested = but_untested([row["measured"] for row in rows])
     return [f"No ranking is shown to flip within the measured distances{untested}."]
 

@@ -59,7 +59,7 @@ class BreakEvenCheck(TypedDict):
 
 
 class DistanceCheck(TypedDict):
-    """The measured effect of distance, and the model of `hops.analysis.distance` compared with it; `rtts_ms` ascend."""
+    """The measured effect of distance, compared with the model of `hops.analysis.distance`; `rtts_ms` ascends."""
 
     rtts_ms: list[float]
     topologies: list[str]

@@ -1,4 +1,4 @@
-"""An experiment over distances among the kinds of experiments."""
+"""An experiment over distances, as a kind of experiment."""
 
 from __future__ import annotations
 

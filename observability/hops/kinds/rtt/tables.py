@@ -36,7 +36,7 @@ def section(view: SummaryView) -> Section:
             "the joint 95 % interval of their difference, paired by block, includes 0."
         ),
         Points(break_even_sentences(check), tone="sentences"),
-        Heading("Does p50 grow by the round trips?"),
+        Heading("Does p50 grow with the round trips?"),
         slopes_table(view),
         Fold(f"Every pair of {view.compared.many}", [break_evens_table(view)]),
         Fold("Every measured p50 and its prediction", [points_table(view)]),

@@ -1,4 +1,4 @@
-"""How the memory and other holdings of components, the database and latencies change under load."""
+"""How the memory and other resources of components, the database and latencies change under load."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DATABASE, JOURNEYS = "database", "journeys"
 MEMORY = "memory_mb"
 COUNTS = ("descriptors", "threads", "connections")
 MEMORY_MB_PER_HOUR = 1.0
-"""Growth of memory that counts as no leak: an interval's lower end must be above it."""
+"""Growth of memory that does not count as a leak: an interval's lower end must be above it."""
 ONE = 1.0
 """Descriptors, threads and connections are whole numbers: smaller growth over the whole load counts as none."""
 SLOWER = 0.05

@@ -1,4 +1,4 @@
-"""A soak test among the kinds of experiments."""
+"""A soak test, as a kind of experiment."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def section(view: SummaryView) -> Section:
 
 
 def sentences(soak: Soak) -> Iterator[str]:
-    """Says what is shown to grow in each topology."""
+    """Describes what is shown to grow in each topology."""
     for topology in dict.fromkeys(change["topology"] for change in soak["changes"]):
         changes = [change for change in soak["changes"] if change["topology"] == topology]
         for change in growing(changes):
@@ -38,7 +38,7 @@ def sentences(soak: Soak) -> Iterator[str]:
         if not all(change["tells"] for change in changes if change["measure"] == MEMORY):
             yield f"{topology}: the load was too short to tell growth from what fills once; give minutes=60 or more."
         elif not growing(changes):
-            yield f"{topology}: nothing was shown to grow that should not."
+            yield f"{topology}: nothing that should not grow was shown to grow."
 
 
 def held_table(soak: Soak, compared: Compared) -> Table:
@@ -62,7 +62,7 @@ def held_table(soak: Soak, compared: Compared) -> Table:
     columns += [Column(name, "1/h", interval=True) for name in COUNTS]
     columns += [Column("verdict", numeric=False)]
     caption = (
-        f"What components hold at {soak['rate']:g} journeys a second for {soak['minutes']:g} min, and its change in an "
+        f"What components use at {soak['rate']:g} journeys a second for {soak['minutes']:g} min, and its change in an "
         f"hour, with 95 % intervals; the first {SETTLING:.0%} is left out"
     )
     return Table("held", caption, columns, rows, heads=2)

@@ -184,7 +184,7 @@ class _Judged:
         return self._why_faster(arms, turned=((effect or 1.0) > 1) == (metric != "throughput"))
 
     def _why_faster(self, arms: list[str], turned: bool | None) -> list[str]:
-        """Names the parts of the budgets that make the faster side faster: right if turned; by traces if None."""
+        """Explains by budgets why a side is faster: the right one if `turned`; the one that traces show if None."""
         measured = self.measured
         rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
         row = next((row for row in rows if row["journey"] == ALL), None)
@@ -210,7 +210,7 @@ class _Judged:
         return OtherClient(arms=others, effect=estimate, outcome=judge(claim, effect).outcome)
 
     def _other_loads(self, claim: Claim) -> Iterator[OtherLoad]:
-        """Judges the claim under loads that decide nothing."""
+        """Judges the claim under loads that do not decide its verdict."""
         for load, sides in claim["also"].items():
             arms = [arm_label(self.study["id"], side, load) for side in sides]
             if not set(arms) <= set(self.measured.journeys):

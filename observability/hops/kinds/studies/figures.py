@@ -128,7 +128,7 @@ class Figures:
         return {name: 100 * count / self._measured.journeys[arm].height for name, count in sorted(counts)}
 
     def section(self, metric: Metric, arm: str, blocks: Sequence[int], compared: Sequence[str]) -> Section:
-        """Computes a figure of an arm, whole and by block.
+        """Computes a figure of an arm, overall and by block.
 
         Args:
             metric: The metric.

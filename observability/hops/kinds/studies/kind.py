@@ -1,4 +1,4 @@
-"""Replayed studies among the kinds of experiments."""
+"""Replayed studies, as a kind of experiment."""
 
 from __future__ import annotations
 

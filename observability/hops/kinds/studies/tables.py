@@ -63,10 +63,10 @@ def count_verdicts(verdicts: Sequence[Verdict]) -> str:
 
 
 def several_note(verdicts: Sequence[Verdict]) -> str:
-    """Says how the verdicts change if all claims are tested together."""
+    """Describes how the verdicts change if all claims are tested together."""
     decided = [one for one in verdicts if one["outcome"] in ("holds", "contradicted") and one["p_holm"] is not None]
     lost = [one["claim"]["id"] for one in decided if (one["p_holm"] or 0.0) >= SIGNIFICANCE]
-    several = "Each interval is of one claim alone."
+    several = "Each interval is for one claim alone."
     if not decided:
         return f"{several} No verdict was reached, so there is nothing to correct."
     if not lost:
@@ -140,7 +140,7 @@ def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def says(verdict: Verdict) -> str:
-    """Words the claim: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
+    """Phrases the claim: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
     claim = verdict["claim"]
     left, right, value = _side(claim["left"]), _side(claim["right"]), claim["value"]
     about = ", ".join(f"{name} {value}" for name, value in claim["under"].items())
@@ -158,7 +158,7 @@ def says(verdict: Verdict) -> str:
 
 
 def size_text(verdict: Verdict) -> str:
-    """Words the second part of a verdict: `inside`, or `0.1 times the ratio`."""
+    """Phrases the second part of a verdict: `inside`, or `0.1 times the ratio`."""
     size = verdict["size"]
     if size is None:
         return numbers.NOTHING
@@ -200,7 +200,7 @@ def loads_table(study: Study) -> Table:
 
 
 def replay_text(study: Study) -> str:
-    """Says how the loads are scaled, and what is not replayed."""
+    """Describes how the loads are scaled, and what is not replayed."""
     return f"{study['scale']} Not replayed: {study['not_replayed']}"
 
 

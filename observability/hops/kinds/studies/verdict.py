@@ -1,4 +1,4 @@
-"""From an effect with its interval to the verdict on a claim."""
+"""Judges a claim by its measured effect and the interval of that effect."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
     first, second = a.manifest, b.manifest
     reasons = []
     if first["mode"] != second["mode"]:
-        reasons.append(f"a is of {_loop(first)} and b of {_loop(second)}, whose latencies count from different moments")
+        reasons.append(f"a has {_loop(first)} and b {_loop(second)}, whose latencies count from different moments")
     elif first.get("closed") != second.get("closed"):
         reasons.append(f"the loads differ: {_loop(first)} against {_loop(second)}")
     for name in ("warmup_s", "duration_s"):

@@ -20,7 +20,7 @@ from hops.units import ALL
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
 """Metrics on a terminal; Markdown and JSON have all metrics."""
 _DAYS = (
-    "Each run has its day, which no interval includes: equal code on two days can look different, and more blocks do "
+    "No interval includes the effect of a run's day: equal code on two days can look different, and more blocks do "
     "not help. Two revisions in the same blocks: make compare-versions a=REV b=REV."
 )
 _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop gets less load."
@@ -30,7 +30,7 @@ def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = No
     """Makes sections about the two runs, the shown differences, and the figures of each pair of topologies.
 
     Args:
-        comparison: Comparison by `compare_runs`.
+        comparison: Comparison as returned by `compare_runs`.
         metrics: Metrics in the tables; all if None.
     """
     elements: list[Element] = [Points(headline(comparison))]
@@ -59,7 +59,7 @@ def headline(comparison: RunsComparison) -> list[str]:
 
 
 def findings(comparison: RunsComparison) -> list[str]:
-    """Says what is shown, by pair, in sentences."""
+    """Describes what is shown, by pair, in sentences."""
     lines = []
     for name_a, name_b in _pairs(comparison):
         for metric in ("p50", "p99"):
@@ -86,7 +86,7 @@ def findings(comparison: RunsComparison) -> list[str]:
 
 
 def threshold_lines(comparison: RunsComparison) -> list[str]:
-    """Says what the threshold found, and the rule that it applies."""
+    """Describes what the threshold found, and the rule that it applies."""
     share = comparison["threshold"]
     if share is None:
         return []

@@ -13,6 +13,6 @@ def runs_view(comparison: RunsComparison) -> Group:
     """Shows what the two runs are, what differs, the figures, what is shown, and the threshold.
 
     Args:
-        comparison: Comparison by `compare_runs`.
+        comparison: Comparison as returned by `compare_runs`.
     """
     return render(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)

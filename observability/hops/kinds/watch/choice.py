@@ -1,4 +1,4 @@
-"""Which way to wait for updates to choose, by a run of `make watch`: in time, and at the lowest cost."""
+"""Which way of waiting for updates to choose, from a run of `make watch`: in time, and at the lowest cost."""
 
 from __future__ import annotations
 

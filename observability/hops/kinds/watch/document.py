@@ -30,7 +30,7 @@ class Waited(TypedDict):
         journeys: Number of journeys of the tape that were sent.
         failed: Number of journeys that failed.
         updates: Updates that reached a watcher for the first time.
-        missed: Updates of watched customers that did not.
+        missed: Updates of watched customers that reached no watcher.
         repeated: Updates that reached a watcher again.
         reconnects: How often watchers had to connect again.
         longest_reconnect_s: Longest time that a watcher was without a stream.

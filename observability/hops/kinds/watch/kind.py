@@ -1,4 +1,4 @@
-"""A run with customers who wait for updates among the kinds of experiments."""
+"""A run with customers who wait for updates, as a kind of experiment."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
 
 
 def conclusions(watched: Watched) -> Iterator[str]:
-    """Says which numbers were too many for the shop, and at which interval polling costs as much as a stream."""
+    """Describes which numbers were too many for the shop, and at which interval polling costs as much as a stream."""
     cores, seen = cores_of(watched), dict(cases(watched))
     for (topology, way, count), of in seen.items():
         if not holds(of):

@@ -7,9 +7,9 @@ from hops.report.view import View
 from hops.tables.meetings import meetings_elements, queues_table
 
 _OF_QUEUES = (
-    "From the traces: how long calls waited on their way to a component whose event loop was busy. A row has the part "
-    "of that during the median duration of a kind, from its arrival on. A wait during several journeys is in the row "
-    "of each. Compare it with the share of the time."
+    "From the traces: how long calls waited on their way to a component whose event loop was busy. A row gives the "
+    "part of these waits during the median duration of a kind, from its arrival on. A wait during several journeys is "
+    "in the row of each. Compare it with the share of the time."
 )
 
 

@@ -68,13 +68,13 @@ def section(view: View) -> Section:
 
 
 def _origin(view: View) -> list[Element]:
-    """Says what counted resources in a cluster, and how exactly."""
+    """Describes what counted resources in a cluster, and how exactly."""
     if "resources_from" not in view.summary:
         return []
     origin = view.summary["resources_from"]
     return [
         Text(
-            f"In a cluster, CPU time and memory are what it says of each container (source: {origin['source']}). A "
+            f"In a cluster, CPU time and memory are what it reports for each container (source: {origin['source']}). A "
             f"figure of CPU time is a mean over up to {numbers.seconds(origin['resolution_s'])}."
         )
     ]

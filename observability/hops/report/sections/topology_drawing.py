@@ -81,7 +81,7 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
 
 
 def browser_note(topologies: Mapping[str, Document]) -> str:
-    """Names topologies whose web channel no browser can be; empty without any."""
+    """Explains which topologies' web channels cannot be browsers; empty if all can be."""
     names = [
         name
         for name, one in topologies.items()

@@ -9,8 +9,8 @@ from hops.run.documents.estimate import Estimate
 class Meeting(TypedDict):
     """How much longer journeys of one kind take if another journey arrived shortly before them.
 
-    `journey` is the kind that arrives, `all` for every journey. `met` is the kind of which one arrived before, within
-    its median duration. `share` is the share of journeys that met one, 0 to 1. `more` is how much longer those took on
+    `journey` is the kind that arrives, `all` for every journey. `met` is the kind that arrived before, within its
+    median duration. `share` is the share of journeys that met one, 0 to 1. `more` is how much longer those took on
     average than similar journeys, ms. `mean_ms` is the product: its part of the mean over all journeys.
 
     `percentiles` has the differences of p50 and p99, ms; p99 only with enough journeys. `beyond_p99` is the share that

@@ -18,7 +18,7 @@ from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import OfCluster, Program
 
 Mode = Literal["open", "closed"]
-"""What decides when a journey starts: the tape, or virtual users, each after its last answer."""
+"""What decides when a journey starts: the tape, or virtual users, each after its previous answer."""
 
 
 class ClosedLoop(TypedDict):

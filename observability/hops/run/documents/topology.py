@@ -42,7 +42,7 @@ class JourneySummary(TypedDict):
 class WireSummary(TypedDict):
     """Everything that TCP carried on the clients' connections during the replay, and before it to open them.
 
-    `not_modified` is there if clients kept answers: the share of requests answered as not modified.
+    `not_modified` is present if clients kept answers: the share of requests answered as not modified.
     """
 
     bytes_in: int
@@ -81,7 +81,7 @@ class TopologySummary(TypedDict):
     """Figures of one topology over all blocks. `wire` is None if the connections were not counted.
 
     `cost` is in core-hours per million journeys, by group of components (`hops.analysis.cost.GROUPS`) and as `total`,
-    which leaves out the load generator: it is no part of a shop. `sidecars` are by the names of their spans, such as
+    which leaves out the load generator: it is not part of a shop. `sidecars` are by the names of their spans, such as
     `order-outbound`; empty without a mesh.
     """
 

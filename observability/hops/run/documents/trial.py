@@ -50,7 +50,7 @@ class _EdgeCached(TypedDict, total=False):
 
 
 class Program(TypedDict):
-    """A program that used the processors and is no part of the run, and how many cores it used."""
+    """A program that used the processors and is not part of the run, and how many cores it used."""
 
     name: str
     pid: int
@@ -68,13 +68,13 @@ class Fault(TypedDict):
 
     Attributes:
         fault: The fault and its target: `kill:order`.
-        began_ns: Begin of the fault, Unix time, ns.
+        began_ns: Start of the fault, Unix time, ns.
         ended_ns: End of the fault, Unix time, ns; a kill ends when the component is ready again.
         checkouts: Purchases that were confirmed to customers, including repeated ones.
         repeated: Purchases that failed, and were repeated with the same key.
         unanswered: How many of these failed again.
         settle_s: How long after the load sagas were under way or updates were waiting to be delivered.
-        unsettled: How many still were at the end.
+        unsettled: How many of them had still not ended then.
         broken: Promises about the shop's data that were broken.
     """
 

@@ -56,7 +56,7 @@ def operation_parts_table(operation: Operation) -> Table:
 
 
 def tail_text(operation: Operation) -> Text:
-    """Says which parts make the slow traces slow."""
+    """Describes which parts make the slow traces slow."""
     middle, slow = (sum(operation.budget_ms[band].values()) for band in ("p50_band", "p99_band"))
     grown = [f"{part} {numbers.plain(ms, signed=True)} ms" for part, ms in operation.tail[:MAX_OF_TAIL]]
     band = band_name("p99_band", operation.traces)

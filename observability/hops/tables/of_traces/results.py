@@ -21,7 +21,7 @@ NO_QUEUES = (
     "prediction is that of what as many traces would show."
 )
 NO_EXPERIMENT = (
-    "This is no experiment: the two sets may also differ in load, time, machine and customers, and anything that "
+    "This is not an experiment: the two sets may also differ in load, time, machine and customers, and anything that "
     "slowed one of them as a whole looks like a change. Intervals are over sections of each set's time. All operations "
     "and figures are corrected together, so that equal sets show a difference in at most 5 % of cases."
 )
@@ -31,8 +31,8 @@ TOGETHER = (
 )
 
 ALONE = (
-    "A machine with slow hours breaks limits that hold: where its states last a quarter of the set, in about one set "
-    "in five. --against BASELINE compares with traces from the same time."
+    "A machine with slow hours can break limits that the system keeps: where its states last a quarter of the set, in "
+    "about one set in five. --against BASELINE compares with traces from the same time."
 )
 AGAINST = "Figures that are not shown to be above the baseline's break no limit."
 
@@ -101,8 +101,8 @@ def _critical(row: Foreseen) -> str:
     other = f"; it was {before} before" if before != after else ", as before"
     take = "takes" if row.changed == 1 else "take"
     return (
-        f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} {take} another time. {after} then has most "
-        f"of the critical path, {share}{other}."
+        f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} {take} a different time. {after} then has "
+        f"most of the critical path, {share}{other}."
     )
 
 

@@ -33,7 +33,7 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
 
 
 def after_text(one: Budget) -> Text:
-    """Says how much of a trace is in none of its parts; empty if every nanosecond is."""
+    """Describes how much of a trace is in none of its parts; empty if every nanosecond is."""
     if not one.after_ns:
         return Text("")
     return Text(f"{_exact(one.after_ns)} ms of the trace are after its root's end, in no part.")

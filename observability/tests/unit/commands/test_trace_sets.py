@@ -84,7 +84,7 @@ def test_a_single_trace_is_spoken_of_as_one(tmp_path):
     said = " ".join(run("what-if", one, "--remove", "order: Pay").output.split())
     for told in (
         "1 of 1 trace lacks spans",
-        "1 of 1 trace takes another time",
+        "1 of 1 trace takes a different time",
         "it needs 15 traces, and there is 1",
     ):
         assert told in said
@@ -228,7 +228,7 @@ def test_a_slower_set_is_shown_with_the_part_that_made_it_so(traces, slower):
     assert part["ci95"][0] < 1.0 < part["ci95"][1]
     text = " ".join(run("compare-traces", slower, traces).stdout.split())
     assert "checkout is faster in B; most of it in work:payment: −1.0" in text
-    assert "This is no experiment" in text
+    assert "This is not an experiment" in text
 
 
 def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_path):

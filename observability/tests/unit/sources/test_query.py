@@ -173,7 +173,7 @@ def test_an_address_where_no_api_is(api):
     api.routes = {"/api/services": (200, b"<html>")}
     read = read_sources([api.url])
     assert (
-        "neither Jaeger, Zipkin nor Tempo answers there (/api/services: another answer; /api/v2/services: 404"
+        "neither Jaeger, Zipkin nor Tempo answers there (/api/services: an unexpected answer; /api/v2/services: 404"
         in read.said
     )
 

@@ -160,19 +160,19 @@ DAMAGED = {
     "cut off Zstandard": (zstd.compress(file_of("jaeger"))[:-20], "damaged or cut off after "),
     "Latin-1": ('{"data": [{"spans": [{"spanID": "é"}]}]}'.encode("latin-1"), "UTF-8"),
     "Latin-1 in other JSON": ('{"größe": 1}'.encode("latin-1"), "file: not UTF-8 at byte 2"),
-    "UTF-16 in name": (b"\xff\xfe{\x00\x00\xdc}\x00", "begins as UTF-16, but is none"),
+    "UTF-16 in name": (b"\xff\xfe{\x00\x00\xdc}\x00", "begins as UTF-16, but is not valid UTF-16"),
     "a wrong type": (b'{"data": [{"spans": [{"spanID": "1", "startTime": "x", "duration": 1}]}]}',
                      "file.data[0].spans[0].startTime: Expected `int | float`, got `str`"),
     "a line": (file_of("otlp-json").replace(b'"resourceSpans"', b'"x"', 1), "file:1: JSON without the keys of a trace"),
     "nanoseconds": (b'[{"traceId": "1", "id": "2", "timestamp": 1790000000000000000, "duration": 5}]',
                     "file[0]: span 2: starts at 1,790,000,000,000,000,000"),
     "Zipkin version 1": (b'[{"traceId": "1", "id": "2", "binaryAnnotations": []}]',
-                         "file[0]: is of Zipkin's JSON version 1"),
+                         "file[0]: is in version 1 of Zipkin's JSON"),
     "its annotations": (
         b'[{"traceId": "1", "id": "2", "annotations": [{"timestamp": 5, "value": "sr", "endpoint": {"ipv4": "::1"}}]}]',
-        "file[0]: is of Zipkin's JSON version 1",
+        "file[0]: is in version 1 of Zipkin's JSON",
     ),
-    "ids of zeros": (otlp_message([replace(TRACES[0][0], trace_id="0" * 32)]), "an id of zeros is none"),
+    "ids of zeros": (otlp_message([replace(TRACES[0][0], trace_id="0" * 32)]), "an id of zeros is not an id"),
     "blanks": (b" \n\n", "file: is blank: expected one of"),
     "ids too short": (otlp_message([replace(TRACES[0][0], trace_id="0af7")]), "ids have 2 and 8 bytes, not 16 and 8"),
 }  # fmt: skip
@@ -313,7 +313,7 @@ def test_a_pipe_is_read_and_one_without_a_writer_is_not_waited_for(tmp_path, mon
 
 def test_a_format_can_be_forced():
     assert read(file_of("otlp-proto"), "otlp-proto")[0] == {"otlp-proto"}
-    with pytest.raises(MalformedTraceError, match="no OTLP protobuf"):
+    with pytest.raises(MalformedTraceError, match="not OTLP protobuf"):
         read(file_of("jaeger"), "otlp-proto")
     with pytest.raises(MalformedTraceError, match="is Jaeger's JSON, but --format says Zipkin v2 JSON"):
         read(file_of("jaeger"), "zipkin")

@@ -76,7 +76,7 @@ GOOD = "dishes:\n  - name: pea\n"
         (GOOD + "from: soon", ["3: from: must be a whole number, not 'soon'"]),
         (GOOD + "start: 1", ["3: start: is not a key here; valid: dishes, prices, side, from, best"]),
         (GOOD + "best: {name: a, gram: 1}", ["3: best.gram: is not a key here; did you mean grams? valid: name, gra"]),
-        ("dishes:\n  - name: pea\n    grams: 1e999", ["3: not valid YAML: 1e999 is no finite number"]),
+        ("dishes:\n  - name: pea\n    grams: 1e999", ["3: not valid YAML: 1e999 is not a finite number"]),
     ],
 )
 def test_each_mistake_is_reported_with_its_line_and_in_words(text: str, messages: list[str]) -> None:

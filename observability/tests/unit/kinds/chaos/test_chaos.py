@@ -94,7 +94,7 @@ def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> No
     (errors,) = errors_table(struck).rows
     assert [cell.text for cell in errors[2:]] == ["4 server", "4 checkout"]
     said = list(sentences(struck))
-    assert said[0] == "In rest, 4 of 1,200 journeys failed, and 3 of 4 faults failed none."
+    assert said[0] == "In rest, 4 of 1,200 journeys failed, and 3 of 4 faults made no journey fail."
     assert said[1].startswith("All 600 purchases that were confirmed to customers are in the data, each once")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "How long journeys failed" in page
