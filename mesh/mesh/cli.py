@@ -100,7 +100,7 @@ def up(
 
 
 def with_monitor(switches: Given, monitor: str) -> Given:
-    """Returns the switches of a topology that is monitored or not.
+    """Returns the switches of a topology, with metrics if it is monitored.
 
     Raises:
         SwitchError: `monitor` is neither on nor off, or it is on and there would be nothing to look at.
@@ -155,7 +155,7 @@ def status(as_json: Json = False) -> None:
         for row in components:
             runs = "yes" if row["running"] else "no"
             table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}", str(row["restarts"]))
-        # A name with brackets is no markup.
+        # A name with brackets is not markup.
         Console(markup=False, emoji=False, highlight=False).print(table)
 
 
@@ -207,7 +207,7 @@ def compose(
     switches: Given,
     seed: Annotated[int, typer.Option(min=0)],
     out: Path | None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files are not these.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the files are out of date.")] = False,
 ) -> None:
     """Write the Compose file of a topology, and the configuration that its containers mount."""
     with reported():
@@ -220,7 +220,7 @@ def compose(
         if check:
             stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
             if stale:
-                raise InputError(f"Not what its source gives: {', '.join(stale)}. Run make compose.")
+                raise InputError(f"Out of date: {', '.join(stale)}. Run make compose.")
             return
         for path, text in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -242,7 +242,7 @@ def topologies(as_json: Json = False) -> None:
 
 
 def show(state: State, as_json: bool, how_to_stop: str) -> None:
-    """Prints what a run that is ready has, and how to stop it."""
+    """Prints the addresses of a run that is ready, and how to stop it."""
     if as_json:
         typer.echo(json.dumps(asdict(state)))
         return

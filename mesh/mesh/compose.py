@@ -364,7 +364,7 @@ def _networks(topology: Topology, *, metrics: bool) -> dict[str, set[str]]:
 
 
 def _with_networks(services: Mapping[str, Service], networks: Mapping[str, set[str]]) -> dict[str, Service]:
-    """Connects each service with the networks that it belongs to; a service without one has no network at all."""
+    """Connects each service with the networks that it belongs to; a service outside of all of them has no network."""
     joined = {name: [network for network, members in networks.items() if name in members] for name in services}
     return {
         name: {**service, **({"networks": joined[name]} if joined[name] else {"network_mode": "none"})}

@@ -5,10 +5,10 @@ MeshError                     shown to the user as it is, without a traceback
 │   ├── TopologyError         an unknown topology, or a topology file with a mistake
 │   ├── SwitchError           a switch with a value that it cannot have
 │   └── PortError             a port base out of range, or a port that is taken
-├── AlreadyRunningError       another run holds this port base
+├── AlreadyRunningError       another run uses this port base
 ├── NotInstalledError         a program that set-up installs is missing
 ├── StartError                a component did not become ready, or a step before it failed
-├── ClusterError              the cluster refused something, or cannot be reached; has what it said
+├── ClusterError              the cluster refused something, or cannot be reached; has the cluster's words
 └── ComponentDiedError        a component exited during a run
 """
 
@@ -40,7 +40,7 @@ class CertificateError(InputError):
 
 
 class AlreadyRunningError(MeshError):
-    """Another run holds this port base."""
+    """Another run uses this port base."""
 
 
 class NotInstalledError(MeshError):

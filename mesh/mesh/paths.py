@@ -52,7 +52,7 @@ class RunFolder:
         postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
         postgres_password: File with the password of PostgreSQL's superuser.
         target: File that names the load generator's target.
-        lock: File that is locked for as long as a run lives.
+        lock: File that is locked while a run lives.
         processes: File that names the processes of the run, for the next run to clean up after a crash.
         state: File that `status` and `down` read of a system that was left running.
         prometheus: Prometheus' data, kept between runs.
@@ -179,7 +179,7 @@ def kong(environ: Mapping[str, str]) -> Path:
     """The Kong program: `KONG_BIN`, else `kong` on PATH; checks its version.
 
     Raises:
-        NotInstalledError: It is not there, or is no Kong 3.
+        NotInstalledError: It is not there, or is not Kong 3.
     """
     path = _on_path(
         "kong",

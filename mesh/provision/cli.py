@@ -1,4 +1,4 @@
-"""Runs steps of set-up, several side by side, and turns a failure into a message."""
+"""Runs steps of set-up, several in parallel, and turns a failure into a message."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIONAL = {"graphiql"}
 
 
 def main(names: Sequence[str]) -> int:
-    """Runs the steps of these names side by side.
+    """Runs the steps of these names in parallel.
 
     Returns:
         The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own.

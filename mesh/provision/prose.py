@@ -32,7 +32,7 @@ GENERATED = (
     "proto/go/",
 )
 """Generated files, whose text is checked in their sources."""
-NO_COMPILER = "building Vale takes a C compiler, and there is none; CC names another one than gcc."
+NO_COMPILER = "building Vale needs a C compiler, and there is none; CC names a compiler other than gcc."
 MIN_WORDS = 4
 """Number of words in a row that make a string in a program a sentence for people."""
 TIMEOUT_S = 600

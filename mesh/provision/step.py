@@ -42,7 +42,7 @@ class Step:
         advice: What to do when it fails.
         registry: The registry that it fetches from, named when the network is at fault.
         cwd: The folder that it runs in.
-        env: Variables besides those of the environment.
+        env: Variables in addition to those of the environment.
         limit_s: It is ended after this time, in seconds.
         silence_s: It is ended after this time without output, in seconds; None where silence is normal.
         answer_s: It is ended if it has written nothing after this time, in seconds; None if silence at the start is
@@ -152,7 +152,7 @@ def output_of(*argv: str, **variables: str) -> str:
 
     Args:
         argv: The command line.
-        variables: Variables besides those of the environment.
+        variables: Variables in addition to those of the environment.
 
     Returns:
         Its standard output; empty if the program is not there, fails, or takes longer than 20 s.

@@ -18,7 +18,7 @@ class CacheCounts(NamedTuple):
     unanswered: int = 0
 
     def plus(self, asked: int, hits: int, unanswered: int) -> CacheCounts:
-        """Both together."""
+        """The sum of both counts."""
         return CacheCounts(self.asked + asked, self.hits + hits, self.unanswered + unanswered)
 
 
@@ -28,7 +28,7 @@ def cache_counts(folder: RunFolder, began_s: float, ended_s: float) -> Mapping[s
     Args:
         folder: Folder of the run.
         began_s: Start of the period, Unix time; processes count by whole seconds.
-        ended_s: Its end.
+        ended_s: End of the period.
     """
     counts: dict[str, CacheCounts] = {}
     for path in sorted(folder.telemetry.glob("cache/*.json")):

@@ -58,7 +58,7 @@ class Checkout:
         where = f"{self.name}={self.given}"
         commit = _git(self.path, "rev-parse", "HEAD") if self.path.is_dir() else ""
         if not commit:
-            raise InputError(f"{where}: {self.path} is gone, or is no git checkout; start the comparison anew")
+            raise InputError(f"{where}: {self.path} is gone, or is not a git checkout; start the comparison anew")
         if commit != self.commit:
             raise InputError(
                 f"{where}: {self.path} was at {self.commit[:12]} and is now at {commit[:12]}; check out the former and "
@@ -81,7 +81,7 @@ def find_checkout(name: str, given: str) -> Checkout:
         given: A revision of this repository; or a folder, which begins with `.`, `/` or `~`.
 
     Raises:
-        InputError: There is none, its contract is another one, or it was changed.
+        InputError: There is no such checkout, its contract differs, or it was changed.
         StartError: Its environment cannot be made.
     """
     if not given:
@@ -97,7 +97,7 @@ def find_checkout(name: str, given: str) -> Checkout:
 
 
 def disk_use() -> str:
-    """How much room worktrees and environments of revisions take, for people; empty if there are none."""
+    """How much disk space worktrees and environments of revisions take, for people; empty if there are none."""
     folders = [one for one in VERSIONS.glob("*") if one.is_dir()] if VERSIONS.is_dir() else []
     if not folders:
         return ""

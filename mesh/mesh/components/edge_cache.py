@@ -1,5 +1,5 @@
-"""Varnish as a shared cache in front of the edge, the emulated network behind it, and the process that makes spans of
-its log."""
+"""Varnish as a shared cache in front of the edge, the emulated network behind it, and the process that makes spans
+from its log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes spans of the lines of `varnishncsa`, and sends them to the trace store.
+"""Makes spans from the lines of `varnishncsa`, and sends them to the trace store.
 
 A client's request is a SERVER span of the cache; the cache's fetch from the edge is a CLIENT span below it. Varnish's
 transaction numbers are the span ids, because the VCL sends the fetch's number to the edge.
@@ -47,7 +47,7 @@ NS_PER_S = 1_000_000_000
 
 
 def span_of(line: str) -> dict[str, Any] | None:
-    """The span of a line, as OTLP's JSON has it; None if it belongs to no trace, or has no end."""
+    """The span of a line, in OTLP's JSON; None if it belongs to no trace, or has no end."""
     fields = line.rstrip("\n").split("\t", 11)
     if len(fields) != 12:
         return None

@@ -95,7 +95,7 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
     Args:
         ports: Ports of the run.
         environ: `DATABASE_URL` is read from it.
-        folder: Folder of the run; holds the embedded server's password.
+        folder: Folder of the run; contains the embedded server's password.
 
     Raises:
         InputError: DATABASE_URL is not the URL of a PostgreSQL server, or has no password.
@@ -104,7 +104,7 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
     if not given:
         return own_database(superuser_password(folder), ports)
     if not _is_admin_url(given):
-        # The URL may hold a password, so it is not repeated.
+        # The URL may contain a password, so it is not repeated.
         raise InputError(
             "DATABASE_URL: must look like postgresql://admin:password@host:5432/postgres. The password is needed: the "
             "services' own are derived from it."

@@ -1,8 +1,8 @@
 """Which user PostgreSQL runs as, and where its programs and data are.
 
 An ordinary user runs the installed programs on a data folder inside of the run's folder. PostgreSQL refuses to serve
-root, so root runs it as a user without any right and without a name, who cannot enter a checkout that belongs to root
-alone. So for root the data, and a copy of the programs, are in a folder of the system's.
+root, so root runs it as a nameless user without privileges, who cannot enter a checkout that belongs to root alone. So
+for root the data, and a copy of the programs, are in a system folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STATE = Path("/var/lib/hopwise")
 """Only root can write there, so no other user can block the path."""
 
 UIDS = range(60706, 61184)
-"""Neither accounts nor systemd's services get these (https://systemd.io/UIDS-GIDS), and every container has them."""
+"""User ids that no account or systemd service gets (https://systemd.io/UIDS-GIDS), and that every container has."""
 
 REMEDY = "Run as another user, or set DATABASE_URL to your own server."
 _COPIED = ("bin/postgres", "bin/initdb", "lib/postgresql", "share")
@@ -111,7 +111,7 @@ def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
     except OSError as error:
         raise StartError(
             f"PostgreSQL does not run as root, so its programs and data are kept in {state} for another user, and "
-            f"{error.filename or state} cannot be written: {error.strerror}. Make room there or make it writable. "
+            f"{error.filename or state} cannot be written: {error.strerror}. Free space there or make it writable. "
             + REMEDY
         ) from error
     return Cluster(place / "postgres", programs, owner, User(_uid_with_a_name(), owner.gid))
@@ -178,7 +178,7 @@ def _copied_programs(state: Path, owner: User) -> Path:
     installed = postgres_programs().parent
     record = metadata.distribution(POSTGRES_PACKAGE).read_text("RECORD") or ""  # a digest of every file
     copy = state / "programs" / hashlib.sha256(record.encode()).hexdigest()[:16]
-    # The programs find their shared libraries by this path from themselves.
+    # The programs find their shared libraries at this path, relative to their own.
     programs = Path(installed.parent.name, installed.name, "bin")
     if not copy.is_dir():
         _make_enterable(copy.parent)
@@ -223,7 +223,7 @@ def _require_runs(programs: Path, owner: User) -> None:
 
 
 def _as_user(user: User | None) -> list[str]:
-    """The first part of a command line that runs as another user, without root's rights or a way to gain them."""
+    """The first part of a command line that runs as another user, without root's privileges or a way to gain them."""
     if user is None:
         return []
     setpriv = shutil.which("setpriv")

@@ -37,5 +37,5 @@ def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:
 
 
 def spans_lost(accounts: Mapping[str, SpanAccount]) -> int:
-    """Spans that these processes never got to the collector, by their own count."""
+    """Number of spans that these processes never delivered to the collector, by their own count."""
     return sum(account.lost for account in accounts.values())

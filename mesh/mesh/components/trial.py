@@ -69,8 +69,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
     if switches.http != HTTP2 and topology.library is Library.CONNECT:
         raise SwitchError(
-            f"http={switches.http}: clients of {topology.name} speak gRPC by {topology.library}, which needs HTTP/2 "
-            "for its trailers; valid with it: 2."
+            f"http={switches.http}: clients of {topology.name} speak gRPC through {topology.library}, which needs "
+            "HTTP/2 for its trailers; valid with it: 2."
         )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
@@ -97,12 +97,12 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
         others = sorted(spoken - set(CACHEABLE))
         reasons = "; ".join(UNCACHED.get(one, f"the calls of {one} are POST requests") for one in others)
         raise SwitchError(
-            f"{setting}: a shared cache can keep nothing of {topology.name}: {reasons}; valid with it: none."
+            f"{setting}: a shared cache can keep no answer of {topology.name}: {reasons}; valid with it: none."
         )
     if Protocol.GRAPHQL in spoken and switches.persisted == "off":
         raise SwitchError(
-            f"{setting} with persisted=off: GraphQL documents that go as texts are POST requests, of which a shared "
-            "cache keeps nothing; give persisted=on."
+            f"{setting} with persisted=off: GraphQL documents sent as full text are POST requests, whose answers a "
+            "shared cache does not keep; give persisted=on."
         )
 
 
@@ -231,12 +231,12 @@ def _entry(topology: Topology, switches: Switches, places: Places, channel: Chan
 
 
 def framed_url(places: Places, service: str = "product") -> str:
-    """Where a service takes clients' framed Thrift, as a URL for people."""
+    """Where a service accepts clients' framed Thrift, as a URL for people."""
     return f"thrift://{places.endpoints(entrance_name(service))[0]}"
 
 
 def network_of(switches: Switches) -> dict[str, Any]:
-    """The network before what customers enter, as the load generator reads it; empty if the generator emulates none."""
+    """The network in front of a topology, as the load generator reads it; empty if the generator emulates none."""
     if not switches.emulates_network or switches.has_edge_cache:
         return {}
     networks = switches.networks or dict.fromkeys(Channel, switches.customers_network)

@@ -58,7 +58,7 @@ def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache
     if not given:
         return Cache(f"valkey://:{database.password(VALKEY)}@{HOST}:{ports[VALKEY]}", embedded=True)
     if not _is_url(given):
-        # The URL may hold a password, so it is not repeated.
+        # The URL may contain a password, so it is not repeated.
         raise InputError("CACHE_URL: must look like valkey://:password@host:6379, or redis:// for Redis; without TLS.")
     return Cache(given, embedded=False)
 

@@ -35,7 +35,7 @@ def takes_settings(
         plan: A second function, whose parameters the first one takes as keyword arguments.
 
     Raises:
-        TypeError: A setting has no parameter, or a parameter no setting.
+        TypeError: A setting has no parameter, or a parameter has no setting.
     """
     row, settings = TARGETS.get(command) or COMMANDS[command], settings_of(command)
     defaults = {setting.name: setting.default or None for setting in row.settings}

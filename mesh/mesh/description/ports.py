@@ -80,7 +80,7 @@ class Ports:
 
         Args:
             names: Names of the ports.
-            at: Address that they are at; None for wherever callers find them.
+            at: Address of the ports; None for the addresses that callers use.
             udp: Whether they are ports of UDP, not of TCP.
 
         Raises:
@@ -136,7 +136,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     if not (given.isascii() and given.isdigit() and MIN_BASE <= int(given) <= highest):
         raise PortError(
             f"SHOP_PORT_BASE={given}: must be an integer from {MIN_BASE} to {highest}; "
-            f"a run uses the {data['span']} ports from it on."
+            f"a run uses {data['span']} ports, beginning with it."
         )
     return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
 

@@ -1,4 +1,4 @@
-"""Long-lived answers, by protocol and component: they have no time limit as long as data arrives now and then."""
+"""Long-lived answers, by protocol and component: they have no time limit while data keeps arriving."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Need:
     """A precondition without which a switch has no effect.
 
     Attributes:
-        met: Whether it is there, by all switches.
+        met: Returns whether the precondition is met, given all switches.
         what: The missing part and the remedy; `{name}` and `{default}` are the switch's.
     """
 
@@ -141,7 +141,7 @@ def delays(name: str, given: str) -> dict[str, float]:
 def journey_kind(name: str, given: str) -> str:
     """Reads the name of a kind of journey; the workload decides which kinds there are."""
     if re.fullmatch("[a-z][a-z_]{0,59}", given, re.ASCII) is None:
-        raise SwitchError(f"{name}={given} is no kind of journey; give one of the workload's, such as bulk_lines.")
+        raise SwitchError(f"{name}={given} is not a kind of journey; give one of the workload's, such as bulk_lines.")
     return given
 
 

@@ -136,7 +136,7 @@ class Switches:
             journey_kind,
         ),
         layer="components",
-        needs=Need(lambda given: given.edge != "none", "an edge, which leads it there; give edge=envoy or edge=kong"),
+        needs=Need(lambda given: given.edge != "none", "an edge, which routes it there; give edge=envoy or edge=kong"),
     )
     store: str = entry(
         "postgres",
@@ -231,17 +231,17 @@ class Switches:
     )
     reuse: str = entry(
         "on",
-        choice("Whether clients keep connections, or off, open one for each request", "on", "off"),
+        choice("Whether clients keep connections, or open one for each request (off)", "on", "off"),
         layer="clients",
     )
     persisted: str = entry(
         "on",
-        choice("Whether clients send GraphQL documents by their hashes, or off, as texts in each request", "on", "off"),
+        choice("Whether clients send hashes of GraphQL documents, or their full text (off)", "on", "off"),
         layer="clients",
     )
     compression: str = entry(
         "json",
-        choice("Which answers clients accept compressed, JSON, none, or gRPC's messages too", "json", "off", "all"),
+        choice("Which answers clients accept compressed (JSON, none, or gRPC's messages too)", "json", "off", "all"),
         layer="clients",
     )
     client_cache: str = entry(
@@ -251,7 +251,7 @@ class Switches:
     )
     selection: str = entry(
         "graphql",
-        choice("Which clients request only fields that screens show, GraphQL's, none, or all", "graphql", "off", "all"),
+        choice("Which clients request only fields on screens (GraphQL's, none, or all)", "graphql", "off", "all"),
         layer="clients",
     )
     delay_ms: Mapping[str, float] = entry(
@@ -379,7 +379,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
         switches = replace(switches, tls="on")
     if switches.edge == "none" and switches.meshed:
         raise SwitchError(
-            f"edge=none with mesh={switches.mesh}: clients are outside of the mesh and enter it by the edge; "
+            f"edge=none with mesh={switches.mesh}: clients are outside of the mesh and enter it through the edge; "
             "give edge=envoy or edge=kong, or mesh=none."
         )
     for switch in SWITCHES.values():
@@ -461,7 +461,7 @@ def _require_one_store(switches: Switches) -> None:
 
 
 def _require_fit_for_cache(switches: Switches) -> None:
-    """Refuses a cache without this machine or without a database."""
+    """Refuses a cache if the shop runs elsewhere or without a database."""
     if switches.cache == "none":
         return
     for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
@@ -543,10 +543,10 @@ def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
 
 
 def delays_in_words(delay_ms: Mapping[str, float]) -> str:
-    """Says which components are slowed and by how much: `payment by 2 ms, product by 0.5 ms`; empty for none."""
+    """Describes which components are slowed and by how much: `payment by 2 ms, product by 0.5 ms`; empty for none."""
     return ", ".join(f"{component} by {delay:g} ms" for component, delay in delay_ms.items())
 
 
 def aborts_in_words(abort_share: Mapping[str, float]) -> str:
-    """Says which components' calls are aborted and how often: `1 % of calls to payment`; empty for none."""
+    """Describes which components' calls are aborted and how often: `1 % of calls to payment`; empty for none."""
     return ", ".join(f"{100 * share:g} % of calls to {component}" for component, share in abort_share.items())

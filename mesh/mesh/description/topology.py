@@ -32,7 +32,7 @@ class Protocol(StrEnum):
 
 
 class Library(StrEnum):
-    """Library by which the load generator speaks gRPC."""
+    """Library through which the load generator speaks gRPC."""
 
     GRPC = "grpc-go"
     CONNECT = "connect-go"
@@ -77,7 +77,7 @@ CLIENT, TRANSCODER, GRPC_WEB = "client", "transcoder", "grpc-web"
 """Callers that are not separate components: the client itself, and the edge, which turns REST or gRPC-Web into gRPC."""
 
 OUTSIDE = (CLIENT, TRANSCODER, GRPC_WEB)
-"""Callers whose calls reach services by the edge."""
+"""Callers whose calls reach services through the edge."""
 
 SERVICES_ENTRY = "services"
 """Entry of a channel whose client composes its journeys from the services' answers."""
@@ -120,7 +120,7 @@ ROUTER = "graphql-gateway"
 """The gateway that a router replaces; the router joins subgraphs."""
 
 BY_CONNECT = "grpc-connect-client"
-"""The request format of a client that speaks gRPC by `Library.CONNECT`."""
+"""The request format of a client that speaks gRPC through `Library.CONNECT`."""
 
 CACHEABLE = ("graphql", "rest", "rest-services")
 """Request formats of which a shared cache keeps answers: clients read by GET, and some answers are public."""
@@ -195,7 +195,7 @@ class Topology(BaseModel):
         links: Callees of each caller, with the protocol of the link.
         plan: `naive` sends a request for each item and does not use batches; with `streaming`, gRPC clients read a
             document as a stream. Neither is the default.
-        library: Library by which clients speak gRPC: `connect-go` also speaks gRPC-Web and Connect, and is for
+        library: Library through which clients speak gRPC: `connect-go` also speaks gRPC-Web and Connect, and is for
             comparing them with gRPC.
         programs: Programs that replace Python components, by the component's name.
         checkout: Folder of the checkout that supplies components and data, absolute or relative to this checkout; empty
@@ -215,12 +215,12 @@ class Topology(BaseModel):
 
     @property
     def gateways(self) -> list[str]:
-        """The gateways that channels enter by, each once, in the order of the channels."""
+        """The gateways through which channels enter, each once, in the order of the channels."""
         return list(dict.fromkeys(entry for entry in self.entry.values() if entry in GATEWAYS))
 
     @property
     def entered_by_gateways(self) -> bool:
-        """Whether every channel enters by a gateway, so that clients can do without an edge."""
+        """Whether every channel enters through a gateway, so that clients can do without an edge."""
         return all(entry in GATEWAYS for entry in self.entry.values())
 
     @property
@@ -365,7 +365,7 @@ def require_runnable(topology: Topology, key: str) -> None:
                 f"router beneath programs: {name}:"
             )
         if not (program.implementation or getattr(program, key)):
-            where = "a cluster and Compose take its image" if key == "image" else "this machine takes its command"
+            where = "a cluster and Compose need its image" if key == "image" else "this machine needs its command"
             raise TopologyError(
                 f"{topology.name}: {name} has no {key}, and {where}; give one beneath programs: {name}:"
             )
@@ -402,7 +402,7 @@ def metrics_port(component: str) -> str:
 
 
 def entrance_name(service: str) -> str:
-    """The name of the port at which a service takes framed Thrift from clients only."""
+    """The name of the port at which a service accepts framed Thrift, only from clients."""
     return f"{service}-thrift-entrance"
 
 

@@ -24,7 +24,7 @@ from mesh.envoy_replies import header
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
-"""Its values for later requests of a multi-step journey and for a new checkout; other requests have urgency 3."""
+"""Values of this header for later requests of a journey and for a new checkout; other requests have urgency 3."""
 PERCENTILE, UPDATE_MS = 50, 200
 BUSY = "x-hopwise-busy"
 """The header by which the edge marks a request whose caller sends more than its share."""
@@ -81,8 +81,8 @@ class Limit:
     Attributes:
         name: Name of its filter, before the component's.
         times: Factor by which the highest median response time exceeds that of the first limit.
-        max_requests: Maximum of concurrent requests, even if answers are quick. With a higher maximum, a sudden peak
-            would queue a second's work of two cores before the first response time is known.
+        max_requests: Maximum number of concurrent requests, even if answers are quick. With a higher maximum, a sudden
+            peak would queue a second's work of two cores before the first response time is known.
         passed_by: Values of the header that let a request bypass it.
         min_requests: As `Admission.min_requests`, where it differs.
         busy: Whether it is for requests of busy callers only, which have `BUSY_SHARE` of the capacity.
@@ -106,7 +106,7 @@ LIMITS = (
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
     Limit("admission.all", 3, 40, min_requests=16),
 )
-"""Requests of a journey under way always find capacity besides new requests; otherwise the work done so far is
+"""Requests of a journey under way always find capacity in addition to new requests; otherwise the work done so far is
 wasted."""
 HASHES = Limit("admission.hashes", 50, 64, min_requests=8)
 BULK = Limit("admission.bulk", 50, 16, min_requests=2)

@@ -147,7 +147,7 @@ def _filter(name: str, kind: str) -> dict[str, Any]:
 
 
 def _admit_browsers(routes: list[dict[str, Any]]) -> None:
-    """Lets pages of every origin make calls. They gain no customer's rights, because browsers do not add a token."""
+    """Lets pages of every origin make calls. They gain no customer's permissions: browsers do not add a token."""
     policy = {
         "@type": f"{TYPES}/envoy.extensions.filters.http.cors.v3.CorsPolicy",
         "allow_origin_string_match": [{"safe_regex": {"regex": ".+"}}],

@@ -10,7 +10,7 @@ REQUEST_S = 5
 ANSWER_S = 5
 """Within this time a component must have answered in full; otherwise the client gets a 504."""
 LEAVES_S = REQUEST_S + ANSWER_S
-"""How long an edge keeps running once its successor is ready: as long as a started request may take."""
+"""How long an edge keeps running once its successor is ready: long enough to finish its requests."""
 CONVERSES_S = REQUEST_S + ANSWER_S
 """The maximum duration of a request whose component answers before the request is complete."""
 DEADLINE = "x-envoy-expected-rq-timeout-ms"

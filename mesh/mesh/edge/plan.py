@@ -28,7 +28,7 @@ class Upstream:
         component: Its name.
         protocol: The protocol between the edge and it.
         places: Where it is reached. The edge balances requests over several places, and over the addresses of a name.
-        socket: The Unix domain socket where the edge's own sidecar takes requests for it; None without a mesh.
+        socket: The Unix domain socket where the edge's own sidecar accepts requests for it; None without a mesh.
         authority: The host that such requests carry.
         journey: The kind of journey that has it exclusively; empty if it serves all others.
     """
@@ -61,8 +61,8 @@ class EdgePlan:
         listen: Where clients reach the edge.
         admin: Its admin address in a container; on a shared machine there is no admin port.
         upstreams: The components behind it, by name.
-        otlp_grpc: Where the trace store takes spans over gRPC.
-        otlp_http: Where it takes them over HTTP.
+        otlp_grpc: Where the trace store accepts spans over gRPC.
+        otlp_http: Where it accepts them over HTTP.
         access_log: File of the JSON access log.
         plugins: Its functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.

@@ -112,7 +112,7 @@ def _metrics() -> Plugin:
 
 def _file_log(plan: EdgePlan) -> Plugin:
     path = str(STDOUT if plan.access_log == STDOUT else plan.access_log.with_name(PLUGIN_LOG))
-    # Without the query and cookies, which may hold personal data. Kong itself leaves out `authorization`.
+    # Without the query and cookies, which may contain personal data. Kong itself leaves out `authorization`.
     hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring", "headers.cookie")}
     log_type = f"{TYPES}/envoy.extensions.access_loggers.file.v3.FileAccessLog"
     line = {"text_format_source": {"inline_string": LINE}}

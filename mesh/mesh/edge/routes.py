@@ -31,7 +31,7 @@ class Route:
         match: How the path is compared.
         path: The path, or the regular expression.
         methods: Methods of the route's paths; empty for a part of another route, which has them.
-        streams: Whether answers are long-lived: they have no time limit as long as data arrives now and then.
+        streams: Whether answers are long-lived: they have no time limit while data keeps arriving.
         sockets: Whether requests may become WebSockets.
         converses: Whether the component answers before the request is complete.
     """

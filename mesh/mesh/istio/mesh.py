@@ -44,7 +44,7 @@ class IstioMesh:
         """What to run: istiod, then an agent with its Envoy for each workload.
 
         Raises:
-            NotInstalledError: A program is not there.
+            NotInstalledError: A program is missing.
             TopologyError: Istio refuses the resources of the topology.
         """
         issuer = TokenIssuer(self.folder)

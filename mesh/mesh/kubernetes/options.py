@@ -27,7 +27,7 @@ class ClusterOptions:
         images: Prefix of the names of the project's images.
         kong_image: Image of Kong, for `edge=kong`.
         pull_policy: When a node pulls an image.
-        replicas: Pods of each component; 1 for components that are not in it.
+        replicas: Pods of each component; 1 for components that it does not name.
         database_url: URL of a managed PostgreSQL server as its administrator; None for the bench's own server.
         storage: Size of PostgreSQL's volume, such as `10Gi`; None for a volume that is deleted with its pod.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need no
@@ -36,8 +36,8 @@ class ClusterOptions:
         trial: Name of the trial; every span carries it.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only the edge's plugins need it.
         seed: Seed of the generated data.
-        collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
-        host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
+        collector: Host of a collector that spans are sent to over OTLP; None for the system's own Jaeger.
+        host: Name by which clients reach the shop over TLS, in production; None for access without TLS.
         sampling: Percent of the requests that are traced in production.
     """
 
@@ -85,12 +85,12 @@ def cluster_options(
     Args:
         environ: `IMAGE_PREFIX`, `IMAGE_TAG`, `KONG_IMAGE` and `DATABASE_URL` are read from it.
         namespace: Namespace of everything.
-        replicas: Pods of each component; 1 for components that are not in it.
+        replicas: Pods of each component; 1 for components that it does not name.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
         seed: Seed of the generated data.
         storage: Size of PostgreSQL's volume; None for a volume that is deleted with its pod.
-        collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
-        host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
+        collector: Host of a collector that spans are sent to over OTLP; None for the system's own Jaeger.
+        host: Name by which clients reach the shop over TLS, in production; None for access without TLS.
         sampling: Percent of the requests that are traced in production.
 
     Raises:
@@ -98,16 +98,16 @@ def cluster_options(
     """
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", namespace):
         raise SwitchError(
-            f"namespace={namespace} is not valid; use lower-case letters, digits and hyphens, 63 at most, as my-shop."
+            f"namespace={namespace} is not valid; use up to 63 lower-case letters, digits and hyphens, such as my-shop."
         )
     if storage is not None and not re.fullmatch(r"[1-9][0-9]*(Mi|Gi|Ti)", storage):
-        raise SwitchError(f"storage={storage} is not valid; give a size with a unit of Mi, Gi or Ti, as 10Gi.")
+        raise SwitchError(f"storage={storage} is not valid; give a size with a unit of Mi, Gi or Ti, such as 10Gi.")
     for name, given, example in (
         ("collector", collector, "otel-collector.observability.svc.cluster.local"),
         ("host", host, "shop.example.com"),
     ):
         if given is not None and not re.fullmatch(_DNS_NAME, given):
-            raise SwitchError(f"{name}={given} is not valid; give a whole host name in lower case, as {example}.")
+            raise SwitchError(f"{name}={given} is not valid; give a full host name in lower case, such as {example}.")
     return ClusterOptions(
         tag=tag(environ),
         namespace=namespace,

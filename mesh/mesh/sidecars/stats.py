@@ -76,7 +76,7 @@ def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFact
 
 
 def counters_of(text: str | bytes) -> dict[str, int] | None:
-    """The counters in Envoy's answer to `/stats?format=json`; None if it is none."""
+    """The counters in Envoy's answer to `/stats?format=json`; None if it has another form."""
     try:
         return {item["name"]: int(item["value"]) for item in json.loads(text)["stats"] if "value" in item}
     except (ValueError, KeyError):

@@ -101,7 +101,7 @@ def sweep(folder: RunFolder) -> list[str]:
 
 
 class RunLock:
-    """The right to run on a port base; the kernel takes it back when its holder ends, however that happens."""
+    """A lock on a port base, held by its run; the kernel releases it when the run ends, even after a crash."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder

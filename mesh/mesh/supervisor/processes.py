@@ -29,8 +29,8 @@ TAIL_LINES = 15
 STORE_RANK = 9
 """The stop rank of data stores: they stop after their writers."""
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-"""Variables of the user's environment that components get. Proxy settings (gRPC would call 127.0.0.1 through a proxy)
-and OTEL_* settings would change the measurement."""
+"""Variables of the user's environment that components get. Others are left out: proxy settings (gRPC would call
+127.0.0.1 through a proxy) and OTEL_* settings would change the measurement."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class Supervisor:
         A component that cannot do that, or has ended, is restarted.
 
         Raises:
-            StartError: The new ones did not become ready, or the old ones did not end.
+            StartError: The new processes did not become ready, or the old processes did not end.
         """
         running, component = self._running.get(name), self._components[name]
         ready = component.ready

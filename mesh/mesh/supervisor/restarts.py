@@ -1,4 +1,4 @@
-"""Restarts dead components, as long as that helps."""
+"""Restarts dead components while that helps."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_components_by_other_programs_have_separate_images(tmp_path: Path) -> No
     assert not {"command", "build", "healthcheck"} & set(services["product"])
     # The image may have no program for a health check.
     assert services[EDGE]["depends_on"]["product"] == {"condition": "service_started"}
-    with pytest.raises(TopologyError, match="mine: product has no image, and a cluster and Compose take its image"):
+    with pytest.raises(TopologyError, match="mine: product has no image, and a cluster and Compose need its image"):
         mine(tmp_path, "{command: [./product]}")
 
 

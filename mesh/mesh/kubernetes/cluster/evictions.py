@@ -43,7 +43,7 @@ def drain(system: ClusterSystem, components: Sequence[str]) -> None:
     with system.replacing(components) as pods:
         node, _ = Counter(pod["spec"]["nodeName"] for pod in pods).most_common(1)[0]
         if kubectl.get("node", node)["spec"].get("unschedulable"):
-            raise ClusterError(f"the node {node} takes no pods already; `kubectl uncordon {node}` lets it")
+            raise ClusterError(f"the node {node} already refuses new pods; `kubectl uncordon {node}` changes that")
         of_the_shop = f"hopwise/run={system.options.run},app.kubernetes.io/name in ({','.join(sorted(components))})"
         with system.cordoned(node):
             kubectl.run(

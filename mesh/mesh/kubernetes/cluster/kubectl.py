@@ -62,11 +62,11 @@ class Kubectl:
         return cls(program, asked.stdout.strip())
 
     def for_context(self, context: str) -> Kubectl:
-        """The same for another context."""
+        """This kubectl for another context."""
         return replace(self, context=context)
 
     def within(self, namespace: str) -> Kubectl:
-        """The same for a namespace."""
+        """This kubectl for a namespace."""
         return replace(self, namespace=namespace)
 
     def command(self, *arguments: str) -> list[str]:
@@ -118,7 +118,7 @@ class Kubectl:
         return str(answer["serverVersion"]["gitVersion"])
 
     def may(self, *right: str) -> bool:
-        """Whether the user has a right, such as `patch`, `nodes`."""
+        """Whether the user has a permission, such as `patch`, `nodes`."""
         return self.ask("auth", "can-i", *right, REQUEST_LIMIT).stdout.strip() == "yes"
 
     def raw(self, path: str) -> Any:

@@ -15,7 +15,7 @@ ISTIO_KINDS = "networking.istio.io"
 INJECTOR = "istio-sidecar-injector"
 CNI = "k8s-app=istio-cni-node"
 NEEDED = tuple((verb, "namespaces") for verb in ("create", "patch", "get", "list", "watch", "delete"))
-"""Rights on the run's namespace: server-side apply patches it, and the run watches its deletion."""
+"""Permissions on the run's namespace: server-side apply patches it, and the run watches its deletion."""
 USAGE = (("nodes", "--subresource=proxy"), ("pods.metrics.k8s.io",))
 """Sources of the containers' CPU usage; one of the two is enough."""
 
@@ -31,7 +31,7 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
         if not kubectl.may(verb, resource):
             raise ClusterError(
                 f"the context {kubectl.context} may not {verb} {resource}, and each run needs a separate namespace. "
-                "Use a context that may, or ask the cluster's administrator for the right."
+                "Use a context that may, or ask the cluster's administrator for the permission."
             )
     if switches.mesh == "istio":
         _require_istio(kubectl)
@@ -41,15 +41,15 @@ def require_usage(kubectl: Kubectl) -> None:
     """Check that this user may read the resource usage of a namespace's containers.
 
     Args:
-        kubectl: Calls the namespace, which must exist: creating it may give the user rights in it.
+        kubectl: Calls the namespace, which must exist: creating it may give the user permissions in it.
 
     Raises:
-        ClusterError: The user may not read it; the message has the missing rights.
+        ClusterError: The user may not read it; the message has the missing permissions.
     """
     if not any(kubectl.may("get", *resource) for resource in USAGE):
         raise ClusterError(
             f"the context {kubectl.context} may get neither nodes/proxy nor pods.metrics.k8s.io, one of which has the "
-            "pods' CPU and memory usage. Use a context that may, or ask the cluster's administrator for the right."
+            "pods' CPU and memory usage. Use a context that may, or ask the cluster's administrator for the permission."
         )
 
 

@@ -1,4 +1,4 @@
-"""State of a namespace's injected sidecars, by their own statistics."""
+"""State of a namespace's injected sidecars, from their own statistics."""
 
 from __future__ import annotations
 

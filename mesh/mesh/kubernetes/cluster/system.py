@@ -417,7 +417,7 @@ class ClusterSystem(Run):
         except ClusterError as error:
             print(
                 f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. "
-                f"Look after it with: kubectl --context={context} get namespace {namespace}",
+                f"Check on it with: kubectl --context={context} get namespace {namespace}",
                 file=sys.stderr,
             )
         else:

@@ -1,7 +1,7 @@
 """CPU and memory usage of a run's containers.
 
-The kubelets count the CPU seconds of each container, with timestamps to the millisecond. Reading them needs the right
-to `nodes/proxy`, which many users do not have. More users may read the metrics API (metrics-server): it gives the mean
+The kubelets count the CPU seconds of each container, with timestamps to the millisecond. Reading them needs permission
+for `nodes/proxy`, which many users do not have. More users may read the metrics API (metrics-server): it gives the mean
 over a window of 10 to 30 s, about every 15 s.
 """
 
@@ -39,7 +39,7 @@ class Usage:
     Attributes:
         component: Name of the component; that of a sidecar ends in `-sidecar`.
         container: Unique identifier of the container.
-        began_ns: Begin, in nanoseconds of the Unix epoch by the node's clock.
+        began_ns: Start, in nanoseconds of the Unix epoch by the node's clock.
         ended_ns: End, likewise.
         cpu_s: CPU seconds used in between.
         memory_mb: Working set at the end, MiB.
@@ -141,7 +141,7 @@ def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
             continue
         return source
     raise ClusterError(
-        f"the cluster does not say what its pods use: {'; '.join(refused)}. Install metrics-server, or let the user "
+        f"the cluster does not report what its pods use: {'; '.join(refused)}. Install metrics-server, or let the user "
         "read nodes/proxy."
     )
 

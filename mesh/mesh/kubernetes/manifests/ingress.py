@@ -1,4 +1,4 @@
-"""Access to the edge from outside of the cluster: by the Gateway API of a mesh, or by an Ingress."""
+"""Access to the edge from outside of the cluster: through the Gateway API of a mesh, or through an Ingress."""
 
 from __future__ import annotations
 

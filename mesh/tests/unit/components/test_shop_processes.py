@@ -98,7 +98,7 @@ def test_switches_outside_of_the_contract_are_refused(switches: dict[str, str], 
 def test_a_program_must_have_a_command_or_an_image_for_the_runtime() -> None:
     topology = load_topology("hybrid").model_copy(update={"programs": {"product": Program(image="mine:1")}})
     require_fit(topology, parse_switches(runtime="kubernetes"))
-    with pytest.raises(TopologyError, match="hybrid: product has no command, and this machine takes its command"):
+    with pytest.raises(TopologyError, match="hybrid: product has no command, and this machine needs its command"):
         require_fit(topology, parse_switches())
 
 

@@ -81,7 +81,7 @@ def test_empty_stands_for_the_default() -> None:
         (
             "apart",
             "Bulk lines",
-            "apart=Bulk lines is no kind of journey; give one of the workload's, such as bulk_lines",
+            "apart=Bulk lines is not a kind of journey; give one of the workload's, such as bulk_lines",
         ),
         ("cache", "redis", "cache=redis is unknown; valid: none, valkey"),
         ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
@@ -224,7 +224,7 @@ def test_clients_that_speak_grpc_only_have_no_http_3() -> None:
 def test_grpc_by_connect_go_needs_http_2() -> None:
     topology = load_topology("grpc-connect-client")
     assert as_it_runs(topology, parse_switches(http="1")).http == 2
-    with pytest.raises(SwitchError, match=r"http=3: clients of grpc-connect-client speak gRPC by connect-go.*: 2\."):
+    with pytest.raises(SwitchError, match=r"http=3: clients of .* speak gRPC through connect-go.*: 2\."):
         require_fit(topology, as_it_runs(topology, parse_switches(http="3")))
 
 
@@ -431,16 +431,16 @@ def test_a_shared_cache_keeps_answers_to_get(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "reason"),
     [
-        ("grpc", {}, "can keep nothing of grpc: gRPC's calls are POST requests over HTTP/2"),
+        ("grpc", {}, "can keep no answer of grpc: gRPC's calls are POST requests over HTTP/2"),
         (
             "graphql-direct",
             {},
-            "can keep nothing of graphql-direct: the services' own GraphQL marks no answer as public",
+            "can keep no answer of graphql-direct: the services' own GraphQL marks no answer as public",
         ),
         ("federation", {}, "edge_cache=varnish"),
-        ("grpc-web", {}, "can keep nothing of grpc-web: the calls of grpc-web are POST requests"),
+        ("grpc-web", {}, "can keep no answer of grpc-web: the calls of grpc-web are POST requests"),
         ("rest-go", {}, "edge_cache=varnish with rest-go"),
-        ("thrift-json", {}, "can keep nothing of thrift-json: Thrift's calls are POST requests; valid with it: none"),
+        ("thrift-json", {}, "can keep no answer of thrift-json: Thrift's calls are POST requests; valid with it: none"),
         ("graphql", {"persisted": "off"}, "persisted=off: .* are POST requests.*; give persisted=on"),
         ("hybrid-go", {}, "edge_cache=varnish with hybrid-go"),
     ],

@@ -188,7 +188,7 @@ def test_only_the_shops_pods_leave_a_node_that_is_drained_and_it_takes_pods_agai
     with system.cordoned("node-1"):
         assert json.loads(note.read_text())["cordoned"] == "node-1"
     cluster.says(f"{in_namespace} get node", {"spec": {"unschedulable": True}})
-    with pytest.raises(ClusterError, match="node-1 takes no pods already; `kubectl uncordon node-1` lets it"):
+    with pytest.raises(ClusterError, match="node-1 already refuses new pods; `kubectl uncordon node-1` changes that"):
         drain(system, ["order"])
 
 

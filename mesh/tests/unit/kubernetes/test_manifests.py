@@ -719,5 +719,5 @@ def test_a_host_is_reached_by_tls_alone() -> None:
 
 @pytest.mark.parametrize("given", [{"host": "Shop.example"}, {"collector": "jaeger"}, {"host": "shop.example:443"}])
 def test_an_unreachable_host_name_is_refused(given: dict[str, str]) -> None:
-    with pytest.raises(SwitchError, match="give a whole host name in lower case, as"):
+    with pytest.raises(SwitchError, match="give a full host name in lower case, such as"):
         cluster_options({}, namespace="shop", istio_cni=False, replicas={}, seed=1, **given)  # type: ignore[arg-type]
