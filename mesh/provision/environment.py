@@ -56,7 +56,7 @@ def _uv() -> str:
     try:
         require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
     except SetupError as error:
-        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv brings what is missing.") from error
+        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv has what is missing.") from error
     pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
     return program

@@ -124,7 +124,7 @@ def _fetch(program: Path, base: str) -> None:
         with archive.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if digest != SHA256:
-            raise SetupError(f"{url} has the SHA-256 {digest}, not the pinned {SHA256}, and was thrown away")
+            raise SetupError(f"{url} has the SHA-256 {digest}, not the pinned {SHA256}, and was discarded")
         with tarfile.open(archive) as files, new.open("wb") as out:
             inside = files.extractfile(f"{name}/jaeger")
             assert inside is not None

@@ -90,7 +90,7 @@ def check(root: Path = ROOT) -> int:
     for file, rule in grown:
         print(f"{file} has {now[file, rule]} findings of {rule}; the baseline allows {allowed.get((file, rule), 0)}.")
     if grown:
-        print("Mend the new ones. For text that you moved into a new file: make prose-baseline")
+        print("Mend the new findings. For text that you moved into a new file: make prose-baseline")
         return 1
     lower = sum(1 for key, number in allowed.items() if number > now.get(key, 0))
     if lower:
@@ -158,7 +158,7 @@ def read_baseline(path: Path) -> Counts:
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else (), start=1):
         fields = line.split()
         if len(fields) != 3 or not fields[2].isdecimal():
-            raise SetupError(f"{path.name}:{number}: {line!r} is not a file, a rule and a number.")
+            raise SetupError(f"{path.name}:{number}: {line!r} does not consist of a file, a rule and a number.")
         key = (fields[0], fields[1])
         counts[key] = min(int(fields[2]), counts.get(key, int(fields[2])))
     return counts
@@ -212,7 +212,7 @@ def findings(root: Path, files: Sequence[str]) -> list[Finding]:
         except (OSError, subprocess.SubprocessError, ValueError) as error:
             raise SetupError(f"Vale cannot check the English: {error}") from error
         if done.returncode != 0:
-            raise SetupError(f"Vale refuses: {done.stdout.strip() or done.stderr.strip()}")
+            raise SetupError(f"Vale failed: {done.stdout.strip() or done.stderr.strip()}")
         found = []
         for path, alerts in by_file.items():
             file = str(Path(path).relative_to(scratch)).removesuffix(".md")

@@ -229,7 +229,7 @@ def _as_user(user: User | None) -> list[str]:
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise StartError(
-            "PostgreSQL does not run as root, and there is no `setpriv` (of util-linux) to change users with. " + REMEDY
+            "PostgreSQL does not run as root, and there is no `setpriv` (from util-linux) to change users. " + REMEDY
         )
     options = (f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups")
     return [setpriv, *options, "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs"]

@@ -64,8 +64,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     speaks = {topology.client_speaks(channel) for channel in topology.entry}
     if switches.selection != "graphql" and "graphql-services" in speaks:
         raise SwitchError(
-            f"selection={switches.selection}: clients of {topology.name} send services documents that ask for what the "
-            "journeys show; valid with it: graphql."
+            f"selection={switches.selection}: clients of {topology.name} send the services documents that request what "
+            "the journeys show; valid with it: graphql."
         )
     if switches.http != HTTP2 and topology.library is Library.CONNECT:
         raise SwitchError(
@@ -74,7 +74,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
-            f"http=3: the clients of {topology.name} speak gRPC only, which always has HTTP/2; valid with it: 1, 2."
+            f"http=3: the clients of {topology.name} speak only gRPC, which always uses HTTP/2; valid with it: 1, 2."
         )
     for name, given in (
         ("delay", switches.delay_ms),

@@ -408,8 +408,8 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
     cause = next((f"{name}={given[name]}" for name in reversed(_NETWORK) if given.get(name)), "the workload's networks")
     if switches.in_cluster:
         raise SwitchError(
-            f"{cause} with runtime=kubernetes: between the load's pods and the edge lies the cluster's own network, "
-            "and none is emulated; give runtime=native, or network=loopback."
+            f"{cause} with runtime=kubernetes: between the load's pods and the edge is the cluster's own network, "
+            "and no network is emulated; give runtime=native, or network=loopback."
         )
     if given.get("tls") or switches.has_edge_cache:
         return switches
@@ -467,8 +467,8 @@ def _require_fit_for_cache(switches: Switches) -> None:
     for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
         if value != remedy:
             raise SwitchError(
-                f"cache={switches.cache} with {name}={value}: the cache runs on this machine, before the services' "
-                f"database; give {name}={remedy}, or cache=none."
+                f"cache={switches.cache} with {name}={value}: the cache runs on this machine, in front of the "
+                f"services' database; give {name}={remedy}, or cache=none."
             )
 
 
@@ -513,8 +513,8 @@ def _require_fit_for_apart(switches: Switches) -> None:
     ):
         if value != remedy:
             raise SwitchError(
-                f"apart={switches.apart} with {name}={value}: a kind of journey gets separate components from the "
-                f"edge alone, on this machine, over one database; give {name}={remedy}."
+                f"apart={switches.apart} with {name}={value}: separate components for a kind of journey run only on "
+                f"this machine, without a mesh and with PostgreSQL; give {name}={remedy}."
             )
 
 

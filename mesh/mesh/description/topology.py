@@ -294,7 +294,7 @@ class Topology(BaseModel):
 
     @property
     def speaks_grpc_only(self) -> bool:
-        """Whether the clients of every channel speak gRPC, which always has HTTP/2."""
+        """Whether the clients of every channel speak gRPC, which always uses HTTP/2."""
         return all(self.speaks_grpc(channel) for channel in self.entry)
 
     @property
@@ -362,12 +362,12 @@ def require_runnable(topology: Topology, key: str) -> None:
         if key == "image" and program.implementation == "hive":
             raise TopologyError(
                 f"{topology.name}: {name} is hive, which has no image; run it on this machine, or give the image of a "
-                f"router beneath programs: {name}:"
+                f"router under programs: {name}:"
             )
         if not (program.implementation or getattr(program, key)):
             where = "a cluster and Compose need its image" if key == "image" else "this machine needs its command"
             raise TopologyError(
-                f"{topology.name}: {name} has no {key}, and {where}; give one beneath programs: {name}:"
+                f"{topology.name}: {name} has no {key}, and {where}; give one under programs: {name}:"
             )
 
 

@@ -86,7 +86,7 @@ def main() -> int:
     except MeshError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"Looked at {count} sets of manifests.")
+    print(f"Checked {count} sets of manifests.")
     return 0
 
 

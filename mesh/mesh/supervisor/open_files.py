@@ -27,8 +27,8 @@ def allow(connections: int) -> None:
     most = wished if hard == resource.RLIM_INFINITY else min(wished, hard)
     if most < needed:
         raise SwitchError(
-            f"connections={connections}: processes need {needed} open files for so many, and this user may have {hard} "
-            f"(`ulimit -Hn`); raise that, or give at most connections={max(1, (hard - OWN) // 2)}."
+            f"connections={connections}: processes need {needed} open files for that many, and this user may have "
+            f"{hard} (`ulimit -Hn`); raise that, or give at most connections={max(1, (hard - OWN) // 2)}."
         )
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -199,7 +199,7 @@ class Supervisor:
         running.signal(asked)
         while any(process.is_running() for process in before) or not ready():
             if time.monotonic() > give_up_at:
-                raise StartError(f"{running.component.display_name} did not renew itself.\n{running.log_end()}")
+                raise StartError(f"{running.component.display_name} did not renew its processes.\n{running.log_end()}")
             time.sleep(POLL_S)
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
@@ -380,4 +380,4 @@ def death_signals() -> str | None:
 def _ending(code: int) -> str:
     if code >= 0:
         return f"with exit code {code}"
-    return f"by {signal.Signals(-code).name}"
+    return f"killed by {signal.Signals(-code).name}"

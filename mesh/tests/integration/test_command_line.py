@@ -149,7 +149,7 @@ def test_a_shop_that_is_up_outlives_its_components(shop_ports: Ports) -> None:
         os.kill(int(str(before["pid"])), signal.SIGKILL)
         wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
         wait_for(lambda: answers(shop_ports))
-    assert "order exited during the run, by SIGKILL" in (folder.path / "up.log").read_text()
+    assert "order exited during the run, killed by SIGKILL" in (folder.path / "up.log").read_text()
     assert "restarts" in mesh(shop_ports, "status").stdout
     no_secret_is_seen(shop_ports, folder)
 

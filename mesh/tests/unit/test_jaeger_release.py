@@ -162,7 +162,7 @@ def _slow_download(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_another_file, r"http://\S+ has the SHA-256 [0-9a-f]{64}, not the pinned [0-9a-f]{64}, and was thrown away"),
+        (_another_file, r"http://\S+ has the SHA-256 [0-9a-f]{64}, not the pinned [0-9a-f]{64}, and was discarded"),
         (_no_file, r"127\.0\.0\.1:\d+: the server answers 404 Not Found"),
         (_program_that_fails, rf"the release {jaeger.VERSION} does not start here: no such instruction"),
         (

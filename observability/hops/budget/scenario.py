@@ -89,7 +89,7 @@ class Known(msgspec.Struct):
         valid = sorted({name for caller, name in self.calls if caller == component})
         if not valid:
             components = ", ".join(sorted(self.components))
-            raise InputError(f"{given}: {component!r} calls nothing in any trace; choose from {components}")
+            raise InputError(f"{given}: {component!r} makes no calls in any trace; choose from {components}")
         known = {*valid, *(name.rpartition("/")[2] for name in valid)}
         calls = Calls(component, tuple(_names(names, known)))
         for name in calls.names:
@@ -143,7 +143,7 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
         for name, count in Counter(calls.names).items():
             if (most := known.most(calls.component, name)) < count:
                 raise InputError(
-                    f"--parallel: no span of {calls.component} makes {count} calls {name!r}, but {most} at most"
+                    f"--parallel: no span of {calls.component} makes {count} calls {name!r}; the maximum is {most}"
                 )
     parts, gone = set(), []
     for text in removed:

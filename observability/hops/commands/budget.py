@@ -67,7 +67,7 @@ def budget(
     correct_clocks: CorrectClocks = False,
     end_to_end: EndToEnd = False,
     top: Annotated[int, typer.Option(min=1, help="Number of root operations to show, those with the most time.")] = 5,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained page, too.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one self-contained page.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond.

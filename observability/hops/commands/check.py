@@ -1,4 +1,4 @@
-"""`hopwise check`: whether traces keep limits of time, by operation and part."""
+"""`hopwise check`: whether traces keep limits on times, by operation and part."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check(
     written: Annotated[CheckFormat, typer.Option("--format", help="How to write the result.")] = CheckFormat.TEXT,
     as_json: AsJson = False,
 ) -> None:
-    """Check limits of time by operation and part.
+    """Check limits on times by operation and part.
 
     Exit code 0 if none is broken, 1 if one is, 2 if there are too few traces to tell or any input was refused.
     """

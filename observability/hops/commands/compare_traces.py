@@ -45,7 +45,7 @@ def compare_traces(
     written: InFormat = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
-    """Say which operations are slower in B than in A, and in which part; two sets of traces are no experiment."""
+    """Say which operations are slower in B than in A, and in which part; two sets of traces are not an experiment."""
     from hops.analysis.of_traces.sets import compare_sets
     from hops.tables.of_traces.results import sets_elements
 

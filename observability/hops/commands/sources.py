@@ -192,7 +192,7 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
     if broken:
         lack = "lacks" if broken == 1 else "lack"
         print(
-            f"{broken:,} of {plural(len(read.traces), 'trace')} {lack} spans: times are as far as known.",
+            f"{broken:,} of {plural(len(read.traces), 'trace')} {lack} spans: their times are shown as far as known.",
             file=sys.stderr,
         )
 
@@ -248,12 +248,12 @@ def show(title: str, elements: Sequence[Element], written: Format, *sets: TraceS
 
 
 def end(how: Chosen, *sets: TraceSet) -> None:
-    """Reports patterns of the file of names that matched nothing, and ends the command if input was refused.
+    """Reports patterns in the file of names that matched nothing, and ends the command if input was refused.
 
     Raises:
         Exit: Input was refused.
     """
     if how.names is not None and how.names.unused:
-        print(f"Patterns of the file of names that match nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
+        print(f"Patterns in the file of names that match nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
     if any(read.refused for read in sets):
         raise typer.Exit(BAD_INPUT)

@@ -60,7 +60,7 @@ def picture(report: str) -> str:
     answers = read_answers(report)
     facts = dict(_FACT.findall(report))
     if facts.keys() != {"journeys", "load", "machine"}:
-        raise HopsError("report.md: no lines journeys:, load: and machine: above the first section")
+        raise HopsError("report.md: the lines journeys:, load: and machine: above the first section are missing")
     rate = facts["load"].split(", ")[1]
     machine = ", ".join(facts["machine"].split(", ")[:2])
     notes = [

@@ -73,7 +73,7 @@ def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
         return dict.fromkeys(CHANNELS, _resolve(switches))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         given = ", ".join(f"{name}={switches[name]!r}" for name in SWITCHES if name in switches)
-        raise MalformedRunError(f"manifest.json: not a network that a run has: {given}"[:300]) from error
+        raise MalformedRunError(f"manifest.json: not a valid network: {given}"[:300]) from error
 
 
 def visit_of(switches: Mapping[str, Any]) -> Visit:

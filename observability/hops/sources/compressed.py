@@ -82,7 +82,7 @@ def unzstd(data: bytes | memoryview, where: str) -> bytes:
     try:
         return b"".join(_limit(_zstd_reader(compressed), where, compressed))
     except (EOFError, _zstd_error()) as error:
-        raise MalformedTraceError(f"{where}: Zstandard, but damaged: {error}") from error
+        raise MalformedTraceError(f"{where}: damaged Zstandard data: {error}") from error
 
 
 def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:

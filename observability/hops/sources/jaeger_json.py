@@ -204,7 +204,7 @@ def _proto_spans(trace: _ProtoTrace, where: str) -> list[Span]:
         start_ns = _moment_ns(span.start_time, place)
         end_ns = start_ns + _duration_ns(span.duration, place)
         if max(abs(start_ns), abs(end_ns)) >= MAX_NS:
-            raise MalformedTraceError(f"{place}: starts at {_text(span.start_time)}, which is beyond all clocks")
+            raise MalformedTraceError(f"{place}: starts at {_text(span.start_time)}, which is an impossible time")
         spans.append(msgspec.structs.replace(_span(same, "", {}, ids, where), start_ns=start_ns, end_ns=end_ns))
     return spans
 
@@ -227,14 +227,14 @@ def _moment_ns(raw: Raw, place: str) -> int:
         return int(whole.timestamp()) * _NS_PER_S + int((fraction or "").ljust(9, "0"))
     except ValueError as error:
         raise MalformedTraceError(
-            f"{place}: startTime is {_text(raw)}, and not a time such as 2026-05-01T12:00:00.123456789Z"
+            f"{place}: startTime is {_text(raw)}, not a time such as 2026-05-01T12:00:00.123456789Z"
         ) from error
 
 
 def _duration_ns(raw: Raw, place: str) -> int:
     duration = _DURATION.fullmatch(_text(raw))
     if duration is None:
-        raise MalformedTraceError(f"{place}: duration is {_text(raw)}, and not seconds such as 0.100s")
+        raise MalformedTraceError(f"{place}: duration is {_text(raw)}, not seconds such as 0.100s")
     sign, seconds, fraction = duration.groups()
     return int(f"{sign}{int(seconds) * _NS_PER_S + int((fraction or '').ljust(9, '0'))}")
 
@@ -299,7 +299,7 @@ def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) ->
         start_ns = round(start_us * NS_PER_US)
         return start_ns, start_ns + round(duration_us * NS_PER_US)
     raise MalformedTraceError(
-        f"{what} {span_id}: starts at {start_us:,} µs and lasts {duration_us:,} µs, which is beyond all clocks; "
+        f"{what} {span_id}: starts at {start_us:,} µs and lasts {duration_us:,} µs, which is impossible; "
         "times are in microseconds, not nanoseconds"
     )
 

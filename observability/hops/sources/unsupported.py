@@ -9,11 +9,11 @@ from hops.errors import MalformedTraceError
 from hops.sources.read_json import read_one
 
 _APPLICATION_INSIGHTS = (
-    "Application Insights, which is not read. Have an OpenTelemetry Collector write the spans with its file exporter. "
-    "Or make Zipkin v2 JSON of the tables requests (SERVER) and dependencies (CLIENT): operation_Id is the traceId, "
-    "operation_ParentId the parentId, cloud_RoleName the service. Rows of traces are log lines, not spans"
+    "Application Insights, which is not supported. Have an OpenTelemetry Collector write the spans with its file "
+    "exporter. Or make Zipkin v2 JSON from the tables requests (SERVER) and dependencies (CLIENT): operation_Id is the "
+    "traceId, operation_ParentId the parentId, cloud_RoleName the service. Rows of traces are log lines, not spans"
 )
-_OTHERS = "which is not read. Have an OpenTelemetry Collector write the spans with its file exporter"
+_OTHERS = "which is not supported. Have an OpenTelemetry Collector write the spans with its file exporter"
 _BY_KEY = {
     **dict.fromkeys(
         ("operation_Id", "operation_ParentId", "OperationId", "cloud_RoleName", "AppRoleName", "iKey", "itemType"),
@@ -43,7 +43,7 @@ def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
     members = read_one(_OBJECT, text, where)
     for key in members:
         if key in _BY_KEY:
-            raise MalformedTraceError(f"{where}: is of {_BY_KEY[key]}")
+            raise MalformedTraceError(f"{where}: is in the format of {_BY_KEY[key]}")
     for key in ("tables", "Tables"):
         if b'"columns"' in bytes(members.get(key, b"")).lower():
             raise MalformedTraceError(f"{where}: is an answer of the query API of {_APPLICATION_INSIGHTS}")
@@ -59,4 +59,4 @@ def refuse_known_table(head: bytes, where: str) -> None:
     columns = head.partition(b"\n")[0].decode(errors="replace").replace('"', "").split(",")
     for column in columns:
         if column.strip() in _BY_KEY and len(columns) > 1:
-            raise MalformedTraceError(f"{where}: is a CSV file of {_BY_KEY[column.strip()]}")
+            raise MalformedTraceError(f"{where}: is a CSV file from {_BY_KEY[column.strip()]}")

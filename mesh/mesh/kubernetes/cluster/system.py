@@ -317,7 +317,7 @@ class ClusterSystem(Run):
         host = urlsplit(self.database.admin_url).hostname or ""
         if host == "localhost" or host.startswith("127.") or host == "::1":
             raise InputError(
-                f"DATABASE_URL: to a pod, {host} is the pod itself. Name the server by an address that this machine "
+                f"DATABASE_URL: in a pod, {host} is the pod itself. Name the server by an address that this machine "
                 "and the pods both reach."
             )
         require_external(self.database)
@@ -401,9 +401,9 @@ class ClusterSystem(Run):
         except (OSError, ValueError):
             return
         if node := left.get("cordoned"):
-            print(f"Letting the node {node} take pods again, which an earlier run did not.", file=sys.stderr)
+            print(f"Uncordoning the node {node}, which an earlier run left cordoned.", file=sys.stderr)
             Kubectl.current(self._environ).for_context(left["context"]).run("uncordon", node)
-        print(f"Removing the namespace {left['namespace']}, which an earlier run did not.", file=sys.stderr)
+        print(f"Removing the namespace {left['namespace']}, which an earlier run left behind.", file=sys.stderr)
         self._remove(left["context"], left["namespace"])
 
     def _remove(self, context: str, namespace: str) -> None:

@@ -170,7 +170,7 @@ def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixtur
         with pytest.raises(ComponentDiedError, match=f"{product} exited"):
             run.check()
     said = capfd.readouterr().err
-    assert said.count("istiod exited during the run, by SIGKILL") == 1
+    assert said.count("istiod exited during the run, killed by SIGKILL") == 1
     assert {"restart": "istiod was restarted", "leave": "The run continues without istiod"}[then] in said
     # An ended process stays a zombie if its parent does not reap it.
     assert {one.status() for one in processes if one.is_running()} <= {psutil.STATUS_ZOMBIE}

@@ -222,7 +222,7 @@ def test_death_in_mid_run_is_noticed(supervisor: Supervisor) -> None:
     time.sleep(0.3)
     (death,) = supervisor.find_dead()
     assert death.component == "frail"
-    assert re.search(r"(?s)frail exited during the run, by SIGSEGV.*bye", str(death))
+    assert re.search(r"(?s)frail exited during the run, killed by SIGSEGV.*bye", str(death))
 
 
 def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, folder: RunFolder) -> None:
@@ -344,7 +344,7 @@ def test_a_process_that_renews_its_children_stays(supervisor: Supervisor, folder
 def test_a_process_that_does_not_renew_itself_is_named(supervisor: Supervisor, folder: RunFolder) -> None:
     deaf = RENEWS.replace("signal.SIGHUP, renew", "signal.SIGHUP, signal.SIG_IGN")
     supervisor.start([renewing(folder, deaf, start_limit_s=3)])
-    with pytest.raises(StartError, match="server did not renew itself"):
+    with pytest.raises(StartError, match="server did not renew its processes"):
         supervisor.hand_over("server")
     for child in children(supervisor):
         child.kill()

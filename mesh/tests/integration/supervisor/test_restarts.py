@@ -103,7 +103,7 @@ def test_only_dead_components_are_restarted(ports: Ports, folder: RunFolder) -> 
         assert run.pids()["frail"] != before["frail"]
         assert restarts.counts == {"frail": 1}
     assert len(said) == 1
-    assert said[0].startswith("frail exited during the run, by SIGKILL.")
+    assert said[0].startswith("frail exited during the run, killed by SIGKILL.")
     assert said[0].endswith("frail was restarted; restarts so far: 1.")
 
 

@@ -214,7 +214,7 @@ def test_http_3_is_quic() -> None:
 
 def test_clients_that_speak_grpc_only_have_no_http_3() -> None:
     with pytest.raises(
-        SwitchError, match="http=3: the clients of grpc speak gRPC only, which always has HTTP/2; valid"
+        SwitchError, match="http=3: the clients of grpc speak only gRPC, which always uses HTTP/2; valid"
     ):
         require_fit(load_topology("grpc"), parse_switches(http="3"))
     for name in ("rest", "graphql", "hybrid", "hybrid-transcoded"):

@@ -141,7 +141,7 @@ def test_a_database_that_pods_cannot_reach_is_refused_before_anything_is_made(
     cluster: FakeCluster, make: Callable[..., ClusterSystem], host: str
 ) -> None:
     with (
-        pytest.raises(InputError, match=r"DATABASE_URL: to a pod, .* is the pod itself"),
+        pytest.raises(InputError, match=r"DATABASE_URL: in a pod, .* is the pod itself"),
         make(DATABASE_URL=f"postgresql://postgres:hush@{host}/postgres"),
     ):
         pytest.fail("it must not begin")

@@ -126,7 +126,8 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
     both = [name for name in a if name in b]
     only = [name for name in a if name not in b], [name for name in b if name not in a]
     if not both:
-        raise NotComparableError(f"no operation is in both: A has {', '.join(only[0])}; B has {', '.join(only[1])}")
+        has = f"A has {', '.join(only[0])}; B has {', '.join(only[1])}"
+        raise NotComparableError(f"no operation is in both sets: {has}")
     figures = _correct(
         [_figure(name, metric, a[name], b[name]) for name in both for metric in METRICS],
         lambda row: f"{row.operation} {row.metric}",

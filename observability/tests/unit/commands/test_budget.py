@@ -113,7 +113,7 @@ def test_names_from_a_file(tmp_path):
     (tmp_path / "names.yaml").write_text('services: {"*-gateway": front, "cart": basket}')
     printed = words_of(run("budget", tmp_path / "in", "--mapping", tmp_path / "names.yaml"))
     assert "work:front" in printed
-    assert "Patterns of the file of names that match nothing: services: cart." in printed
+    assert "Patterns in the file of names that match nothing: services: cart." in printed
 
 
 WRONG = {

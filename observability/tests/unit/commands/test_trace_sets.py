@@ -292,7 +292,7 @@ def test_several_sources_with_other_names_are_one_set(traces, slower, tmp_path):
     result = run("what-if", traces, slower, "--mapping", names, "--remove", "work:bank", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["operations"][0]["traces"] == 1400
-    assert "Patterns of the file of names that match nothing: services: cart." in result.stderr
+    assert "Patterns in the file of names that match nothing: services: cart." in result.stderr
 
 
 def test_clocks_are_corrected_if_asked(tmp_path):
@@ -324,7 +324,7 @@ def test_sets_without_a_common_operation_are_refused(traces, tmp_path):
     other.write_text(traces.read_text().replace("checkout", "browse"))
     result = run("compare-traces", traces, other)
     assert result.exit_code == 2
-    assert "no operation is in both: A has checkout; B has browse" in result.output
+    assert "no operation is in both sets: A has checkout; B has browse" in result.output
 
 
 def test_none_of_the_three_needs_polars_or_scipy(traces, tmp_path):

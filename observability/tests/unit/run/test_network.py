@@ -30,7 +30,7 @@ def test_one_network_for_all_channels(given: dict[str, Any], network: Network, w
 
 @pytest.mark.parametrize("given", [{"network": "6g"}, {"rtt_ms": "far"}, {"bandwidth": 5}, {"networks": 0.5}])
 def test_files_that_no_run_writes_are_refused(given: dict[str, Any]) -> None:
-    with pytest.raises(MalformedRunError, match=r"manifest\.json: not a network that a run has: "):
+    with pytest.raises(MalformedRunError, match=r"manifest\.json: not a valid network: "):
         networks_of({**NONE, **given})
 
 

@@ -370,7 +370,7 @@ NO_TRACES = {
 @pytest.mark.parametrize("join", [lines_of, pretty, json.dumps], ids=["lines", "pretty", "a list"])
 def test_application_insights_is_refused_by_its_name_with_what_to_do(rows, join) -> None:
     said, spans = read_broken(join(rows * 2))
-    assert re.match(r"file.*Application Insights, which is not read\. Have an OpenTelemetry Collector write", said)
+    assert re.match(r"file.*Application Insights, which is not supported\. Have an OpenTelemetry Collector write", said)
     assert spans == []
 
 
@@ -378,7 +378,7 @@ def test_application_insights_is_refused_by_its_name_with_what_to_do(rows, join)
     ("content", "said"),
     [
         ("timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n", "file: is a CSV file of Application Insights"),
-        (json.dumps({"Traces": [], "TraceSummaries": []}), "file: is of AWS X-Ray, which is not read"),
+        (json.dumps({"Traces": [], "TraceSummaries": []}), "file: is in the format of AWS X-Ray, which is not"),
         (
             json.dumps({"@timestamp": "x", "trace": {"id": "1f"}, "transaction": {"id": "2a"}}),
             "file: is of Elastic APM",
@@ -402,11 +402,11 @@ def test_what_is_no_trace_among_documents_does_not_keep_the_others_from_being_re
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"startTime": "yesterday"}, "startTime is yesterday, and not a time such as 2026-05-01T12:00:00.123456789Z"),
+        ({"startTime": "yesterday"}, "startTime is yesterday, not a time such as 2026-05-01T12:00:00.123456789Z"),
         ({"startTime": "2026-02-30T00:00:00Z"}, "startTime is 2026-02-30T00:00:00Z, and not a time"),
-        ({"startTime": "0001-01-01T00:00:00Z"}, "starts at 0001-01-01T00:00:00Z, which is beyond all clocks"),
+        ({"startTime": "0001-01-01T00:00:00Z"}, "starts at 0001-01-01T00:00:00Z, which is an impossible time"),
         ({"startTime": None}, "startTime is null, and not a time"),
-        ({"duration": "100ms"}, "duration is 100ms, and not seconds such as 0.100s"),
+        ({"duration": "100ms"}, "duration is 100ms, not seconds such as 0.100s"),
         ({"traceId": "AAE="}, "traceId of span"),
         ({"spanId": "!"}, "'!' is neither 16 hex digits nor base64 of 8 bytes"),
         ({"tags": [{"key": 5}]}, "file:2.tags[0].key: Expected `str`, got `int`"),
