@@ -1,4 +1,4 @@
-"""`python download.py ADDRESS FILE`: downloads a file and prints how much of it is there.
+"""`python download.py ADDRESS FILE`: downloads a file and prints how much of it has arrived.
 
 It is a separate program because a process can be ended at any time, even while it looks up a host name.
 """

@@ -244,7 +244,7 @@ def _prose_of(file: str, root: Path) -> Iterator[tuple[int, str]]:
 
 
 def comments(text: str, mark: str) -> Iterator[tuple[int, str]]:
-    """Yields the comments of a program. Consecutive lines of comments are a paragraph, and so is a comment behind code.
+    """Yields the comments of a program. Consecutive lines of comments are a paragraph, and so is a comment after code.
 
     Args:
         text: The program.

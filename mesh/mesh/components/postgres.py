@@ -58,7 +58,7 @@ INITDB = (
 
 @dataclass(frozen=True)
 class Database:
-    """The database server and every role's password; all are derived from one.
+    """The database server and every role's password; all passwords are derived from one.
 
     Attributes:
         admin_url: A superuser's URL of the maintenance database, with the password.

@@ -62,7 +62,7 @@ class Network:
 
     @property
     def is_emulated(self) -> bool:
-        """Whether each customer has a separate link; a round-trip time of 0 takes no time."""
+        """Whether each customer has a separate link, even with a round-trip time of 0."""
         return self != Network()
 
     @property

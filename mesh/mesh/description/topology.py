@@ -123,7 +123,7 @@ BY_CONNECT = "grpc-connect-client"
 """The request format of a client that speaks gRPC through `Library.CONNECT`."""
 
 CACHEABLE = ("graphql", "rest", "rest-services")
-"""Request formats of which a shared cache keeps answers: clients read by GET, and some answers are public."""
+"""Request formats whose answers a shared cache keeps: clients read by GET, and some answers are public."""
 UNCACHED: Mapping[str, str] = {
     "grpc": "gRPC's calls are POST requests over HTTP/2, and Varnish sends HTTP/1.1 to the edge",
     "thrift": "framed Thrift is not HTTP",

@@ -83,7 +83,7 @@ class _Line:
         self._epoch = 0
 
     def first(self) -> Sequence[str]:
-        """The command line of the first Envoy, which takes over from no other."""
+        """The command line of the first Envoy, which does not take over from another."""
         self._epoch = 0
         return self._command()
 

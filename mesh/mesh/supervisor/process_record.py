@@ -132,7 +132,7 @@ class RunLock:
         return self._file is not None
 
     def release(self) -> None:
-        """Gives the lock back; does nothing if it is not held."""
+        """Releases the lock; does nothing if it is not held."""
         if self._file is not None:
             self._file.close()
             self._file = None

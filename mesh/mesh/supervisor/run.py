@@ -23,7 +23,7 @@ from mesh.supervisor.signals import Interrupts
 
 
 class Run:
-    """A context manager: components run inside of it, and none runs after any exit from it.
+    """A context manager: components run inside it, and none is left running after it ends, for any reason.
 
     Args:
         ports: Ports of the run.

@@ -67,8 +67,8 @@ def break_evens(
     """Finds which topology of each pair is faster, by distance.
 
     The tests at the nearest and at the farthest distance are corrected together, over all pairs and journeys. Each
-    result extends as far as the test of each single distance still shows it. A break-even needs one test only, at the
-    true distance, so its interval contains it in 95 % without a correction.
+    result covers the distances whose separate tests still show it. A break-even needs only one test, at the true
+    distance, so its interval contains it in 95 % of cases without a correction.
 
     Args:
         gaps: Gap of each pair, by journey and by the names of left and right.

@@ -93,7 +93,7 @@ def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
 
 
 def outside(budgets: Iterable[Budget]) -> int:
-    """Counts calls of components whose spans mostly end well after their callers': all of them if a clock is ahead."""
+    """Counts calls to components whose spans mostly end well after their callers', as they do if a clock is ahead."""
     after_ns: dict[str, list[int]] = defaultdict(list)
     for budget in budgets:
         for call in budget.calls:

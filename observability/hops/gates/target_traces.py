@@ -12,7 +12,7 @@ from hops.traces.tree import Node, Tree, is_database
 from hops.units import NS_PER_MS
 
 USUALLY = 0.5
-"""A kind of call is usually answered if at least this share of it is."""
+"""A kind of call is usually answered if at least this share of its calls is answered."""
 LONGER_NS = 2 * NS_PER_MS
 """A SERVER span this much longer than its request continues after the answer, or belongs to another request.
 Some tracers' clocks have a resolution of milliseconds."""

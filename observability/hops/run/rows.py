@@ -227,7 +227,7 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
 
 
 def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
-    """Selects rows by a mask; returns the frame itself if it keeps all, as a copy of millions takes hundreds of MB."""
+    """Selects rows with a mask; returns the frame itself if all stay, as a copy of millions takes hundreds of MB."""
     return frame if mask.all(ignore_nulls=False) else frame.filter(mask)
 
 

@@ -163,7 +163,7 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
 
 
 def _map(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
-    """Maps the whole file, until nothing refers to it; also returns a function that frees memory that was read."""
+    """Maps the whole file until nothing refers to it; also returns a function that frees memory that was read."""
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return memoryview(data), partial(data.madvise, mmap.MADV_DONTNEED)
 

@@ -134,7 +134,7 @@ _BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"(?P<name>\w+)"\s*:)*\s*\[\s*')
 _KEY = re.compile(r'\s*"(?P<name>\w+)"\s*:\s*')
 _BETWEEN = re.compile(r"\s*,\s*")
 _INNER = {"resourceSpans": "scopeSpans", "batches": "scopeSpans", "scopeSpans": "spans"}
-"""Ends of lists whose last whole element can be used after a cut, by their names."""
+"""The list inside each of OTLP's lists, by name: a document that is cut off is ended in the innermost list."""
 _DECODER = json.JSONDecoder()
 
 

@@ -1,4 +1,4 @@
-"""Formats that are known but not supported: they are refused by their names, with what to do."""
+"""Formats that are known but not supported: they are refused by name, with advice on what to do."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 MIN_QUEUE_SHARE = 0.02
-"""Minimum share of a topology's mean, or of its p99, that waiting for a component makes up, to be in the table."""
+"""Minimum share of a topology's mean or p99 that waiting for a component must make up to be in the table."""
 MIN_OF_QUEUE = 0.25
 """Minimum share of such a wait during a kind's journeys, for a row."""
 

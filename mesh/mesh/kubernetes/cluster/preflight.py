@@ -41,7 +41,7 @@ def require_usage(kubectl: Kubectl) -> None:
     """Check that this user may read the resource usage of a namespace's containers.
 
     Args:
-        kubectl: Calls the namespace, which must exist: creating it may give the user permissions in it.
+        kubectl: kubectl for the namespace, which must exist: creating it may give the user permissions in it.
 
     Raises:
         ClusterError: The user may not read it; the message has the missing permissions.

@@ -34,7 +34,7 @@ class Rollout:
     """The state of a namespace.
 
     Attributes:
-        kubectl: Calls the namespace.
+        kubectl: kubectl for the namespace.
         pause: Called between two looks; may raise to end the wait.
     """
 

@@ -118,7 +118,7 @@ class ClusterSystem(Run):
 
     @property
     def kubectl(self) -> Kubectl:
-        """Calls the namespace of the run; the run must have started."""
+        """kubectl for the namespace of the run; the run must have started."""
         if self._kubectl is None:
             raise ClusterError("the run has no namespace yet")
         return self._kubectl
@@ -366,7 +366,7 @@ class ClusterSystem(Run):
             self._nodes.add((_component_of(pod), pod["spec"]["nodeName"]))
 
     def _lost(self) -> list[ComponentDiedError]:
-        """The pods that have ended, are terminating, or no longer accept calls since the run began."""
+        """The pods that have ended, begun to terminate, or stopped accepting calls since the run began."""
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self.interrupts.check)
         known = [*causes(pods), *find_restarts(pods)]

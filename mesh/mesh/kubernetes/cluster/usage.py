@@ -127,7 +127,7 @@ def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
     """The most precise source that the cluster has and the user may read.
 
     Args:
-        kubectl: Calls the namespace of the run, whose pods run.
+        kubectl: kubectl for the namespace of the run, whose pods are running.
 
     Raises:
         ClusterError: There is none.

@@ -152,7 +152,7 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
 
 
 def regressions(comparison: RunsComparison, level: Regression) -> list[RunDifference]:
-    """Lists the rows with this verdict of the threshold."""
+    """Lists the rows for which the threshold gives this verdict."""
     return [row for row in comparison["rows"] if row["regression"] == level]
 
 

@@ -62,7 +62,7 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
 
 
 def _limit(ways: Sequence[Choice]) -> float:
-    """Computes the CPU up to which a way may take as little as the cheapest, in cores."""
+    """Computes the CPU, in cores, up to which a way may be as cheap as the cheapest."""
     return min(ways, key=lambda one: one.cores).cores_high if ways else 0.0
 
 

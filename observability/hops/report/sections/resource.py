@@ -33,7 +33,7 @@ _LIKE = {
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }
-"""Groups of components that are in no budget take the textures of parts that are no component."""
+"""Groups of components without a part in budgets use the textures of parts without a component."""
 
 
 def section(view: View) -> Section:
