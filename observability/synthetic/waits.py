@@ -71,7 +71,7 @@ class _Scene:
         self._spend(f"work:{CALLER}", ns)
 
     def call(self, start_ns: int) -> _Call:
-        """Draws a call that starts then, with its spans; nobody waits for it yet."""
+        """Draws a call that starts at this moment, with its spans; nobody waits for it yet."""
         length = int(self.call_ns * self.rng.lognormvariate(0, 0.6))
         out, back = (1 + int(length * self.rng.uniform(0.02, 0.15)) for _ in range(2))
         callee = self.rng.choice(("product", "user", "payment"))

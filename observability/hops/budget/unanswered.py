@@ -99,7 +99,7 @@ def _name_relay(tree: Tree, node: Node, services: Services) -> None:
 
 
 def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
-    """Gives a library's call, and the calls that it made, the callee with the best rank among them."""
+    """Assigns to a library's call, and to the calls that it made, the callee with the best rank among them."""
     made_by = _outer_calls(tree, known)
     inner: dict[Node, list[Node]] = defaultdict(list)
     for call, outer in made_by.items():

@@ -48,7 +48,7 @@ def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
 
 
 def is_of_the_shop(manifest: Mapping[str, Any]) -> bool:
-    """Whether the shop was loaded, and not another target, by a run's manifest or by what its plan adds to it."""
+    """Whether a run loads the shop, not another target, from its manifest or from what its plan adds to that."""
     return "targets" not in manifest
 
 

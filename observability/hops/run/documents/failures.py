@@ -4,7 +4,7 @@ from typing import TypedDict
 
 
 class FailureReason(TypedDict):
-    """Why journeys of one kind failed in one topology; of messages that differ only in numbers or texts, only the first."""
+    """Why journeys of one kind failed in one topology: the first of messages that differ only in numbers or texts."""
 
     topology: str
     journey: str
