@@ -90,8 +90,8 @@ def browser_note(topologies: Mapping[str, Document]) -> str:
     if not names:
         return ""
     return (
-        f"The web channel of {join_names(names)} is not a browser: pages cannot read HTTP trailers, in which gRPC sends "
-        "its status. Browsers can use the topologies grpc-web and connect."
+        f"The web channel of {join_names(names)} is not a browser: pages cannot read HTTP trailers, in which gRPC "
+        "sends its status. Browsers can use the topologies grpc-web and connect."
     )
 
 
