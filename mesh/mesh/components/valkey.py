@@ -112,7 +112,7 @@ def require_version(info: Mapping[str, object]) -> None:
     version = str(info.get("valkey_version") or info.get("redis_version"))
     if tuple(map(int, re.findall(r"\d+", version)[:2])) < MIN_VERSION:
         least = ".".join(map(str, MIN_VERSION))
-        raise StartError(f"The server that CACHE_URL names is {name} {version}; version {least} or newer is needed.")
+        raise StartError(f"The server that CACHE_URL names is {name} {version}; needed: {least} or newer.")
 
 
 def _is_url(text: str) -> bool:

@@ -366,9 +366,7 @@ def require_runnable(topology: Topology, key: str) -> None:
             )
         if not (program.implementation or getattr(program, key)):
             where = "a cluster and Compose need its image" if key == "image" else "this machine needs its command"
-            raise TopologyError(
-                f"{topology.name}: {name} has no {key}, and {where}; give one under programs: {name}:"
-            )
+            raise TopologyError(f"{topology.name}: {name} has no {key}, and {where}; give one under programs: {name}:")
 
 
 def find_unserved(topology: Topology) -> Iterator[tuple[str, str]]:

@@ -105,7 +105,7 @@ def test_the_next_run_removes_what_a_killed_one_left(
     assert deleted(cluster, "hopwise-left")
     told = capsys.readouterr().err
     assert "hopwise-left" in told
-    assert "Letting the node node-7 take pods again" in told
+    assert "Uncordoning the node node-7" in told
     assert "uncordon node-7" in cluster.commands
     assert not note.exists()
 

@@ -69,7 +69,7 @@ def test_names_of_calls_may_have_commas():
         ({"changes": ["work:payment -101%"]}, "at most all of its time"),
         ({"changes": ["work:payment -1%", "work:payment +2ms"]}, "changed twice"),
         ({"parallel": ["ReserveStock, AuthorizePayment"]}, "write COMPONENT: CALL, CALL"),
-        ({"parallel": ["bank: a, b"]}, r"'bank' calls nothing .*; choose from .*graphql-gateway"),
+        ({"parallel": ["bank: a, b"]}, r"'bank' makes no calls .*; choose from .*graphql-gateway"),
         ({"parallel": ["graphql-gateway: rpc, pay"]}, r"no call 'pay' in any trace; choose from rpc"),
         ({"parallel": [CALLS]}, "at least two calls"),
         ({"removed": ["db:bank"]}, "'db:bank' is in no trace"),

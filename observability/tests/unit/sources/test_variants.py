@@ -377,14 +377,20 @@ def test_application_insights_is_refused_by_its_name_with_what_to_do(rows, join)
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n", "file: is a CSV file of Application Insights"),
+        (
+            "timestamp [UTC],id,operation_Id,name\n5/1/2026,1f,2a,GET /\n",
+            "file: is a CSV file from Application Insights",
+        ),
         (json.dumps({"Traces": [], "TraceSummaries": []}), "file: is in the format of AWS X-Ray, which is not"),
         (
             json.dumps({"@timestamp": "x", "trace": {"id": "1f"}, "transaction": {"id": "2a"}}),
-            "file: is of Elastic APM",
+            "file: is in the format of Elastic APM",
         ),
-        (json.dumps({"traceId": "1f", "spanId": "2a", "durationInNanos": 5}), "file: is of OpenSearch's Data Prepper"),
-        (json.dumps({"traceEvents": []}), "file: is of Chrome's tracing"),
+        (
+            json.dumps({"traceId": "1f", "spanId": "2a", "durationInNanos": 5}),
+            "file: is in the format of OpenSearch's Data Prepper",
+        ),
+        (json.dumps({"traceEvents": []}), "file: is in the format of Chrome's tracing"),
     ],
 )
 def test_other_formats_that_are_not_read_have_names(content: str, said: str) -> None:
@@ -403,9 +409,9 @@ def test_what_is_no_trace_among_documents_does_not_keep_the_others_from_being_re
     ("change", "said"),
     [
         ({"startTime": "yesterday"}, "startTime is yesterday, not a time such as 2026-05-01T12:00:00.123456789Z"),
-        ({"startTime": "2026-02-30T00:00:00Z"}, "startTime is 2026-02-30T00:00:00Z, and not a time"),
+        ({"startTime": "2026-02-30T00:00:00Z"}, "startTime is 2026-02-30T00:00:00Z, not a time"),
         ({"startTime": "0001-01-01T00:00:00Z"}, "starts at 0001-01-01T00:00:00Z, which is an impossible time"),
-        ({"startTime": None}, "startTime is null, and not a time"),
+        ({"startTime": None}, "startTime is null, not a time"),
         ({"duration": "100ms"}, "duration is 100ms, not seconds such as 0.100s"),
         ({"traceId": "AAE="}, "traceId of span"),
         ({"spanId": "!"}, "'!' is neither 16 hex digits nor base64 of 8 bytes"),

@@ -241,7 +241,7 @@ def test_one_topology_leaves_nothing_to_choose(tmp_path):
     folder = write_generated_run(tmp_path / "run", topologies=["hybrid"], blocks=3, journeys_per_trial=400)
     decision = decide_for(folder)
     assert answer(decision, "all")["quickest"]["lowest"] == ["hybrid"]
-    assert decision["unanswered"] == ["which topology: the run measured one only, hybrid"]
+    assert decision["unanswered"] == ["which topology: the run measured only one, hybrid"]
 
 
 def test_a_channel_without_a_journey_is_reported_as_unknown(rest_and_hybrid):

@@ -80,7 +80,7 @@ def test_a_long_list_is_counted_to_its_end(tmp_path):
 def test_one_topology_is_not_called_the_fastest(tmp_path):
     alone = dict(decision_lines(decide_for(tmp_path / "run", topologies=["hybrid"], blocks=1)))
     assert "the fastest" not in alone["web"]
-    assert alone["cannot say"].startswith("which topology: the run measured one only, hybrid")
+    assert alone["cannot say"].startswith("which topology: the run measured only one, hybrid")
 
 
 def test_the_terminal_has_every_line_at_any_width(decision):
