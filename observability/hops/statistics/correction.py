@@ -1,8 +1,8 @@
 """Correction of many comparisons, so that the chance of any false difference is at most 5 %.
 
 The comparisons of one figure form families: the pairs of systems over the whole mix, and in each journey. Two rules
-limit the chance of any false difference over all of them to 5 %, for any truth and any dependence between the tests
-(closed testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
+limit the chance of any false difference over all of them to 5 %. They do so for any truth and any dependence between
+the tests (closed testing: Marcus, Peritz and Gabriel, *Biometrika* 63, 1976):
 
 - **Within a family**, the correction is only for what can be true at the same time: if a equals b and b equals c, then
 a equals c. Bonferroni's test of each such set gives the procedure of Bergmann and Hommel (in *Multiple Hypotheses

@@ -21,7 +21,7 @@ NO_QUEUES = (
     "prediction is that of what as many traces would show."
 )
 NO_EXPERIMENT = (
-    "This is not an experiment: the two sets may also differ in load, time, machine and customers, and anything that "
+    "This is not an experiment: the two sets may also differ in load, time, machine and customers. Anything that "
     "slowed one of them as a whole looks like a change. Intervals are over sections of each set's time. All operations "
     "and figures are corrected together, so that equal sets show a difference in at most 5 % of cases."
 )
