@@ -2,21 +2,25 @@
 
 A product's price counts its changes, so a price shows which changes an answer has seen. A read that began after a
 change was acknowledged and misses it is stale by the time in between. Customers also request accounts, with the owner's
-token, with another customer's and without a token: only the owner may get an account.
+token, with another customer's and without a token: only the owner may get an account. They read in each protocol of
+the topology's clients that the cache can answer: REST, and GraphQL's persisted queries by GET.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 import os
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, TypeAlias
+from urllib.parse import urlencode
 
 import aiohttp
 import typer
@@ -30,7 +34,8 @@ from mesh.components.keys import key_pair
 from mesh.description.options import Json, takes_settings
 from mesh.description.ports import HOST, load_ports
 from mesh.description.switches import parse_switches
-from mesh.description.topology import EDGE_CACHE, load_topology
+from mesh.description.topology import EDGE, EDGE_CACHE, Topology, load_topology
+from mesh.errors import InputError
 from mesh.native.system import System
 from mesh.supervisor.reporting import reported
 from proofs.crowd import Crowd, first_missed
@@ -63,7 +68,7 @@ class Outcome:
     Attributes:
         requests: Requests to the cache.
         changes: Number of changed prices.
-        hits: Requests that the cache answered itself.
+        hits: Number of reads of products that the cache answered itself, by protocol.
         foreign: Answers that belonged to another customer, or came without a token.
         missed: Reads that missed a change which was acknowledged before they began.
         late: Number of these reads that began more than `TAKEN_OUT_S` after the change.
@@ -76,7 +81,7 @@ class Outcome:
 
     requests: int = 0
     changes: int = 0
-    hits: int = 0
+    hits: dict[str, int] = field(default_factory=dict)
     foreign: list[str] = field(default_factory=list)
     missed: int = 0
     late: int = 0
@@ -91,7 +96,7 @@ class Outcome:
         """The verdict: WRONG if answers were another customer's or too old, or the cache was not in use."""
         unseen = self.late > MAX_LATE_SHARE * self.requests
         too_old = self.max_stale_s > BOUND_S + self.max_request_s
-        broken = len(self.foreign) + too_old + unseen + (self.hits == 0) + (self.changes == 0)
+        broken = len(self.foreign) + too_old + unseen + (min(self.hits.values(), default=0) == 0) + (self.changes == 0)
         return audit_verdict(broken, len(self.failed) + self.late, 0, self.other_cores)
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,6 +108,92 @@ Headers: TypeAlias = Mapping[str, str]
 NOTHING: Headers = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
+    """How customers read in one protocol.
+
+    Attributes:
+        name: The protocol.
+        products: Path and query of a request for one product or several, by their ids.
+        prices: Prices in the answer, by the products' ids.
+        account: Path and query of a request for a customer's account.
+        owner: The customer whose account the answer shows.
+        documents: Documents to register before the first request.
+    """
+
+    name: str
+    products: Callable[[Sequence[int]], str]
+    prices: Callable[[Any], dict[int, int]]
+    account: Callable[[int], str]
+    owner: Callable[[Any], int]
+    documents: Sequence[str] = ()
+
+
+def _rest_path(ids: Sequence[int]) -> str:
+    return f"/v1/products/{ids[0]}" if len(ids) == 1 else f"/v1/products?ids={','.join(map(str, ids))}"
+
+
+def _rest_prices(body: Any) -> dict[int, int]:
+    return {one["id"]: one["price"]["amount_minor"] for one in body.get("products", [body])}
+
+
+def _document(names: str) -> str:
+    variables = ", ".join(f"${name}: ID!" for name in names)
+    fields = (f"{name}: product(id: ${name}) {{ id price {{ amountMinor }} }}" for name in names)
+    return f"query({variables}) {{ {' '.join(fields)} }}"
+
+
+NAMES = "abc"
+"""Names of the products in an answer over GraphQL."""
+ACCOUNT = "query($a: ID!) { user(id: $a) { id name email } }"
+
+
+def _persisted(document: str) -> dict[str, Any]:
+    return {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(document.encode()).hexdigest()}}
+
+
+def _graphql_path(document: str, kind: str, ids: Sequence[int]) -> str:
+    named = zip(NAMES, ids, strict=False)
+    variables = {name: base64.b64encode(f"{kind}:{id_}".encode()).decode() for name, id_ in named}
+    query = {"variables": variables, "extensions": _persisted(document)}
+    return f"/graphql?{urlencode({name: json.dumps(value, separators=(',', ':')) for name, value in query.items()})}"
+
+
+def _number(global_id: str) -> int:
+    return int(base64.b64decode(global_id).decode().rpartition(":")[2])
+
+
+REST = Door("REST", _rest_path, _rest_prices, "/v1/users/{}".format, lambda body: int(body["id"]))
+GRAPHQL = Door(
+    "GraphQL",
+    lambda ids: _graphql_path(_document(NAMES[: len(ids)]), "Product", ids),
+    lambda body: {_number(one["id"]): one["price"]["amountMinor"] for one in body["data"].values()},
+    lambda id_: _graphql_path(ACCOUNT, "User", [id_]),
+    lambda body: _number(body["data"]["user"]["id"]),
+    (_document(NAMES[:1]), _document(NAMES), ACCOUNT),
+)
+SPOKEN = {"rest": REST, "rest-services": REST, "graphql": GRAPHQL}
+"""The protocols of which the cache keeps answers, by clients' request formats."""
+TEMPORARY = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL")
+"""Codes of errors that say nothing about who may read."""
+
+
+def doors_of(topology: Topology) -> list[Door]:
+    """Returns how customers of a topology read through the cache.
+
+    Raises:
+        InputError: No client speaks REST, over which prices change.
+    """
+    spoken = {SPOKEN.get(topology.client_speaks(channel)) for channel in topology.entry}
+    doors = [door for door in (REST, GRAPHQL) if door in spoken]
+    if REST not in doors:
+        raise InputError(
+            f"topology={topology.name}: prices change over REST, which none of its clients speaks; valid: rest, "
+            "rest-bff, hybrid, graphql-over-rest"
+        )
+    return doors
+
+
 class _Connection:
     """A connection, on which a worker's requests follow each other."""
 
@@ -111,12 +202,20 @@ class _Connection:
         connector = aiohttp.TCPConnector(limit=1)
         self._session = aiohttp.ClientSession(f"http://{HOST}:{port}", connector=connector, timeout=limit)
 
-    async def ask(self, method: str, path: str, headers: Headers = NOTHING, body: Any = None) -> tuple[int, Any]:
-        """Sends a request; returns the status and the decoded body."""
+    async def ask(
+        self, method: str, path: str, headers: Headers = NOTHING, body: Any = None
+    ) -> tuple[Any, str | None, bool]:
+        """Sends a request.
+
+        Returns:
+            The decoded answer, the code of its error (None for none), and whether it is the cache's.
+        """
         sent = {"Accept-Encoding": "identity", **headers}
         async with self._session.request(method, path, headers=sent, json=body) as answer:
-            text = await answer.read()
-            return answer.status, json.loads(text) if text else None
+            decoded = json.loads(await answer.read())
+            errors = decoded.get("errors")
+            code = errors[0]["extensions"]["code"] if errors else decoded.get("code")
+            return decoded, code, answer.headers.get("cache-status", "").endswith("; hit")
 
     async def close(self) -> None:
         await self._session.close()
@@ -125,17 +224,24 @@ class _Connection:
 class _Customers:
     def __init__(self, system: System, requests: int, seed: int, outcome: Outcome) -> None:
         self._ports = system.ports
+        self._doors = doors_of(system.topology)
         self._left = requests
         self._seed = seed
         self._outcome = outcome
+        outcome.hits = {door.name: 0 for door in self._doors}
         signer = TokenSigner(key_pair(system.folder).private.read_bytes())
-        self._tokens = {
-            id_: {"Authorization": f"Bearer {signer.sign(Principal('customer', id_))}"} for id_ in range(1, WORKERS + 1)
-        }
+
+        def token(principal: Principal) -> Headers:
+            return {"Authorization": f"Bearer {signer.sign(principal)}"}
+
+        self._tokens = {id_: token(Principal("customer", id_)) for id_ in range(1, WORKERS + 1)}
+        self._partner = token(Principal("partner", 1))
         self._acknowledged: dict[int, list[float]] = {}
 
     async def run(self) -> None:
-        shops = [_Connection(self._ports["product-rest"]) for _ in range(WORKERS)]
+        shops = [_Connection(self._ports[EDGE]) for _ in range(WORKERS)]
+        for document in (document for door in self._doors for document in door.documents):
+            await shops[0].ask("POST", "/graphql", body={"query": document, "extensions": _persisted(document)})
         for number, shop in enumerate(shops):
             for id_ in _products_of(number):
                 self._acknowledged[id_] = []
@@ -147,7 +253,7 @@ class _Customers:
         chance, cache = random.Random(f"{self._seed}/{number}"), _Connection(self._ports[EDGE_CACHE])
         everything = list(self._acknowledged)
         while self._left > 0:
-            draw = chance.random()
+            draw, door = chance.random(), chance.choice(self._doors)
             try:
                 if draw < CHANGES:
                     await self._change(shop, chance.choice(list(_products_of(number))))
@@ -156,12 +262,11 @@ class _Customers:
                 self._outcome.requests += 1
                 began = time.time()
                 if draw < CHANGES + PRODUCTS:
-                    await self._read(cache, f"/v1/products/{chance.choice(everything)}", lambda body: [body])
+                    await self._read(cache, door, [chance.choice(everything)])
                 elif draw < CHANGES + PRODUCTS + LISTS:
-                    ids = ",".join(map(str, sorted(chance.sample(everything[:PRODUCTS_EACH], 3))))
-                    await self._read(cache, f"/v1/products?ids={ids}", lambda body: body["products"])
+                    await self._read(cache, door, sorted(chance.sample(everything[:PRODUCTS_EACH], len(NAMES))))
                 else:
-                    await self._read_own(cache, chance.randint(1, WORKERS), chance.choice([None, *self._tokens]))
+                    await self._read_own(cache, door, chance.randint(1, WORKERS), chance.choice([None, *self._tokens]))
                 self._outcome.max_request_s = max(self._outcome.max_request_s, time.time() - began)
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError, LookupError) as error:
                 self._outcome.failed.append(f"{type(error).__name__}: {error}")
@@ -170,33 +275,36 @@ class _Customers:
 
     async def _change(self, shop: _Connection, id_: int) -> None:
         price = {"price": {"amount_minor": 1 + len(self._acknowledged[id_]), "currency": "EUR"}}
-        status, _ = await shop.ask("PATCH", f"/v1/products/{id_}", {"If-Match": "*"}, price)
-        if status != 200:
-            raise OSError(f"a change: status {status}")
+        _, code, _ = await shop.ask("PATCH", f"/v1/products/{id_}", {"If-Match": "*", **self._partner}, price)
+        if code is not None:
+            raise OSError(f"a change: {code}")
         self._acknowledged[id_].append(time.time())
         self._outcome.changes += 1
 
-    async def _read(self, cache: _Connection, path: str, products: Callable[[Any], list[Any]]) -> None:
+    async def _read(self, cache: _Connection, door: Door, ids: Sequence[int]) -> None:
         began = time.time()
-        status, body = await cache.ask("GET", path)
-        if status != 200:
-            raise OSError(f"{path}: status {status}")
-        for product in products(body):
-            missed_s = first_missed(self._acknowledged[product["id"]], product["price"]["amount_minor"], began)
+        body, code, hit = await cache.ask("GET", door.products(ids))
+        if code is not None:
+            raise OSError(f"products {ids} over {door.name}: {code}")
+        self._outcome.hits[door.name] += hit
+        prices = door.prices(body)
+        for id_ in ids:
+            missed_s = first_missed(self._acknowledged[id_], prices[id_], began)
             if missed_s is not None:
                 stale_s = began - missed_s
                 self._outcome.missed += 1
                 self._outcome.late += stale_s > TAKEN_OUT_S
                 self._outcome.max_stale_s = max(self._outcome.max_stale_s, stale_s)
 
-    async def _read_own(self, cache: _Connection, owner: int, reader: int | None) -> None:
-        path = f"/v1/users/{owner}"
-        status, body = await cache.ask("GET", path, NOTHING if reader is None else self._tokens[reader])
-        expected = 401 if reader is None else 200 if reader == owner else 403
-        if status >= 500:
-            raise OSError(f"{path}: status {status}")
-        if status != expected or (status == 200 and body["id"] != reader):
-            self._outcome.foreign.append(f"{path} as {reader}: status {status} instead of {expected}")
+    async def _read_own(self, cache: _Connection, door: Door, owner: int, reader: int | None) -> None:
+        body, code, _ = await cache.ask("GET", door.account(owner), NOTHING if reader is None else self._tokens[reader])
+        account = f"the account of {owner} over {door.name}"
+        if code in TEMPORARY:
+            raise OSError(f"{account}: {code}")
+        refusal = "UNAUTHENTICATED" if reader is None else "PERMISSION_DENIED"
+        expected, got = owner if reader == owner else refusal, code or door.owner(body)
+        if got != expected:
+            self._outcome.foreign.append(f"{account} as {reader}: {got} instead of {expected}")
 
 
 def _products_of(number: int) -> range:
@@ -219,7 +327,6 @@ def run_requests(system: System, requests: int, seed: int, progress: Callable[[i
         system.check()
         progress(outcome.requests)
     outcome.other_cores, outcome.wall_s = others.cores, time.monotonic() - began
-    outcome.hits = system.edge_cache_counts()["hits"]
     return outcome
 
 
@@ -230,6 +337,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @takes_settings("prove-edge-cache")
 def prove(
     *,
+    topology: str,
     requests: Annotated[int, typer.Option(min=1)],
     rtt: str,
     seed: Annotated[int, typer.Option(min=0)],
@@ -237,9 +345,11 @@ def prove(
 ) -> None:
     """Read through a shared cache while prices change. Exit code 3 if an answer was another's, or too old."""
     with reported():
+        chosen = load_topology(topology)
+        doors_of(chosen)
         switches = parse_switches(edge_cache="varnish", http="1", rtt=rtt, trace="0")
         settings = {EDGE_CACHE: {BOUND_SETTING: str(BOUND_S)}}
-        with System(load_topology("rest"), switches, load_ports(os.environ), "prove", extra=settings) as system:
+        with System(chosen, switches, load_ports(os.environ), "prove", extra=settings) as system:
             outcome = run_requests(
                 system, requests, seed, lambda sent: print(f"\r{sent:,} of {requests:,}", end="", file=sys.stderr)
             )
@@ -250,9 +360,10 @@ def prove(
 
 def in_words(outcome: Outcome) -> str:
     """Formats the outcome for people."""
+    hits = " and ".join(f"{count:,} {name}" for name, count in outcome.hits.items())
     lines = [
         f"{outcome.requests:,} requests in {outcome.wall_s:.0f} s, while {outcome.changes:,} prices changed; the cache "
-        f"answered {outcome.hits:,} of them.",
+        f"answered {hits} reads of products.",
         f"{len(outcome.foreign)} answers belonged to another customer; {len(outcome.failed)} requests failed.",
         f"{outcome.missed:,} reads missed a change that was acknowledged before they began, {outcome.late} of them "
         f"{TAKEN_OUT_S:g} s later or more.",
