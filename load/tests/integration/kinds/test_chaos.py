@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+import httpx
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from experiment.cli import app
 from experiment.commands import in_blocks
+from experiment.faults import trial
 from experiment.faults.disk import WAL, no_volumes
+from experiment.faults.faults import FAULTS, SHOP, Fault
 from experiment.faults.links import BINARY as TOXIPROXY
+from experiment.faults.processes import freeze, kill
 from experiment.generator.shopload import BINARY
 from mesh.description.ports import Ports
+from mesh.description.topology import EDGE, ROUTER
+from mesh.native.system import System
 from shop.platform.deadline import OVER
 
 pytestmark = [
@@ -109,3 +117,50 @@ def test_a_cut_link_fails_only_journeys_that_need_it(
     assert set(reset["failed_journeys"]) == {"checkout"}
     assert reset["failed_journeys"]["checkout"] == reset["repeated"] > 10
     assert (reset["broken"], reset["unanswered"], reset["unsettled"]) == ([], 0, 0)
+
+
+CLEAR = r"GraphQL error (UNAVAILABLE|DEADLINE_EXCEEDED): |no whole answer within the journey's limit"
+"""Errors of a shop that is away or late; the last one is the generator's."""
+
+
+def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_clear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
+) -> None:
+    """All four faults in one trial: each lasts until a customer who asks during it has an answer."""
+    answers: list[Any] = []
+
+    def ask(system: System) -> None:
+        document = {"query": "{ product(id: 1) { id } }"}
+        answer = httpx.post(f"{system.ports.url(EDGE)}/graphql", json=document, timeout=20, trust_env=False)
+        [error] = answer.json()["errors"]
+        answers.append((answer.status_code, error["extensions"]["code"], answer.headers["content-type"]))
+
+    def strike(system: System) -> None:
+        for part in (ROUTER, "product"):
+            kill(system, part, lambda: ask(system))
+        for part in (ROUTER, "product"):
+            freeze(system, part, lambda _: ask(system))
+
+    each = Fault(
+        about="router and subgraph, killed and stopped",
+        targets=lambda _topology, _switches: [SHOP],
+        around=lambda system, _: nullcontext((system, lambda _: strike(system))),
+        longer_s=lambda _topology, _switches, _target: 6.0,
+    )
+    monkeypatch.setitem(FAULTS, "each", each)
+    monkeypatch.setattr(trial, "STRIKES_AFTER_S", 1.0)
+    base, load = shop_ports.base, {"workload": "default", "rate": "10"}
+    struck = run(tmp_path, monkeypatch, base, topologies="federation", faults="each", **load)["each:shop"]
+    json_type = "application/json"
+    assert answers == [
+        (503, "UNAVAILABLE", json_type),
+        (200, "UNAVAILABLE", json_type),
+        (504, "DEADLINE_EXCEEDED", json_type),
+        (200, "DEADLINE_EXCEEDED", json_type),
+    ]
+    assert (struck["broken"], struck["unanswered"], struck["unsettled"]) == ([], 0, 0)
+    assert struck["checkouts"] > 0
+    rows = pl.read_parquet(tmp_path / "latest" / "journeys.parquet")
+    failed = rows.filter(pl.col("outcome") != "ok")
+    assert failed.height > 0
+    assert failed.filter(~pl.col("error").str.contains(CLEAR))["error"].to_list() == []
