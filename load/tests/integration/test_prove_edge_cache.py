@@ -21,7 +21,7 @@ except NotInstalledError as missing:
 
 
 def test_customers_of_both_protocols_get_their_own_answers_and_new_prices(shop_ports: Ports) -> None:
-    command = [sys.executable, "-m", "proofs.edge_cache", "--topology", "hybrid", "--requests", "4000", "--json"]
+    command = [sys.executable, "-m", "proofs.edge_cache", "--topology", "hybrid", "--requests", "2000", "--json"]
     environment = {**os.environ, "SHOP_PORT_BASE": str(shop_ports.base)}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False
@@ -31,7 +31,7 @@ def test_customers_of_both_protocols_get_their_own_answers_and_new_prices(shop_p
     # A busy machine makes it NOISY.
     assert outcome["verdict"] != "WRONG", outcome
     assert outcome["foreign"] == []
-    assert outcome["requests"] >= 4000
+    assert outcome["requests"] >= 2000
     assert outcome["changes"] > 160
     assert set(outcome["hits"]) == {"REST", "GraphQL"}
     assert min(outcome["hits"].values()) > 100
