@@ -7,7 +7,7 @@ import { createGatewayRuntime } from "@graphql-hive/gateway-runtime";
 import transport from "@graphql-mesh/transport-http";
 import { createInMemoryAPQStore, useAPQ } from "@graphql-yoga/plugin-apq";
 import { GraphQLError, parse } from "graphql";
-import { currentCall, openTracing, within } from "./tracing.mjs";
+import { currentCall, newCall, openTracing, within } from "./tracing.mjs";
 
 const DEADLINE = "x-envoy-expected-rq-timeout-ms";
 const FORWARDED = ["authorization", "x-hopwise-edge"];
@@ -87,7 +87,7 @@ function useSubgraphs(subgraphs, tracing) {
       setFetchFn((url, options, ...rest) => {
         const call = currentCall();
         const leftMs = Math.max(1, Math.floor(call.endsAt - performance.now()));
-        const signals = [AbortSignal.timeout(leftMs), ...(options.signal ? [options.signal] : [])];
+        const signals = [call.late, ...(options.signal ? [options.signal] : [])];
         const asked = { ...options.headers, [DEADLINE]: String(leftMs) };
         for (const name of FORWARDED) {
           if (call.headers[name] !== undefined) asked[name] = call.headers[name];
@@ -124,11 +124,11 @@ const NOT_SHOWN = /^Cannot return null for non-nullable field/;
 function shopError(error, status) {
   if (NOT_SHOWN.test(error.message)) return failure("it is gone, or another customer's", "NOT_FOUND", error, status);
   const { code: given, field, retryAfter } = error.extensions ?? {};
-  const late = error.name === "TimeoutError" || /aborted due to timeout|timed out/.test(error.message);
+  const isOurs = !given || given in CODES;
+  const late = isOurs && currentCall().late.aborted;
   const cause = error.originalError;
   const unknown = cause && !(cause instanceof GraphQLError) ? "INTERNAL" : "INVALID_ARGUMENT";
   const code = late ? "DEADLINE_EXCEEDED" : (CODES[given] ?? given ?? unknown);
-  const isOurs = late || !given || given in CODES;
   const message = isOurs ? (MESSAGES[code] ?? error.message) : error.message;
   if (code === "INTERNAL") console.error("unexpected error", error);
   return failure(message, code, error, status, { field, retryAfter });
@@ -180,8 +180,8 @@ const server = http.createServer((request, response) => {
     response.end("ok");
     return;
   }
-  const endsAt = performance.now() + waits(request.headers[DEADLINE]) * WORK_SHARE;
-  within({ headers: request.headers, endsAt }, () =>
+  const ms = Math.floor(waits(request.headers[DEADLINE]) * WORK_SHARE);
+  within(newCall(request.headers, ms), () =>
     tracing.serve(request, response, async (span) => {
       if (delayMs) {
         const began = performance.now();

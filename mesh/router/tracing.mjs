@@ -16,7 +16,10 @@ const calls = new AsyncLocalStorage();
 
 /** Runs work for one request, whose facts `currentCall` returns there. */
 export const within = (call, work) => calls.run(call, work);
-export const currentCall = () => calls.getStore() ?? { headers: {}, endsAt: performance.now() + 5_000 };
+export const currentCall = () => calls.getStore() ?? newCall({}, 5_000);
+
+/** A request's facts; `late` aborts what it waits for when its time is over. */
+export const newCall = (headers, ms) => ({ headers, endsAt: performance.now() + ms, late: AbortSignal.timeout(ms) });
 
 /** The caller's span, if it samples. */
 function sampledCaller(traceparent) {

@@ -36,6 +36,7 @@ from shop.contract.graphql import operation_of, root_field
 from shop.contract.methods import methods_of
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import EDGE_MARK
+from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.graphql.supergraph import SUBGRAPHS
 
 pytestmark = pytest.mark.integration
@@ -55,6 +56,7 @@ class Router:
         self.http = http
         self._signer = signer
         self.payments = AsyncExitStack()
+        self.payments_at = ""
 
     def token(self, kind: Any, number: int) -> dict[str, str]:
         return {"authorization": f"Bearer {self._signer.sign(Principal(kind, number))}"}
@@ -87,7 +89,10 @@ async def started(
         for name in SUBGRAPHS:
             of = router.payments if name == "payment" else stack
             served = served_service(name, shop.use_cases(name), keys.public_file, ["federation"])
-            peers[f"SHOP_PEER_{name.upper()}"] = f"federation://{(await of.enter_async_context(served))['federation']}"
+            at = (await of.enter_async_context(served))["federation"]
+            peers[f"SHOP_PEER_{name.upper()}"] = f"federation://{at}"
+            if name == "payment":
+                router.payments_at = at
         environment = {
             **{"PATH": os.environ["PATH"], "SHOP_COMPONENT": "graphql-gateway", "SHOP_INSTANCE": "graphql-gateway"},
             **{"SHOP_LISTEN_HTTP": free_address, "SHOP_SUPERGRAPH": str(hive.SUPERGRAPH), **peers},
@@ -268,6 +273,10 @@ async def _loses_only_what_a_subgraph_would_have_said(router: Router, own: dict[
     assert codes(answer) == ["UNAVAILABLE"]
     assert "127.0.0.1" not in json.dumps(answer)
     assert codes(await router.ask("{ payment(id: 1) { id } }", own)) == ["UNAVAILABLE"]
+    host, _, port = router.payments_at.rpartition(":")
+    async with await asyncio.start_server(lambda *_: asyncio.sleep(READY_S), host, int(port)):
+        hurried = own | {DEADLINE_HEADER: "300"}
+        assert codes(await router.ask("{ payment(id: 1) { id } }", hurried)) == ["DEADLINE_EXCEEDED"]
 
 
 async def _ends(router: Router, process: asyncio.subprocess.Process) -> None:

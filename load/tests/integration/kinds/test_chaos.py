@@ -133,12 +133,13 @@ def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_
         document = {"query": "{ product(id: 1) { id } }"}
         answer = httpx.post(f"{system.ports.url(EDGE)}/graphql", json=document, timeout=20, trust_env=False)
         [error] = answer.json()["errors"]
-        answers.append((answer.status_code, error["extensions"]["code"], answer.headers["content-type"].partition(";")[0]))
+        answers.append((answer.headers["content-type"].partition(";")[0], error["extensions"]["code"]))
 
     def strike(system: System) -> None:
         for part in (ROUTER, "product"):
             kill(system, part, lambda: ask(system))
-        for part in (ROUTER, "product"):
+        # The router is last, as it is busy for a while afterwards.
+        for part in ("product", ROUTER):
             freeze(system, part, lambda _: ask(system))
 
     each = Fault(
@@ -151,16 +152,12 @@ def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_
     monkeypatch.setattr(trial, "STRIKES_AFTER_S", 1.0)
     base, load = shop_ports.base, {"workload": "default", "rate": "10"}
     struck = run(tmp_path, monkeypatch, base, topologies="federation", faults="each", **load)["each:shop"]
-    json_type = "application/json"
-    assert answers == [
-        (503, "UNAVAILABLE", json_type),
-        (200, "UNAVAILABLE", json_type),
-        (504, "DEADLINE_EXCEEDED", json_type),
-        (200, "DEADLINE_EXCEEDED", json_type),
-    ]
+    codes = ["UNAVAILABLE", "UNAVAILABLE", "DEADLINE_EXCEEDED", "DEADLINE_EXCEEDED"]
+    assert answers == [("application/json", code) for code in codes]
     assert (struck["broken"], struck["unanswered"], struck["unsettled"]) == ([], 0, 0)
     assert struck["checkouts"] > 0
-    rows = pl.read_parquet(tmp_path / "latest" / "journeys.parquet")
+    [file] = tmp_path.glob("*-chaos/journeys.parquet")
+    rows = pl.read_parquet(file)
     failed = rows.filter(pl.col("outcome") != "ok")
     assert failed.height > 0
     assert failed.filter(~pl.col("error").str.contains(CLEAR))["error"].to_list() == []

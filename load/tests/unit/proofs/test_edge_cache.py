@@ -58,5 +58,5 @@ def test_customers_read_in_every_protocol_that_the_cache_keeps(topology: str, pr
 
 
 def test_a_topology_whose_prices_cannot_change_is_refused_with_the_valid_ones() -> None:
-    with pytest.raises(InputError, match="topology=graphql: prices change over REST, .*; valid: rest, "):
+    with pytest.raises(InputError, match=r"topology=graphql: prices change over REST, .*; valid: rest, "):
         doors_of(load_topology("graphql"))
