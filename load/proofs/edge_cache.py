@@ -148,14 +148,14 @@ NAMES = "abc"
 ACCOUNT = "query($a: ID!) { user(id: $a) { id name email } }"
 
 
-def _persisted(document: str) -> dict[str, Any]:
+def _name_document(document: str) -> dict[str, Any]:
     return {"persistedQuery": {"version": 1, "sha256Hash": hashlib.sha256(document.encode()).hexdigest()}}
 
 
 def _graphql_path(document: str, kind: str, ids: Sequence[int]) -> str:
     named = zip(NAMES, ids, strict=False)
     variables = {name: base64.b64encode(f"{kind}:{id_}".encode()).decode() for name, id_ in named}
-    query = {"variables": variables, "extensions": _persisted(document)}
+    query = {"variables": variables, "extensions": _name_document(document)}
     return f"/graphql?{urlencode({name: json.dumps(value, separators=(',', ':')) for name, value in query.items()})}"
 
 
@@ -241,7 +241,7 @@ class _Customers:
     async def run(self) -> None:
         shops = [_Connection(self._ports[EDGE]) for _ in range(WORKERS)]
         for document in (document for door in self._doors for document in door.documents):
-            await shops[0].ask("POST", "/graphql", body={"query": document, "extensions": _persisted(document)})
+            await shops[0].ask("POST", "/graphql", body={"query": document, "extensions": _name_document(document)})
         for number, shop in enumerate(shops):
             for id_ in _products_of(number):
                 self._acknowledged[id_] = []
