@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from itertools import chain
 
 import pytest
@@ -73,7 +74,7 @@ def test_an_unknown_command_is_answered_with_the_nearest() -> None:
 
 
 def test_version() -> None:
-    assert hopwise("--version") == (0, "hopwise 0.1.0\n")
+    assert hopwise("--version") == (0, f"hopwise {version('hopwise')}\n")
 
 
 @pytest.fixture
