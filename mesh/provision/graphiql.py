@@ -12,6 +12,7 @@ import hashlib
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ LIMITS = {
 }
 """Times are in milliseconds."""
 ADVICE = (
-    "Everything else works without it; `make setup` tries again. Check the network and its proxy (HTTPS_PROXY); "
+    "Everything else works without it; the same command tries again. Check the network and its proxy (HTTPS_PROXY); "
     "another registry can be named with npm_config_registry."
 )
 
@@ -86,11 +87,25 @@ def fetch() -> None:
 
 
 def _fetch(target: Path) -> None:
-    specs = [f"{package.name}@{package.version}" for package in PACKAGES]
+    fetch_packages(PACKAGES, "Fetching GraphiQL", target)
+
+
+def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> None:
+    """Fetches the files of packages from the npm registry into a new folder.
+
+    Args:
+        packages: The packages.
+        title: Progress message for people.
+        target: The folder, which appears when it is complete.
+
+    Raises:
+        SetupError: The registry does not answer, or gives other bytes than those pinned.
+    """
+    specs = [f"{package.name}@{package.version}" for package in packages]
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         run(
             Step(
-                title="Fetching GraphiQL",
+                title=title,
                 hint="5 s",
                 argv=[npm(), "pack", *specs],
                 advice=ADVICE,
@@ -102,16 +117,16 @@ def _fetch(target: Path) -> None:
         )
         new = Path(scratch, "files")
         new.mkdir()
-        for package in PACKAGES:
-            _unpack(package, Path(scratch, f"{package.name}-{package.version}.tgz"), new)
+        for package in packages:
+            _unpack(package, Path(scratch, f"{package.name}-{package.version}.tgz"), new, title)
         new.replace(target)
 
 
-def _unpack(package: Package, tarball: Path, into: Path) -> None:
+def _unpack(package: Package, tarball: Path, into: Path, title: str) -> None:
     digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
     if digest != package.sha512:
         raise SetupError(
-            f"Fetching GraphiQL: {tarball.name} has the SHA-512 {digest}, and {package.sha512} is pinned: the npm "
+            f"{title}: {tarball.name} has the SHA-512 {digest}, and {package.sha512} is pinned: the npm "
             f"registry gave other bytes.\n{ADVICE}"
         )
     with tarfile.open(tarball) as archive:
@@ -128,5 +143,5 @@ def npm() -> str:
         return on_path
     own = str(NODE / "bin" / "npm")
     if not output_of(own, "--version"):
-        install(NODE_WHEEL, into=NODE, title="Installing npm, which fetches GraphiQL", hint="20 s")
+        install(NODE_WHEEL, into=NODE, title="Installing npm, which fetches scripts for browsers", hint="20 s")
     return own

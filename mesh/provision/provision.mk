@@ -71,6 +71,13 @@ kube-score: .tools/kube-score.stamp ## Build kube-score, which make lint then ru
 .tools/kube-score.stamp: mesh/kube-score/go.mod mesh/kube-score/go.sum $(if $(realpath .tools/bin/kube-score),,missing)
 	@$(call provide,kube-score)
 
+# Diagrams stay text where Mermaid cannot be fetched.
+.tools/docs.stamp: docs/site/requirements.lock $(if $(realpath .tools/docs/bin/sphinx-build),,missing)
+	@$(call provide,docs)
+
+.tools/mermaid.stamp: mesh/provision/docs.py $(if $(realpath .tools/mermaid),,missing)
+	@$(call provide,mermaid)
+
 .PHONY: toxiproxy
 toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, which make chaos needs to disturb connections
 

@@ -1,0 +1,36 @@
+"""The programs of `make docs`: Sphinx in a separate environment, and Mermaid, which draws diagrams in the browser."""
+
+from __future__ import annotations
+
+from provision.environment import DOCS_LOCK, install_locked
+from provision.graphiql import Package, fetch_packages
+from provision.paths import TOOLS, cache
+from provision.shared import link_to_shared
+
+ENVIRONMENT = TOOLS / "docs"
+LINK = TOOLS / "mermaid"
+MERMAID = Package(
+    "mermaid",
+    "12.3.0",
+    "4113TdXeLAsMruJ79OpFL5O8+LTFXhQqZ260rF3tgUmiNAtRm4Uume04I+65PRN6yZ69J4f8rVYWW8zRk65UYw==",
+    {"mermaid.js": "package/dist/mermaid.min.js"},
+)
+
+
+def install() -> None:
+    """Installs the locked Sphinx.
+
+    Raises:
+        SetupError: The index does not answer.
+    """
+    install_locked(DOCS_LOCK, ENVIRONMENT, "Installing Sphinx, which builds the site", "10 s, 90 MB")
+
+
+def fetch_mermaid() -> None:
+    """Puts `.tools/mermaid` in place, and fetches it if the shared cache does not have it.
+
+    Raises:
+        SetupError: The registry does not answer, or gives other bytes than those pinned.
+    """
+    files = cache() / f"mermaid-{MERMAID.version}" / "files"
+    link_to_shared(LINK, files, lambda into: fetch_packages([MERMAID], "Fetching Mermaid", into))
