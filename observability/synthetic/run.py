@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,10 +23,19 @@ from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
-from hops.run.rows import JOURNEYS, RESOURCES, write_parquet
+from hops.run.rows import JOURNEYS, PATHS, RESOURCES, write_parquet
 from hops.traces.write_otlp import otlp_document
 from synthetic.experiment import Noise
-from synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
+from synthetic.shop import (
+    JOURNEY_SHAPES,
+    TopologyShape,
+    call_paths,
+    cpu_ms,
+    parts_ms,
+    shape_of,
+    topology_document,
+    waves,
+)
 from synthetic.traces import BASE_NS, shop_trace
 
 NS_PER_S = 1_000_000_000
@@ -147,7 +156,7 @@ class _Run:
         self._folder, self._noise, self._rng = folder, noise, rng
         self._calls_rng = rng.spawn(1)[0]  # a separate generator, so that calls change no other figure
         self._begins_ns = BASE_NS
-        self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
+        self._frames: dict[str, list[pl.DataFrame]] = {}
         self._trials: list[dict[str, Any]] = []
 
     def add_trial(
@@ -175,8 +184,9 @@ class _Run:
         resources = self._resource_rows(shape, factor)
         labels = [pl.lit(block, dtype=pl.Int32).alias("block"), pl.lit(name).alias("topology")]
         calls = self._call_rows(arm, shape, journeys, sampled)
-        for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources), ("calls", calls)):
-            self._frames[file].append(frame.select(*labels, pl.all()))
+        frames = {"journeys": journeys, "hops": hops, "resources": resources, "calls": calls}
+        for file, frame in {**frames, "paths": _path_rows(hops, budgets)}.items():
+            self._frames.setdefault(file, []).append(frame.select(*labels, pl.all()))
         last = resources.filter(pl.col("at_ns") == pl.col("at_ns").max())
         chosen = exemplars(hops)
         trial = self._folder / trial_folder(name, block)
@@ -308,6 +318,14 @@ class _Run:
                 memory = memory_mb * (0.9 + 0.1 * done)
                 rows.append((self._begins_ns + second * NS_PER_S, component, whole_s * done, memory, 1))
         return pl.DataFrame(rows, schema=RESOURCES, orient="row")
+
+
+def _path_rows(hops: pl.DataFrame, budgets: Mapping[str, Iterable[str]]) -> pl.DataFrame:
+    paths = {journey: call_paths(parts) for journey, parts in budgets.items()}
+    traces = dict(hops.group_by("journey").agg(pl.col("trace_id").n_unique()).iter_rows())
+    sums = hops.group_by("journey", "part", maintain_order=True).agg(pl.col("ns").sum())
+    rows = [(journey, paths[journey][part], ns, traces[journey]) for journey, part, ns in sums.iter_rows()]
+    return pl.DataFrame(rows, schema=PATHS, orient="row")
 
 
 def _write_exemplars(

@@ -5,15 +5,17 @@ Traces, runs and experiments are drawn around these figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hops.analysis.cost import CONTROL_PLANE, SIDECAR_SUFFIX
-from hops.budget.parts import CLIENT_PART, EDGE, GENERATOR, INBOUND, OUTBOUND, START_LAG_PART
+from hops.budget.call_paths import SEPARATOR
+from hops.budget.parts import CLIENT_PART, EDGE, GENERATOR, INBOUND, OUTBOUND, PROXY, START_LAG_PART, is_proxy
 
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
+_WIRE = "wire:"
 _PROXY_MS = 0.11
 _TO_SIDECAR_MS = 0.12
 """Mean of one sidecar's own time for a call, and of the wire between a component and its sidecar."""
@@ -121,6 +123,28 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
     for service, work_ms in plan.work_ms.items():
         parts |= {f"work:{service}": 0.55 * work_ms, f"db:{service}": 0.4 * work_ms, f"pool:{service}": 0.05 * work_ms}
     return by_way_of_sidecars(parts, proxy_ms=_PROXY_MS, wire_ms=_TO_SIDECAR_MS) if mesh else parts
+
+
+def call_paths(parts: Iterable[str]) -> dict[str, str]:
+    """Gives each part of a budget a call path; a component that several others call is below the first.
+
+    Args:
+        parts: Parts of a journey as `parts_ms` orders them.
+    """
+    wires = [part.removeprefix(_WIRE).split("→") for part in parts if part.startswith(_WIRE)]
+    callers = {callee: caller for caller, callee in reversed(wires)}
+
+    def of_component(name: str) -> str:
+        if name not in callers:
+            return CLIENT_PART
+        work = f"{PROXY if is_proxy(name) else 'work:'}{name}"
+        return SEPARATOR.join((of_component(callers[name]), f"{_WIRE}{callers[name]}→{name}", work))
+
+    def of_part(part: str) -> str:
+        above = of_component(part.partition(":")[2].partition("→")[0])
+        return above if part == above.rpartition(SEPARATOR)[2] else f"{above}{SEPARATOR}{part}"
+
+    return {part: of_part(part) for part in parts}
 
 
 def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: float) -> dict[str, float]:

@@ -141,4 +141,4 @@ def budgets_of_target(traces: Traces) -> tuple[list[Budget], Quality, TargetTrac
     quality = Quality()
     for tree in trees:
         quality.add(tree.quality)
-    return [budget for tree in trees if (budget := budget_of_any(tree))], quality, look_at(trees)
+    return [budget for tree in trees if (budget := budget_of_any(tree, with_paths=True))], quality, look_at(trees)

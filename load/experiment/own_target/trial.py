@@ -43,7 +43,7 @@ from hops.budget.parts import Budget
 from hops.conclusions.wording import join_names, plural
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Observed
-from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, paths_frame, read_rows
 from hops.traces.tree import Quality
 from mesh.components.trial import network_of
 from mesh.description.ports import HOST, Ports
@@ -255,6 +255,7 @@ def run_own_trial(
         journeys=at_edge(journeys, None),
         hops=hops,
         calls=calls_frame(budgets),
+        paths=paths_frame(budgets, journeys),
         resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
         evidence=evidence,
         generator=generator,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hops.run.documents.tracing import TracingRecord
     from hops.run.documents.trial import Fault, Program
 
-FRAMES = ("journeys", "hops", "resources", "calls")
+FRAMES = ("journeys", "hops", "resources", "calls", "paths")
 """Tables of every trial; each is a parquet file in its folder."""
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
@@ -35,6 +35,7 @@ class Trial:
         journeys: A row for each journey (`hops.run.rows.JOURNEYS`).
         hops: A row for each trace and part (`hops.run.rows.HOPS`).
         calls: A row for each call of a component by another (`hops.run.rows.CALLS`).
+        paths: A row for each journey and call path (`hops.run.rows.PATHS`).
         resources: A row for each component and sample (`hops.run.rows.RESOURCES`).
         evidence: The evidence for the gates.
         generator: The generator's account of the replay.
@@ -58,6 +59,7 @@ class Trial:
     journeys: pl.DataFrame
     hops: pl.DataFrame
     calls: pl.DataFrame
+    paths: pl.DataFrame
     resources: pl.DataFrame
     evidence: Evidence
     generator: Mapping[str, Any]

@@ -20,7 +20,7 @@ def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
         OSError: The disk is full.
     """
     labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
-    of_all = zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls), strict=True)
+    of_all = zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls, trial.paths), strict=True)
     for name, frame in (*of_all, *trial.observed.items()):
         write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
 

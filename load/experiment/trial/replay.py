@@ -29,7 +29,7 @@ from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Observed, Sidecars
 from hops.run.documents.cache import CacheCounts, EdgeCacheCounts
 from hops.run.fault_notice import aborts
-from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, paths_frame, read_rows
 from hops.traces.clock_offset import clock_offset_ms
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
@@ -151,7 +151,7 @@ class Replay:
     def _read_traces(self, keep: bool) -> None:
         system, jaeger = self._system, self._system.ports.url("jaeger-query-http")
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
-        self._budgets, self._quality = budgets_of(traces.values())
+        self._budgets, self._quality = budgets_of(traces.values(), with_paths=True)
         if system.switches.in_cluster:
             self._clock_offset_ms = clock_offset_ms(
                 traces.values(), lambda span: system.node_of(component_of(span.service))
@@ -224,6 +224,7 @@ class Replay:
             journeys=at_edge(self._journeys, logged),
             hops=self._hops,
             calls=calls_frame(self._budgets),
+            paths=paths_frame(self._budgets, self._journeys),
             resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
             evidence=evidence,
             generator=generator,

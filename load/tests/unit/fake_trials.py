@@ -17,7 +17,7 @@ from experiment.trial.resources import Origin
 from hops.gates.trial import Evidence
 from hops.kinds.watch.analysis import NOBODY
 from hops.run.documents.trial import Fault, Program
-from hops.run.rows import CALLS, HOPS, JOURNEYS, LOOKS, RESOURCES, WATCHED
+from hops.run.rows import CALLS, HOPS, JOURNEYS, LOOKS, PATHS, RESOURCES, WATCHED
 from hops.units import NS_PER_MS
 
 
@@ -70,6 +70,7 @@ def fake_trial(
         hops=HOPS.to_frame(),
         resources=RESOURCES.to_frame(),
         calls=CALLS.to_frame(),
+        paths=PATHS.to_frame(),
         evidence=evidence,
         generator={"answers_sha256": "ab"},
         exemplars={"all": {"p50": "1", "p99": "2"}},

@@ -30,7 +30,8 @@ class TracedMeans:
     """Mean parts of one topology's traces, and each block's deviation from them.
 
     Args:
-        hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only.
+        hops: Rows of `rows.HOPS` with `block` as the first column, of this topology only; or sums of them, with the
+            number of `traces` of the block and journey in each row.
         journeys: Names of the journeys, in the order of their weights.
         blocks: Numbers of the blocks, in the order of the deviations; traces of other blocks are left out.
         parts: Names of the parts, in the order of the columns.
@@ -45,7 +46,8 @@ class TracedMeans:
         inside = select_rows(hops, hops["block"].is_in(list(blocks)) & hops["journey"].is_in(list(journeys)))
         for journey, block, part, ns in inside.group_by("journey", "block", "part").agg(pl.col("ns").sum()).iter_rows():
             sums[rows[journey], columns[block], places[part]] = ns / NS_PER_MS
-        for journey, block, count in inside.group_by("journey", "block").agg(pl.col("trace_id").n_unique()).iter_rows():
+        traces = pl.col("traces").first() if "traces" in hops.columns else pl.col("trace_id").n_unique()
+        for journey, block, count in inside.group_by("journey", "block").agg(traces).iter_rows():
             counts[rows[journey], columns[block]] = count
         self.traces = counts.sum(axis=1)
         whole = np.maximum(self.traces, 1.0)

@@ -131,7 +131,7 @@ def summarise(
         {topology: groups[TOTAL] for topology, groups in used.items() if TOTAL in groups}, pairs, run.first_stage
     )
     correct(comparisons)
-    load, blocks = _load(run), _blocks(run)
+    load, blocks = load_of(run), blocks_of(run)
     figures = figures_of(Measured(run, rows, hops, latencies, topologies, load, blocks))
     gates, gates_left_out = gates_of(run, figures)
     summary = Summary(
@@ -349,12 +349,12 @@ def _tape(run: RunFiles) -> dict[str, object]:
     }
 
 
-def _load(run: RunFiles) -> dict[str, int]:
+def load_of(run: RunFiles) -> dict[str, int]:
     """Counts each journey in the load of all trials."""
     return dict(cast("list[tuple[str, int]]", run.journeys.group_by("journey").len().rows()))
 
 
-def _blocks(run: RunFiles) -> dict[str, set[int]]:
+def blocks_of(run: RunFiles) -> dict[str, set[int]]:
     """Lists the blocks of each topology."""
     blocks: dict[str, set[int]] = {topology: set() for topology in run.topologies}
     for row in run.used:

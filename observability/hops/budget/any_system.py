@@ -25,6 +25,7 @@ from sys import intern
 
 from msgspec.structs import replace
 
+from hops.budget.call_paths import SEPARATOR
 from hops.budget.mapping import NameMap
 from hops.budget.parts import GENERATOR, THINK_SPAN, Budget, budget_of_tree, part_of
 from hops.budget.unanswered import name_unanswered, store_part
@@ -68,12 +69,16 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
     return tree
 
 
-def budget_of_any(tree: Tree) -> Budget | None:
+def budget_of_any(tree: Tree, *, with_paths: bool = False) -> Budget | None:
     """Makes the budget of a tree that `tree_of` built; None if the trace has no span, or if its root has no times.
 
     Its journey is the root's operation: in traces of the shop the journey, in others the service and the span's name.
+
+    Args:
+        tree: The trace.
+        with_paths: Whether the budget includes the call paths.
     """
-    budget = budget_of_tree(tree, with_calls=False)
+    budget = budget_of_tree(tree, with_calls=False, with_paths=with_paths)
     if budget is None or tree.root is None:
         return budget
     root = tree.root.span
@@ -92,10 +97,12 @@ def budget_of_any(tree: Tree) -> Budget | None:
 
 
 def _without_pauses(budget: Budget) -> Budget:
-    """Removes the pauses between steps from total and parts; the customer did not wait for the service then."""
+    """Removes the pauses between steps from total, parts and paths; the customer did not wait for the service then."""
     parts = {part: ns for part, ns in budget.parts.items() if part != THINK_SPAN}
     crossings = {part: count for part, count in budget.crossings.items() if part != THINK_SPAN}
-    return replace(budget, parts=parts, crossings=crossings, total_ns=budget.total_ns - budget.parts.get(THINK_SPAN, 0))
+    paths = {path: ns for path, ns in budget.paths.items() if path.rpartition(SEPARATOR)[2] != THINK_SPAN}
+    total_ns = budget.total_ns - budget.parts.get(THINK_SPAN, 0)
+    return replace(budget, parts=parts, crossings=crossings, paths=paths, total_ns=total_ns)
 
 
 def _part(node: Node) -> str:

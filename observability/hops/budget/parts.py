@@ -28,6 +28,7 @@ from operator import attrgetter
 
 import msgspec
 
+from hops.budget.call_paths import CallPaths
 from hops.traces.critical_path import walk
 from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span
 from hops.traces.tree import LINK_DOWN_SPAN, LINK_UP_SPAN, Node, Quality, Tree, grow, is_database
@@ -129,6 +130,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         edge_requests: Requests that reached the edge, on or off the path.
         calls: Calls between components, on or off the path.
         after_ns: How much of the trace is after its root's end; known for traces of any system.
+        paths: Nanoseconds on the critical path by call path (`hops.budget.call_paths`), if requested.
     """
 
     trace_id: str
@@ -144,6 +146,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
     edge_requests: tuple[EdgeRequest, ...] = ()
     calls: tuple[Call, ...] = ()
     after_ns: int = 0
+    paths: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def gap_ns(self) -> int:
@@ -151,12 +154,13 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         return abs(self.total_ns - sum(self.parts.values()))
 
 
-def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
+def budget_of_tree(tree: Tree, *, with_calls: bool = True, with_paths: bool = False) -> Budget | None:
     """Makes the budget of one trace; None if no span is a root.
 
     Args:
         tree: The trace.
         with_calls: Whether the budget includes the calls.
+        with_paths: Whether the budget includes the call paths.
     """
     root = tree.root
     if root is None:
@@ -164,7 +168,8 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
     parts: dict[str, int] = {}
     walked: dict[Node, str] = {}
     queues: dict[Node, list[tuple[str, int, int]]] = {}
-    for node, start_ns, end_ns in walk(root):
+    paths = CallPaths(part_of) if with_paths else None
+    for node, start_ns, end_ns in walk(root, above=None if paths is None else paths.above):
         part = walked.get(node)
         if part is None:
             part = walked[node] = part_of(node)
@@ -176,7 +181,11 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
             if waited_ns > 0:
                 parts[queue] = parts.get(queue, 0) + waited_ns
                 own_ns -= waited_ns
+                if paths is not None:
+                    paths.add(node, waited_ns, queue)
         parts[part] = parts.get(part, 0) + own_ns
+        if paths is not None:
+            paths.add(node, own_ns)
     crossings: dict[str, int] = {}
     on_path: dict[str, int] = {}
     inner_on_path: dict[str, int] = {}
@@ -220,11 +229,16 @@ def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
         injected_ns=injected_ns,
         edge_requests=tuple(edge_requests),
         calls=tuple(calls_of(tree)) if with_calls else (),
+        paths={} if paths is None else paths.ns,
     )
 
 
-def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]:
+def budgets_of(traces: Iterable[Iterable[Span]], *, with_paths: bool = False) -> tuple[list[Budget], Quality]:
     """Makes the budgets of many traces.
+
+    Args:
+        traces: Spans of each trace.
+        with_paths: Whether the budgets include the call paths.
 
     Returns:
         The budgets of the traces that have a root, and the quality of all traces together.
@@ -234,7 +248,7 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
     for spans in traces:
         tree = grow(spans)
         quality.add(tree.quality)
-        budget = budget_of_tree(tree)
+        budget = budget_of_tree(tree, with_paths=with_paths)
         if budget is not None:
             budgets.append(budget)
     return budgets, quality

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--pape
 WIDTH = 312
 """Width of a whole chart with its labels, in pixels. It fits a phone. On a wide page charts are next to each other, on
 a narrow one below each other."""
+_LABELLED = re.compile(r'<path aria-label="([^"]*)"([^>]*)/>')
+"""A mark with the channel `description`. Browsers show a reader who points at it a `title`, but no label."""
 _CONFIG: Spec = {
     "aria": False,  # a chart is one image with a description, not a tree of marks
     "background": "transparent",
@@ -62,7 +65,8 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
 
     @functools.cache
     def drawn() -> Markup:
-        return Markup(vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE))  # noqa: S704  Vega escapes the words
+        svg = vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)
+        return Markup(_LABELLED.sub(r"<path\2><title>\1</title></path>", svg))  # noqa: S704  Vega escapes the words
 
     return Chart(title, description, drawn)
 

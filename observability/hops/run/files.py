@@ -25,6 +25,7 @@ from hops.run.rows import (
     JOURNEYS,
     OBSERVED,
     OPTIONAL,
+    PATHS,
     QUEUED,
     RESOURCES,
     SAMPLE,
@@ -39,6 +40,7 @@ FRAMES = {"journeys": pl.Schema([*JOURNEYS.items(), *AT_EDGE.items()]), "hops": 
 HOPS_FILE = "hops.parquet"
 JOURNEYS_FILE = "journeys.parquet"
 CALLS_FILE = "calls.parquet"
+PATHS_FILE = "paths.parquet"
 LABELS: dict[str, pl.DataType] = {"block": pl.Int32(), "topology": pl.String()}
 SAMPLE_FILE = "parity_answers.jsonl"
 
@@ -57,6 +59,7 @@ class RunFiles:
         calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; empty if the run kept none.
         observed: Rows of `run.rows.OBSERVED`, likewise, by the name of their file; empty if no trial had a probe.
         labels: Names of topologies in their trials' folders, if they differ.
+        paths: Rows of `run.rows.PATHS`, likewise; empty if the run kept none.
     """
 
     path: Path
@@ -68,6 +71,7 @@ class RunFiles:
     calls: pl.DataFrame
     observed: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    paths: pl.DataFrame = field(default_factory=lambda: _with_labels(PATHS).to_frame())
 
     @property
     def topologies(self) -> list[str]:
@@ -154,6 +158,7 @@ class RunFiles:
             calls=rename(self.calls),
             observed={name: rename(frame) for name, frame in self.observed.items()},
             labels={name: label for label, name in names.items()},
+            paths=rename(self.paths),
         )
 
     def sample(self, topology: str) -> pl.DataFrame:
@@ -189,15 +194,17 @@ def read_run(path: Path) -> RunFiles:
     if unknown := sorted({row["topology"] for row in trials} - set(manifest["topologies"])):
         raise MalformedRunError(f"{path / TRIALS}: {', '.join(unknown)} is not among the topologies of {MANIFEST}")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
-    calls, *probed = (
-        _read_frame(file, schema) if file.exists() else pl.Schema([*LABELS.items(), *schema.items()]).to_frame()
+    calls, paths, *probed = (
+        _read_frame(file, schema) if file.exists() else _with_labels(schema).to_frame()
         for file, schema in (
             (path / CALLS_FILE, pl.Schema([*CALLS.items(), *QUEUED.items()])),
+            (path / PATHS_FILE, PATHS),
             *((path / f"{name}.parquet", schema) for name, schema in OBSERVED.items()),
         )
     )
     observed = dict(zip(OBSERVED, probed, strict=True))
-    return RunFiles(path, manifest, trials, frames["journeys"], frames["hops"], frames["resources"], calls, observed)
+    kept = frames["journeys"], frames["hops"], frames["resources"]
+    return RunFiles(path, manifest, trials, *kept, calls, observed, paths=paths)
 
 
 def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> dict[str, Any]:
@@ -250,13 +257,17 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
     if lacking:
         raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")
     try:
-        frame = frame.select(*LABELS, *schema).cast(pl.Schema([*LABELS.items(), *schema.items()]))
+        frame = frame.select(*LABELS, *schema).cast(_with_labels(schema))
     except pl.exceptions.PolarsError as error:
         raise MalformedRunError(f"{path}: a column has the wrong type: {error}") from error
     needed = frame.drop(*AT_EDGE, *QUEUED, *OPTIONAL, strict=False)
     if empty := [column.name for column in needed if column.null_count()]:
         raise MalformedRunError(f"{path}: the column {', '.join(empty)} has rows without a value")
     return frame
+
+
+def _with_labels(schema: pl.Schema) -> pl.Schema:
+    return pl.Schema([*LABELS.items(), *schema.items()])
 
 
 def write_summary(summary: Summary, path: Path) -> None:

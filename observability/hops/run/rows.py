@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -104,6 +105,9 @@ _CALLS_MADE = pl.Schema(
         *dict.fromkeys(("began_ns", "ahead_ns", "after_ns", "queued_ns", "injected_ns"), pl.Int64()).items(),
     ]
 )
+PATHS = pl.Schema({"journey": pl.String, "path": pl.String, "ns": pl.Int64, "traces": pl.Int64})
+"""A row per journey and call path (`hops.budget.call_paths`) of a trial: the time of all traces whose journey ended ok,
+and the number of these traces."""
 RESOURCES = pl.Schema(
     {
         "at_ns": pl.Int64,
@@ -224,6 +228,27 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
         (budget.trace_id, budget.journey, *msgspec.structs.astuple(call)) for budget in budgets for call in budget.calls
     ]
     return pl.DataFrame(rows, schema=_CALLS_MADE, orient="row")
+
+
+def paths_frame(budgets: Iterable[Budget], journeys: pl.DataFrame) -> pl.DataFrame:
+    """Adds up the call paths of budgets.
+
+    Args:
+        budgets: Budgets of a trial with their call paths, each of another trace.
+        journeys: Rows of `JOURNEYS` of the trial.
+
+    Returns:
+        The columns of `PATHS`.
+    """
+    ok = set(journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"])
+    sums, traces = Counter[tuple[str, str]](), Counter[str]()
+    for budget in budgets:
+        if budget.trace_id in ok:
+            traces[budget.journey] += 1
+            for path, ns in budget.paths.items():
+                sums[budget.journey, path] += ns
+    rows = [(journey, path, ns, traces[journey]) for (journey, path), ns in sorted(sums.items()) if ns]
+    return pl.DataFrame(rows, schema=PATHS, orient="row")
 
 
 def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:

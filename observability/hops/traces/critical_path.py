@@ -34,7 +34,7 @@ Segment = tuple[Node, int, int]
 """Time of one span during which no child of it is on the path: node, start and end, Unix time, ns; end after start."""
 
 
-def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
+def walk(root: Node, ahead_percent: int = AHEAD_PERCENT, above: dict[Node, Node] | None = None) -> Iterator[Segment]:
     """Yields the critical path from the root's end backwards.
 
     The segments are contiguous and cover the root's interval exactly once. Costs O(n), after the O(n log n) of
@@ -43,6 +43,7 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
     Args:
         root: Root of a grown tree: children are inside their parents, and sorted by end, the last first.
         ahead_percent: Limit for a sibling that ran ahead; see `AHEAD_PERCENT`.
+        above: Gets the span above each span on the path, before the span is in a segment; None if nobody needs it.
     """
     moment = covered = root.end_ns
     frames = [(root, iter(root.children))]
@@ -60,6 +61,8 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
             if ended < covered:
                 yield node, ended, covered
                 covered = ended
+            if above is not None:
+                above[child] = node
             if not child.children:
                 moment = start
                 if moment < covered:

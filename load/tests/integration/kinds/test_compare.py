@@ -17,6 +17,7 @@ from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.plan.resume import take_up
 from experiment.runner import begin, run_plan
+from hops.analysis.call_paths import mean_trace
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from mesh.description.ports import Ports
@@ -96,6 +97,15 @@ def test_budgets_add_up_and_hop_differences_too(experiment: tuple[Summary, Path]
             assert sum(part["difference_ms"] for part in parts) == pytest.approx(row["difference_ms"], abs=1e-9)
     traced = read_run(path).hops["trace_id"].n_unique()
     assert summary["topologies"]["grpc"]["journeys"]["all"]["traces"] <= traced
+
+
+def test_call_paths_add_up_to_the_traced_mean(experiment: tuple[Summary, Path]) -> None:
+    summary, path = experiment
+    run = read_run(path)
+    for name, figures in summary["topologies"].items():
+        frames = mean_trace(run.paths.filter(pl.col("topology") == name))
+        assert frames["client"] == pytest.approx(figures["journeys"]["all"]["traced_mean_ms"], rel=1e-12)
+        assert any(frame.endswith("work:order;wire:order→product;work:product") for frame in frames)
 
 
 def test_figures_are_compared_and_one_block_is_too_few_for_an_interval(experiment: tuple[Summary, Path]) -> None:

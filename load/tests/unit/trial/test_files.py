@@ -44,7 +44,7 @@ def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:
         [],
     )
     frames = dict(files.frames([planned]))
-    assert set(frames) == {"journeys", "hops", "resources", "calls"}
+    assert set(frames) == {"journeys", "hops", "resources", "calls", "paths"}
     assert frames["journeys"].columns[:2] == ["block", "topology"]
 
 

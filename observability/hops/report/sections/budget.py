@@ -17,6 +17,7 @@ from hops.report.encodings import amount, label, stack, topology_axis
 from hops.report.facts import http_fact
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
+from hops.report.sections.flames import flame_elements
 from hops.report.view import View
 from hops.tables.budget import MEAN, SLOWEST, band_name, budget_elements, by_group, used_groups
 from hops.tables.net_budget import net_text
@@ -52,6 +53,7 @@ def section(view: View) -> Section:
             [(f"fill {group_class(group)}", group) for group in used_groups(view)],
         ),
         groups_table(view, [ALL], (MEAN,), "budget_groups_all"),
+        Fold("Flame graphs: the mean trace by call path", flame_elements(view)),
         Fold("The budgets by group, journey by journey", [groups_table(view, traced, BANDS, "budget_groups")]),
         Fold(
             "Every part of every budget",

@@ -10,6 +10,7 @@ from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.report.chart import GRID, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, kinds, layer, row_each
 from hops.report.palette import Look
+from hops.report.sections.flames import difference_flame
 from hops.report.view import View
 from hops.run.documents.difference import HopDifference, PartDifference
 
@@ -38,6 +39,7 @@ def difference_elements(view: View) -> list[Element]:
                         "Hollow and grey: the interval includes zero.",
                     ),
                     difference_table(left, right, rows),
+                    *difference_flame(view, left, right),
                     Fold("By part", [part_difference_table(left, right, rows)]),
                 ],
                 opened=index == 0,

@@ -53,6 +53,16 @@ def test_parts_add_up_to_the_nanosecond_and_none_is_negative(spans):
 
 
 @given(traces())
+def test_call_paths_add_up_to_the_parts(spans):
+    budget = budget_of_tree(grow(spans), with_paths=True)
+    assert budget is not None
+    sums = Counter()
+    for path, ns in budget.paths.items():
+        sums[path.rpartition(";")[2]] += ns
+    assert sums == budget.parts
+
+
+@given(traces())
 def test_the_path_covers_the_root_exactly_once(spans):
     root = grow(spans).root
     assert root is not None

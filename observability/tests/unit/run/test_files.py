@@ -37,3 +37,11 @@ def test_calls_say_when_they_waited_where_the_run_kept_it(tmp_path):
     path = folder / "calls.parquet"
     pl.read_parquet(path).with_columns(pl.lit(7).alias(name) for name in QUEUED).write_parquet(path)
     assert [read_run(folder).calls[name].unique().to_list() for name in QUEUED] == [[7], [7]]
+
+
+def test_a_run_that_kept_no_call_paths_is_read(tmp_path):
+    folder = write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=100)
+    kept = read_run(folder).paths
+    assert kept.height
+    (folder / "paths.parquet").unlink()
+    assert read_run(folder).paths.equals(kept.clear())
