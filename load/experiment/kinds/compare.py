@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import typer
 
@@ -18,6 +19,8 @@ from mesh.description.topology import Topology
 
 KIND = "compare"
 NO_EDGE = "none"
+GivenSwitches: TypeAlias = Mapping[str, str | None]
+"""Switches, as a user gives them."""
 
 
 @in_blocks.experiment(KIND)
@@ -28,18 +31,14 @@ def command(
     switches: Given,
     edges: str | None,
     edge_caches: str | None,
+    selections: str | None,
     vus: str | None,
     think: str | None,
 ) -> Plan:
     """The command `compare`; `commands.toml` has its help."""
     compared = common.read_measured(topologies, updates=switches.get("updates") or "off")
-    networks = channel_networks(common.file)
-    if edge_caches:
-        arms = edge_cache_arms(compared, edge_caches, edges, switches, networks)
-    elif edges:
-        arms = edge_arms(compared, edges, switches, networks)
-    else:
-        arms = arms_of(compared, read_switches(compared, switches, networks))
+    along = {"edges": edges, "edge_caches": edge_caches, "selections": selections}
+    arms = compared_arms(compared, along, switches, channel_networks(common.file))
     if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
         typer.echo(
             "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
@@ -51,67 +50,57 @@ def command(
     return plan
 
 
-def edge_cache_arms(
+def compared_arms(
     topologies: Sequence[Topology],
-    edge_caches: str,
-    edges: str | None,
-    given: Mapping[str, str | None],
+    along: Mapping[str, str | None],
+    given: GivenSwitches,
     networks: Mapping[str, ChannelNetwork] | None = None,
 ) -> tuple[Arm, ...]:
-    """Makes an arm for each topology without and with a shared cache, such as `rest` and `rest-edge-cache`.
+    """Makes an arm for each topology, or for each topology with each value of one setting.
 
     Args:
         topologies: The topologies.
-        edge_caches: `none,varnish`.
-        edges: The setting `edges`, which must be empty.
-        given: The other switches, as a user gives them. The cache speaks no TLS, so no arm does.
+        along: The settings `edges`, `edge_caches` and `selections`, as a user gives them.
+        given: The switches, as a user gives them.
         networks: Each channel's network, where the workload says so.
 
     Raises:
-        UsageError: The value is not `none,varnish`, a switch contradicts it, or a topology cannot run with a cache.
+        UsageError: Several of the settings are given, or one contradicts a switch or a topology.
     """
-    names = [name.strip() for name in edge_caches.split(",")]
-    if sorted(names) != ["none", "varnish"]:
-        raise UsageError(f"edge_caches={edge_caches} is not valid; valid: none,varnish")
-    if edges or given.get("edge_cache"):
-        raise UsageError(f"edge_caches={edge_caches} cannot be combined with edges= or edge_cache=; leave these out")
-    given = {**given, "tls": given.get("tls") or "off"}
+    chosen = {name: values for name, values in along.items() if values}
+    if not chosen:
+        return arms_of(topologies, read_switches(topologies, given, networks))
+    if len(chosen) > 1:
+        told = " and ".join(f"{name}={values}" for name, values in chosen.items())
+        raise UsageError(f"{told} cannot be combined: give one of them")
+    ((name, values),) = chosen.items()
+    switch, ways_of = _ALONG[name]
+    if given.get(switch):
+        raise UsageError(f"{name}={values} and {switch}={given[switch]} contradict each other: give one of them")
+    names = [value.strip() for value in values.split(",")]
+    if len(set(names)) < len(names):
+        raise UsageError(f"{name}={values}: give each value once")
     return tuple(
-        arm_of(
-            topology.name if name == "none" else f"{topology.name}-edge-cache",
-            topology,
-            {**given, "edge_cache": name},
-            networks,
-            compared=topologies,
-        )
+        arm_of(f"{topology.name}{suffix}", topology, ways, networks, compared=topologies)
         for topology in topologies
-        for name in names
+        for suffix, ways in ways_of(names, given).items()
     )
 
 
-def edge_arms(
-    topologies: Sequence[Topology],
-    edges: str,
-    given: Mapping[str, str | None],
-    networks: Mapping[str, ChannelNetwork] | None = None,
-) -> tuple[Arm, ...]:
-    """Makes an arm for each topology with each edge, such as `hybrid-kong` and `hybrid-no-edge`.
+def _selections(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
+    return {f"-select-{name}": {**given, "selection": name} for name in names}
 
-    Args:
-        topologies: The topologies.
-        edges: Names of the edges, comma-separated.
-        given: The other switches, as a user gives them. An arm without an edge has no plugins, and its gateways speak
-            only HTTP/1.1. With such an arm, clients of all arms speak HTTP/1.1.
-        networks: Each channel's network, where the workload says so.
 
-    Raises:
-        UsageError: An edge is unknown or given twice, a switch contradicts it, or a topology cannot run with it.
-    """
-    names = [name.strip() for name in edges.split(",")]
-    if len(set(names)) < len(names):
-        raise UsageError(f"edges={edges}: give each edge once")
-    if given.get("edge"):
-        raise UsageError(f"edges={edges} and edge={given['edge']} contradict each other: give one of them")
+def _edge_caches(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
+    """Makes the arms without and with a shared cache; it speaks no TLS, so neither does."""
+    if sorted(names) != ["none", "varnish"]:
+        raise UsageError(f"edge_caches={','.join(names)} is not valid; valid: none,varnish")
+    given = {**given, "tls": given.get("tls") or "off"}
+    return {"" if name == "none" else "-edge-cache": {**given, "edge_cache": name} for name in names}
+
+
+def _edges(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
+    """Makes an arm for each edge. Without an edge, an arm has no plugins, and clients of all arms speak HTTP/1.1."""
     if NO_EDGE in names:
         if given.get("http") == "2":
             raise UsageError(
@@ -119,14 +108,19 @@ def edge_arms(
                 f"leave out http=2, or give edges= without {NO_EDGE}"
             )
         given = {**given, "http": "1"}
-    return tuple(
-        arm_of(
-            f"{topology.name}-{'no-edge' if name == NO_EDGE else name}",
-            topology,
-            {**given, "edge": name, **({"plugins": None} if name == NO_EDGE else {})},
-            networks,
-            compared=topologies,
-        )
-        for topology in topologies
+    return {
+        f"-{'no-edge' if name == NO_EDGE else name}": {
+            **given,
+            "edge": name,
+            **({"plugins": None} if name == NO_EDGE else {}),
+        }
         for name in names
-    )
+    }
+
+
+_ALONG: Mapping[str, tuple[str, Callable[[Sequence[str], GivenSwitches], Mapping[str, GivenSwitches]]]] = {
+    "edges": ("edge", _edges),
+    "edge_caches": ("edge_cache", _edge_caches),
+    "selections": ("selection", _selections),
+}
+"""For each setting that makes arms: its switch, and the switches of each arm by the suffix of the arm's name."""

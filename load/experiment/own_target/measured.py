@@ -23,6 +23,8 @@ OF_THE_SHOP: Mapping[str, str] = {
     "topologies": "targets= chooses among the targets of the file",
     "topology": "targets= chooses among the targets of the file",
     "edges": "a target has the entrances of its file",
+    "edge_caches": "a target has the entrances of its file",
+    "selections": "the target file says what its requests ask for",
     "workload": "the target file has the journeys",
     "tls": "the target file's endpoints say whether they use TLS, by https or grpcs",
     "tracing": "a target is traced by its own tracer",

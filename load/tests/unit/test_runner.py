@@ -16,7 +16,7 @@ from experiment.blocks import expected_s
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import compare
-from experiment.kinds.compare import edge_arms
+from experiment.kinds.compare import compared_arms
 from experiment.kinds.isolate import isolate_arms
 from experiment.kinds.ladder import ladder_arms
 from experiment.kinds.rtt import rtt_arms
@@ -89,7 +89,7 @@ def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
 
 def test_nothing_begins_if_an_arm_s_edge_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KONG_BIN", "/no/kong")
-    arms = edge_arms([load_topology("hybrid")], "envoy,kong", {})
+    arms = compared_arms([load_topology("hybrid")], {"edges": "envoy,kong"}, {})
     with pytest.raises(NotInstalledError, match="KONG_BIN=/no/kong is not a program"):
         begin(plan(arms=arms), tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What over-fetching costs: the bytes of answers that no screen shows, and the network at which they begin to matter.
+"""What over-fetching costs: bytes, the network at which they begin to matter, and the work of making them.
 
 The generator compares the answers of journeys that it sends alone with the fields that their screens show. The model
 in `hops.analysis.travel` predicts their share of p50 at other networks.
@@ -6,21 +6,26 @@ in `hops.analysis.travel` predicts their share of p50 at other networks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 
+from hops.analysis.comparisons import CPU
 from hops.analysis.distance import at_networks
+from hops.analysis.pairs import Pairs
 from hops.analysis.travel import costs_of, means_of, travel_of
+from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import AtNetwork
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.over_fetching import OverFetching
+from hops.run.documents.over_fetching import OverFetching, Saving
+from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
 from hops.statistics.contrast import spread_if_independent
+from hops.units import ALL
 
 MATTERS = 0.05
 """Share of p50 from which over-fetching matters."""
@@ -48,6 +53,35 @@ def over_fetching_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -
         for topology, frame in travel.items()
         for row in _rows(topology, samples[topology], topologies[topology], places, means_of(frame))
     ]
+
+
+def savings_of(summary: Summary, pairs: Sequence[tuple[str, str]]) -> list[Saving]:
+    """Makes a row for each pair of arms and each journey that the first over-fetches, then one for `all`.
+
+    Args:
+        summary: The summary, with its differences and comparisons.
+        pairs: Arms that differ only in which clients select; first the arm that over-fetches more.
+    """
+    compared = Pairs(summary)
+    beyond = {(row["topology"], row["journey"]) for row in summary.get("over_fetching", []) if row["fields_beyond"]}
+    return [
+        _saving(row, compared.comparison(journey, CPU, selecting, usual))
+        for usual, selecting in pairs
+        for journey in (*compared.journeys(), ALL)
+        if (usual, journey) in beyond or (journey == ALL and usual in {topology for topology, _ in beyond})
+        if (row := compared.hops(journey, usual, selecting)) is not None
+    ]
+
+
+def _saving(row: HopDifference, cpu: Comparison | None) -> Saving:
+    return Saving(
+        journey=row["journey"],
+        usual=row["left"],
+        selecting=row["right"],
+        mean_ms=Estimate(value=row["difference_ms"], ci95=row["ci95"]),
+        parts_ms={part["part"]: Estimate(value=part["difference_ms"], ci95=part["ci95"]) for part in row["groups"]},
+        cpu=cpu,
+    )
 
 
 def _rows(

@@ -17,7 +17,7 @@ from hops.analysis.in_use import in_use_of
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.meetings import meetings_of, queues_of
 from hops.analysis.observer import observer_effect_of
-from hops.analysis.over_fetching import over_fetching_of
+from hops.analysis.over_fetching import over_fetching_of, savings_of
 from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
 from hops.elements.compared import EDGE, TARGET
@@ -35,7 +35,7 @@ from hops.run.files import RunFiles
 from hops.run.loads import is_closed, overloads
 from hops.run.network import network_summary
 from hops.run.rows import select_rows
-from hops.run.switches import compares_edges, is_of_the_shop, switches_of
+from hops.run.switches import compares_edges, is_of_the_shop, selection_pairs, switches_of
 from hops.statistics.over_blocks import rate_section
 
 _MAX_STRETCHES = 10_000
@@ -152,9 +152,12 @@ def summarise(
         comparisons=comparisons,
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
-    return cast(
+    whole = cast(
         "Summary", {**summary, **_where_known(run, rows, topologies, comparisons, failing_gates(gates)), **figures}
     )
+    if savings := savings_of(whole, selection_pairs(manifest)):
+        whole["selection"] = savings
+    return whole
 
 
 def _where_known(

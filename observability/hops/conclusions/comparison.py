@@ -17,7 +17,7 @@ from hops.conclusions.notes import (
     load_sentences,
     validity_sentences,
 )
-from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences
+from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences, selection_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, excludes_zero, join_names, mark_lines, negate_interval, plural, sentence
 from hops.elements.compared import compared_in
@@ -91,6 +91,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     turns = turn_sentences(summary, summary["distance"]) if many and not refusal and "distance" in summary else []
     meetings = meeting_sentences(summary)
     over_fetching = summary.get("over_fetching", [])
+    beyond = [*over_fetching_sentences(over_fetching), *selection_sentences(summary.get("selection", []))]
     headline = [*([notice] if notice else []), *fastest, *over_fetching_headline(over_fetching)]
     return Conclusions(
         headline=mark_lines(summary["verdict"], headline[:1]) + headline[1:],
@@ -104,7 +105,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
         ],
         mix=[*mix, *turns[MAX_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
-        cost=[*cost_sentences(summary, pairs), *over_fetching_sentences(over_fetching)],
+        cost=list(dict.fromkeys([*cost_sentences(summary, pairs), *beyond])),
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )

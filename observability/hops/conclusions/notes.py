@@ -11,7 +11,7 @@ from hops.elements.compared import Compared, compared_in
 from hops.elements.numbers import excess, figure, share
 from hops.gates.limits import gate_name
 from hops.gates.verdict import MEANING, failing_gates
-from hops.run.documents.difference import Difference
+from hops.run.documents.difference import Comparison, Difference
 from hops.run.documents.gate import VALID, TrialVerdict
 from hops.run.documents.precision import Precision
 from hops.run.documents.summary import Summary
@@ -40,17 +40,23 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
     sentences += [f"They cost {join_names(costs[at : at + MAX_FIGURES])}." for at in rest]
     best = ranked[0]
     for other in ranked[1:]:
-        row = pairs.comparison(ALL, "cpu_ms", best, other)
-        if row is None or row["difference"] is None or row["verdict"] == "unknown":
-            continue
-        if row["verdict"] == "left_lower":
-            saved = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
-            sentences.append(f"A journey takes {saved} less CPU with {best} than with {other}.")
-        else:
-            amount = figure(row["difference"], row["ci95"], "ms")
-            text = f"No difference in CPU shown between {best} and {other}: {amount} per journey"
-            sentences.append(f"{text}{and_seen(row)}.")
+        if text := cpu_sentence(pairs.comparison(ALL, "cpu_ms", best, other)):
+            sentences.append(text)
     return sentences
+
+
+def cpu_sentence(row: Comparison | None) -> str:
+    """Says which of two takes less CPU for a journey, or that no difference is shown; empty if it was not tested."""
+    if row is None or row["difference"] is None or row["verdict"] == "unknown":
+        return ""
+    left, right = row["left"], row["right"]
+    if row["verdict"] == "left_lower":
+        saved = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
+        return f"A journey takes {saved} less CPU with {left} than with {right}."
+    amount = figure(row["difference"], row["ci95"], "ms")
+    if row["verdict"] == "right_lower":
+        return f"A journey takes {amount} less CPU with {right} than with {left}."
+    return f"No difference in CPU shown between {left} and {right}: {amount} per journey{and_seen(row)}."
 
 
 def load_sentences(summary: Summary) -> list[str]:

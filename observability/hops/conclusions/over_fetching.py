@@ -1,13 +1,17 @@
-"""What over-fetching costs, in sentences."""
+"""What over-fetching costs, and what selection saves, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from hops.analysis.over_fetching import MATTERS
-from hops.conclusions.wording import join_names
+from hops.conclusions.notes import cpu_sentence
+from hops.conclusions.reasons import group_words
+from hops.conclusions.wording import excludes_zero, in_ms, join_names, negate_interval
 from hops.elements.numbers import figure, plain, share
-from hops.run.documents.over_fetching import OverFetching
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.over_fetching import OverFetching, Saving
+from hops.units import ALL
 
 SLOW = "4g"
 """The named network for which sentences give the cost of over-fetching."""
@@ -67,3 +71,30 @@ def _of_journey(journey: str, rows: Sequence[OverFetching]) -> list[str]:
             )
         )
     return sentences
+
+
+def selection_sentences(rows: Sequence[Saving]) -> list[str]:
+    """Says what selection saves of each journey, part by part, and of CPU time over the whole mix.
+
+    Args:
+        rows: Rows of a summary; empty if no arms differ only in which clients select.
+    """
+    of_mix = [cpu_sentence(row["cpu"]) for row in rows if row["journey"] == ALL]
+    return [*(_saving(row) for row in rows if row["journey"] != ALL), *filter(None, of_mix)]
+
+
+def _saving(row: Saving) -> str:
+    if None in row["mean_ms"]["ci95"]:
+        return f"For {row['journey']}, too few journeys were traced to say what {row['selecting']} saves."
+    known = {group: part for group, part in row["parts_ms"].items() if excludes_zero(part["ci95"])}
+    saved = [f"{in_ms(part)} of {group_words(group)}" for group, part in known.items() if part["value"] > 0]
+    added = [f"{in_ms(_negate(part))} to {group_words(group)}" for group, part in known.items() if part["value"] < 0]
+    start = f"For {row['journey']}, {row['selecting']}"
+    if not known:
+        return f"{start} and {row['usual']} show no difference in any part of a journey."
+    told = [f"saves {join_names(saved)}"] * bool(saved) + [f"adds {join_names(added)}"] * bool(added)
+    return f"{start} {' and '.join(told)}, compared with {row['usual']}."
+
+
+def _negate(part: Estimate) -> Estimate:
+    return Estimate(value=-part["value"], ci95=negate_interval(part["ci95"]))

@@ -86,4 +86,9 @@ def _amount(part: PartDifference) -> str:
 
 
 def _words(part: PartDifference) -> str:
-    return _WORDS.get(part["part"], part["part"])
+    return group_words(part["part"])
+
+
+def group_words(group: str) -> str:
+    """Names a group of parts within a sentence: `the services' work`."""
+    return _WORDS.get(group, group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from hops.run.network import SWITCHES as NETWORK
@@ -38,6 +39,8 @@ DEFAULTS: Switches = {
 }
 """Values for runs that lack a switch."""
 _OF_EDGES = ("edge", "plugins")
+_SELECTIONS = ("off", "graphql", "all")
+"""Values of the switch `selection`, first the one that over-fetches most."""
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 
@@ -59,6 +62,20 @@ def compares_edges(manifest: Mapping[str, Any]) -> bool:
     besides = [{name: value for name, value in arm.items() if name not in _OF_EDGES} for arm in arms]
     alike = all(one == besides[0] for one in besides)
     return manifest["kind"] == "compare" and len(topologies) == 1 and alike and len(arms) > 1
+
+
+def selection_pairs(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Pairs the arms that differ only in which clients select; first the arm that over-fetches more."""
+    arms: Mapping[str, Switches] = manifest.get("arms", {}) if is_of_the_shop(manifest) else {}
+
+    def rank(label: str) -> int:
+        return _SELECTIONS.index(arms[label].get("selection", DEFAULTS["selection"]))
+
+    def rest(label: str) -> Mapping[str, Any]:
+        return {**arms[label], "selection": "", "topology": manifest["topologies"][label].get("name")}
+
+    pairs = combinations(sorted(arms, key=rank), 2)
+    return [(one, other) for one, other in pairs if rank(one) < rank(other) and rest(one) == rest(other)]
 
 
 def value_text(switches: Switches, name: str) -> str:

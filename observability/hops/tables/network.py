@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from hops.budget.groups import GROUPS, NETWORK_GROUP
+from hops.conclusions.wording import negate_interval
 from hops.elements.numbers import NOTHING
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.run.documents.difference import Comparison
+from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import EdgeCacheSummary
 from hops.run.network import LOOPBACK, NAMED
 from hops.tables.view import SummaryView
+
+_SPARE = {"services": 0, "gateways": 0, NETWORK_GROUP: 1, "internal calls": 2, "edge": 2}
+"""Order in which a terminal leaves out groups of parts; 3 for all others."""
 
 
 def bytes_table(view: SummaryView) -> Table:
@@ -68,6 +75,40 @@ def over_fetching_table(view: SummaryView) -> Table | None:
     ]
     title = view.mark_caption("Over-fetching: what an answer has beyond what its screen shows, and what that takes")
     return Table("over_fetching", title, columns, lines, heads=2)
+
+
+def selection_table(view: SummaryView) -> Table | None:
+    """Lists what selection saves, by group of parts; None if no arms differ only in which clients select."""
+    rows = view.summary.get("selection")
+    if not rows:
+        return None
+    groups = [group for group in GROUPS if any(group in row["parts_ms"] for row in rows)]
+    columns = [Column("journey", numeric=False), Column("with", numeric=False), Column("instead of", numeric=False)]
+    columns += [Column("mean", "ms", interval=True)]
+    columns += [Column(group, "ms", interval=True, spare=_SPARE.get(group, 3)) for group in groups]
+    columns += [Column("CPU", "ms", interval=True)]
+    lines = [
+        [
+            words(row["journey"]),
+            view.name(row["selecting"]),
+            view.name(row["usual"]),
+            *(_saved(part) for part in (row["mean_ms"], *(row["parts_ms"].get(group) for group in groups))),
+            _saved(_saved_cpu(row["cpu"])),
+        ]
+        for row in rows
+    ]
+    caption = "What selection saves, ms: means of traced journeys, and CPU time over the whole mix"
+    return Table("selection", view.mark_caption(caption), columns, lines, heads=3)
+
+
+def _saved(part: Estimate | None) -> Cell:
+    return Cell(NOTHING) if part is None else estimate(part["value"], part["ci95"])
+
+
+def _saved_cpu(cpu: Comparison | None) -> Estimate | None:
+    if cpu is None or cpu["difference"] is None:
+        return None
+    return Estimate(value=-cpu["difference"], ci95=negate_interval(cpu["ci95"]))
 
 
 def wire_table(view: SummaryView) -> Table:

@@ -1,18 +1,20 @@
-"""The arms of a comparison of edges, and refused values."""
+"""The arms of a comparison along a setting, and refused values."""
 
 from __future__ import annotations
 
 import pytest
 
 from experiment.errors import UsageError
-from experiment.kinds.compare import edge_arms, edge_cache_arms
+from experiment.kinds.compare import compared_arms
 from mesh.description.topology import Topology, load_topology
 
-HYBRID, REST, TRANSCODED = (load_topology(name) for name in ("hybrid", "rest", "hybrid-transcoded"))
+HYBRID, REST, TRANSCODED, DIRECT = (
+    load_topology(name) for name in ("hybrid", "rest", "hybrid-transcoded", "graphql-direct")
+)
 
 
 def test_every_topology_runs_with_every_edge() -> None:
-    arms = edge_arms([HYBRID, REST], "envoy, kong", {})
+    arms = compared_arms([HYBRID, REST], {"edges": "envoy, kong"}, {})
     assert [(arm.label, arm.topology.name, arm.switches.edge) for arm in arms] == [
         ("hybrid-envoy", "hybrid", "envoy"),
         ("hybrid-kong", "hybrid", "kong"),
@@ -23,7 +25,7 @@ def test_every_topology_runs_with_every_edge() -> None:
 
 
 def test_with_an_arm_without_an_edge_all_speak_http_1_and_that_arm_has_no_plugins() -> None:
-    arms = edge_arms([HYBRID], "envoy,kong,none", {"plugins": "typical", "trace": "0.5"})
+    arms = compared_arms([HYBRID], {"edges": "envoy,kong,none"}, {"plugins": "typical", "trace": "0.5"})
     assert [(arm.label, arm.switches.http, arm.switches.plugins) for arm in arms] == [
         ("hybrid-envoy", 1, "typical"),
         ("hybrid-kong", 1, "typical"),
@@ -32,27 +34,8 @@ def test_with_an_arm_without_an_edge_all_speak_http_1_and_that_arm_has_no_plugin
     assert {arm.switches.trace for arm in arms} == {0.5}
 
 
-@pytest.mark.parametrize(
-    ("topology", "edges", "given", "problem"),
-    [
-        (HYBRID, "envoy,nginx", {}, "arm hybrid-nginx: edge=nginx is unknown; valid: envoy, kong, none"),
-        (HYBRID, "kong,kong", {}, "edges=kong,kong: give each edge once"),
-        (HYBRID, "kong", {"edge": "envoy"}, "edges=kong and edge=envoy contradict each other"),
-        (HYBRID, "envoy,none", {"http": "2"}, "http=2: without an edge, gateways speak .* leave out http=2"),
-        (HYBRID, "envoy,none", {"mesh": "envoy"}, "arm hybrid-no-edge: edge=none with mesh=envoy"),
-        (REST, "kong,none", {}, "arm rest-no-edge: edge=none: rest has clients .* valid with it: envoy, kong"),
-        (TRANSCODED, "kong", {}, "arm hybrid-transcoded-kong: edge=kong: hybrid-transcoded needs"),
-    ],
-)
-def test_contradicting_settings_are_refused(
-    topology: Topology, edges: str, given: dict[str, str], problem: str
-) -> None:
-    with pytest.raises(UsageError, match=problem):
-        edge_arms([topology], edges, given)
-
-
 def test_every_topology_runs_without_and_with_a_shared_cache_and_no_arm_has_tls() -> None:
-    arms = edge_cache_arms([HYBRID, REST], "none, varnish", None, {"rtt": "100ms"})
+    arms = compared_arms([HYBRID, REST], {"edge_caches": "none, varnish"}, {"rtt": "100ms"})
     assert [(arm.label, arm.switches.edge_cache, arm.switches.tls, arm.switches.rtt_ms) for arm in arms] == [
         ("hybrid", "none", "off", 100),
         ("hybrid-edge-cache", "varnish", "off", 100),
@@ -61,12 +44,43 @@ def test_every_topology_runs_without_and_with_a_shared_cache_and_no_arm_has_tls(
     ]
 
 
+def test_every_topology_runs_with_every_selection() -> None:
+    arms = compared_arms([HYBRID, REST], {"selections": "off, all", "edges": None}, {"compression": "off"})
+    assert [(arm.label, arm.topology.name, arm.switches.selection) for arm in arms] == [
+        ("hybrid-select-off", "hybrid", "off"),
+        ("hybrid-select-all", "hybrid", "all"),
+        ("rest-select-off", "rest", "off"),
+        ("rest-select-all", "rest", "all"),
+    ]
+    assert {arm.switches.compression for arm in arms} == {"off"}
+
+
 @pytest.mark.parametrize(
-    ("caches", "edges", "given"),
-    [("varnish", None, {}), ("none,varnish", "envoy,kong", {}), ("none,varnish", None, {"edge_cache": "varnish"})],
+    ("topology", "along", "given", "problem"),
+    [
+        (HYBRID, {"edges": "envoy,nginx"}, {}, "arm hybrid-nginx: edge=nginx is unknown; valid: envoy, kong, none"),
+        (HYBRID, {"edges": "kong,kong"}, {}, "edges=kong,kong: give each value once"),
+        (HYBRID, {"edges": "kong"}, {"edge": "envoy"}, "edges=kong and edge=envoy contradict each other"),
+        (HYBRID, {"edges": "envoy,none"}, {"http": "2"}, "http=2: without an edge, gateways speak .* leave out http=2"),
+        (HYBRID, {"edges": "envoy,none"}, {"mesh": "envoy"}, "arm hybrid-no-edge: edge=none with mesh=envoy"),
+        (REST, {"edges": "kong,none"}, {}, "arm rest-no-edge: edge=none: rest has clients .* valid with it: envoy, kong"),
+        (TRANSCODED, {"edges": "kong"}, {}, "arm hybrid-transcoded-kong: edge=kong: hybrid-transcoded needs"),
+        (REST, {"edge_caches": "varnish"}, {}, "edge_caches=varnish is not valid; valid: none,varnish"),
+        (REST, {"edge_caches": "none,varnish"}, {"edge_cache": "varnish"}, "edge_cache=varnish contradict"),
+        (REST, {"selections": "off,some"}, {}, "arm rest-select-some: selection=some is unknown; valid: graphql, off, all"),
+        (REST, {"selections": "off,all"}, {"selection": "all"}, "selections=off,all and selection=all contradict"),
+        (TRANSCODED, {"selections": "all"}, {}, "arm hybrid-transcoded-select-all: selection=all: "),
+        (DIRECT, {"selections": "off,graphql"}, {}, "arm graphql-direct-select-off: selection=off: "),
+        (
+            REST,
+            {"edges": "envoy,kong", "edge_caches": "none,varnish"},
+            {},
+            "edges=envoy,kong and edge_caches=none,varnish cannot be combined: give one of them",
+        ),
+    ],
 )
-def test_a_comparison_of_caches_has_both_and_nothing_else_varies(
-    caches: str, edges: str | None, given: dict[str, str]
+def test_contradicting_settings_are_refused(
+    topology: Topology, along: dict[str, str], given: dict[str, str], problem: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"edge_caches={caches}"):
-        edge_cache_arms([REST], caches, edges, given)
+    with pytest.raises(UsageError, match=problem):
+        compared_arms([topology], along, given)

@@ -8,7 +8,7 @@ import pytest
 
 from experiment.arguments import WORKLOADS
 from experiment.errors import UsageError
-from experiment.kinds.compare import edge_arms
+from experiment.kinds.compare import compared_arms
 from experiment.plan.arms_in_blocks import Plan, arms_of, plan_of
 from experiment.plan.networks import channel_networks, refuse_networks
 from experiment.plan.profiles import profile_named
@@ -74,10 +74,10 @@ def test_commands_without_a_network_refuse_the_workload() -> None:
 def test_every_arm_has_the_workload_s_networks_and_resuming_keeps_them() -> None:
     arms = (
         *arms_of([HYBRID], parse_switches(NETWORKS)),
-        *edge_arms([HYBRID], "envoy,kong", {}, NETWORKS),
+        *compared_arms([HYBRID], {"edges": "envoy,kong"}, {}, NETWORKS),
     )
     assert [arm.switches.networks for arm in arms] == [NETWORKS] * 3
     plan = Plan("compare", "compare", arms, 1, profile_named("smoke"), 1, DISTANT)
     assert plan_of(plan.as_document()) == plan
     with pytest.raises(UsageError, match=r"arm hybrid-no-edge: the workload's networks with edge=none: .* or tls=off"):
-        edge_arms([HYBRID], "envoy,none", {}, NETWORKS)
+        compared_arms([HYBRID], {"edges": "envoy,none"}, {}, NETWORKS)

@@ -24,7 +24,7 @@ from hops.run.documents import SCHEMA
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import Verdict
 from hops.run.documents.network import ChannelNetwork
-from hops.run.documents.over_fetching import OverFetching
+from hops.run.documents.over_fetching import OverFetching, Saving
 from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
@@ -40,6 +40,7 @@ _ROWS = "journeys.parquet: latency_ns, waves, bytes_in, bytes_out"
 _SAMPLE = "trials/*/parity_answers.jsonl: wire_in, wire_out"
 _HOPS = "hops.parquet: ns"
 _COST = "summary.json: topologies.*.cost.total; comparisons, cpu_ms"
+SAVED = "summary.json: selection; hops.parquet: ns"
 """Sources of the figures in a results folder."""
 
 
@@ -103,6 +104,7 @@ class Decision(TypedDict):
     answers: list[Answer]
     cheapest: Ranking
     over_fetching: list[OverFetching]
+    selection: list[Saving]
     unanswered: list[str]
 
 
@@ -119,6 +121,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
             journeys. Or no journey of a channel ended ok.
     """
     wanted = _shares(run, customers)
+    asked = {journey for journey, _ in wanted}
     channels = sorted({channel for _, channel in wanted})
     measured = networks_of(switches_of(run.manifest, run.topologies[0]))
     networks = {name: customers.networks.get(name, measured.get(name, NAMED[LOOPBACK])) for name in channels}
@@ -158,9 +161,8 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
             for scope, mix in scopes.items()
         ],
         cheapest=_cheapest(summary),
-        over_fetching=[
-            row for row in summary.get("over_fetching", []) if row["journey"] in {journey for journey, _ in wanted}
-        ],
+        over_fetching=[row for row in summary.get("over_fetching", []) if row["journey"] in asked],
+        selection=[row for row in summary.get("selection", []) if row["journey"] in {ALL, *asked}],
         unanswered=_list_unanswered(run, customers, channels, fewest[next(reversed(scopes))]),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hops.budget.parts import NETWORK_PART
-from hops.conclusions.over_fetching import over_fetching_sentences
+from hops.conclusions.over_fetching import over_fetching_sentences, selection_sentences
 from hops.conclusions.wording import clause, excludes_zero, in_ms, mark_lines, not_tested, plural
 from hops.elements.numbers import excess, figure, p_value
-from hops.kinds.decide.analysis import Answer, Decision
+from hops.kinds.decide.analysis import SAVED, Answer, Decision
 from hops.kinds.decide.ranking import Behind, Ranking
 from hops.kinds.decide.shrinking import Shrinking
 from hops.run.documents.estimate import Estimate
@@ -39,6 +39,7 @@ def decision_lines(decision: Decision) -> list[tuple[str, str]]:
     lines.append(("fewest bytes", _fewest(decision["answers"], numbers)))
     sampled = _marks(decision["answers"][0]["fewest_bytes"]["source"], numbers)
     lines += [("over-fetching", f"{text} {sampled}") for text in over_fetching_sentences(decision["over_fetching"])]
+    lines += [("selection", f"{text} {_marks([SAVED], numbers)}") for text in selection_sentences(decision["selection"])]
     if level := _not_shown(decision):
         lines.append(("not shown", "; ".join(level)))
     if unanswered := _list_unanswered(decision):
@@ -162,6 +163,7 @@ def _sources(decision: Decision) -> list[str]:
     asked = [answer["quickest"]["source"] for answer in decision["answers"]]
     asked += [turn["source"] for answer in decision["answers"] if (turn := answer["to_turn"])]
     asked += [decision["cheapest"]["source"], *(answer["fewest_bytes"]["source"] for answer in decision["answers"])]
+    asked += [[SAVED]] * bool(decision["selection"])
     return list(dict.fromkeys(source for sources in asked for source in sources))
 
 

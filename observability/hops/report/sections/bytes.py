@@ -9,7 +9,7 @@ from hops.elements.element import Chart, Element, Figures, Section, Text
 from hops.report.chart import Spec, draw
 from hops.report.encodings import amount, label, layer, topology_axis, topology_color
 from hops.report.view import View
-from hops.tables.network import bytes_table, has_wire, over_fetching_table, wire_table
+from hops.tables.network import bytes_table, has_wire, over_fetching_table, selection_table, wire_table
 
 
 def section(view: View) -> Section:
@@ -25,7 +25,7 @@ def section(view: View) -> Section:
         *([Figures(charts, view.topology_key)] if charts else []),
         bytes_table(view),
         wire_table(view),
-        *([over_fetching] if (over_fetching := over_fetching_table(view)) else []),
+        *filter(None, (over_fetching_table(view), selection_table(view))),
     ]
     return Section("bytes", "Requests and bytes", elements, detail=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from hops.run.documents.difference import Comparison
 from hops.run.documents.estimate import Estimate
 
 
@@ -27,3 +28,18 @@ class OverFetching(TypedDict):
     ms: dict[str, float]
     p50_share: dict[str, float]
     matters_below_mbit: float | None
+
+
+class Saving(TypedDict):
+    """What selection saves of one journey, or of `all`, in one topology: arm `usual` minus arm `selecting`.
+
+    `mean_ms` is of the traced means, and `parts_ms` splits it by group (`hops.budget.groups.GROUPS`). `cpu` compares
+    the CPU time of a journey, with `selecting` left; only `all` has it.
+    """
+
+    journey: str
+    usual: str
+    selecting: str
+    mean_ms: Estimate
+    parts_ms: dict[str, Estimate]
+    cpu: Comparison | None

@@ -11,7 +11,7 @@ from hops.run.documents.gate import LeftOut, SummaryGate, TrialVerdict, Verdict
 from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
-from hops.run.documents.over_fetching import OverFetching
+from hops.run.documents.over_fetching import OverFetching, Saving
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
@@ -45,6 +45,7 @@ class Summary(OfCluster):
     - `failures` and `differing` need journeys that failed or were answered differently;
     - `programs` needs other programs that used the processors: the busiest, each in its worst trial;
     - `over_fetching` needs screens that show only some of what journeys read;
+    - `selection` also needs arms that differ only in which clients select;
     - `traces_unrequested` counts, by target, the traces that it recorded without a request for one.
     """
 
@@ -77,3 +78,4 @@ class Summary(OfCluster):
     distance: NotRequired[Distance]
     network: NotRequired[NetworkSummary]
     over_fetching: NotRequired[list[OverFetching]]
+    selection: NotRequired[list[Saving]]

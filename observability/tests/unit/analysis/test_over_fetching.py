@@ -9,17 +9,29 @@ import pytest
 
 from hops.analysis.over_fetching import MATTERS
 from hops.conclusions.comparison import grouped_conclusions
-from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences
+from hops.conclusions.over_fetching import over_fetching_headline, over_fetching_sentences, selection_sentences
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.conclusions import decision_lines
 from hops.run.files import SAMPLE_FILE, read_run
-from hops.tables.network import over_fetching_table
+from hops.tables.network import over_fetching_table, selection_table
 from hops.tables.view import SummaryView
-from synthetic.run import write_generated_run
+from synthetic.run import Arm, write_generated_run
 
 BEYOND = {"rest": 6400, "hybrid": 0, "twin": 10}
 """Mean bytes beyond the need of `product`, by topology."""
+
+
+def add_sample(folder, arm, beyond):
+    """Adds two products whose answers have this many bytes beyond the screen, in the mean."""
+    file = folder / "trials" / f"1-{arm}" / SAMPLE_FILE
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    (product,) = (row for row in rows if row["journey"] == "product")
+    for off in (-1, 1):
+        sent = beyond + off * (beyond > 0)
+        counts = {"fields": 7, "fields_beyond": 3 * (beyond > 0), "bytes_beyond": 2 * sent, "packed_beyond": sent}
+        rows.append({**product, **counts})
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +39,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     write_generated_run(folder, topologies=list(BEYOND), blocks=3, journeys_per_trial=300)
     for topology, beyond in BEYOND.items():
-        file = folder / "trials" / f"1-{topology}" / SAMPLE_FILE
-        rows = [json.loads(line) for line in file.read_text().splitlines()]
-        (product,) = (row for row in rows if row["journey"] == "product")
-        for off in (-1, 1):
-            sent = beyond + off * (beyond > 0)
-            counts = {"fields": 7, "fields_beyond": 3 * (beyond > 0), "bytes_beyond": 2 * sent, "packed_beyond": sent}
-            rows.append({**product, **counts})
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        add_sample(folder, topology, beyond)
     return read_run(folder)
 
 
@@ -114,3 +119,84 @@ def test_a_run_without_such_screens_says_nothing_of_it(tmp_path):
     usual = analyse(read_run(tmp_path / "run"), name="night")
     assert "over_fetching" not in usual
     assert over_fetching_table(SummaryView(usual)) is None
+
+
+def without_half_of_the_work(parts):
+    return {part: ms / 2 if part.startswith("work:") else ms for part, ms in parts.items()}
+
+
+@pytest.fixture(scope="module")
+def selecting(tmp_path_factory):
+    """REST whose services work half as long, once clients select; and gRPC, which only one arm has."""
+    folder = tmp_path_factory.mktemp("selecting")
+    arms = [
+        Arm("rest-select-all", "rest", {"selection": "all"}, parts=without_half_of_the_work),
+        Arm("rest-select-off", "rest", {"selection": "off"}),
+        Arm("grpc-select-all", "grpc", {"selection": "all"}),
+    ]
+    write_generated_run(folder, kind="compare", arms=arms, blocks=4, journeys_per_trial=400, traced=1)
+    add_sample(folder, "rest-select-all", 0)
+    add_sample(folder, "rest-select-off", 500)
+    run = read_run(folder)
+    return run, analyse(run, name="night")
+
+
+def test_what_selection_saves_is_split_by_part(selecting):
+    _, summary = selecting
+    product, whole = summary["selection"]
+    assert [(row["journey"], row["usual"], row["selecting"]) for row in (product, whole)] == [
+        ("product", "rest-select-off", "rest-select-all"),
+        ("all", "rest-select-off", "rest-select-all"),
+    ]
+    for row in (product, whole):
+        low, _ = row["parts_ms"]["services"]["ci95"]
+        assert 0 < low < row["parts_ms"]["services"]["value"]
+        assert sum(part["value"] for part in row["parts_ms"].values()) == pytest.approx(row["mean_ms"]["value"])
+    assert product["cpu"] is None
+    assert (whole["cpu"]["left"], whole["cpu"]["right"]) == ("rest-select-all", "rest-select-off")
+
+
+def test_report_conclusions_and_decide_say_what_selection_saves(selecting):
+    run, summary = selecting
+    of_product, of_cpu = selection_sentences(summary["selection"])
+    assert re.match(r"For product, rest-select-all saves .*\d ms \(\d.* of the services' work", of_product)
+    assert of_product.endswith(", compared with rest-select-off.")
+    assert of_cpu.startswith("No difference in CPU shown between rest-select-all and rest-select-off: ")
+    assert {of_product, of_cpu} <= set(grouped_conclusions(summary).cost)
+    lines = decision_lines(decide(run, summary, Customers("default", None, {})))
+    told = [text for about, text in lines if about == "selection"]
+    assert [text.rpartition(" [")[0] for text in told] == [of_product, of_cpu]
+    assert "summary.json: selection" in dict(lines)["sources"]
+    table = selection_table(SummaryView(summary))
+    assert table is not None
+    assert [[cell.text for cell in row[:3]] for row in table.rows] == [
+        ["product", "rest-select-all", "rest-select-off"],
+        ["all", "rest-select-all", "rest-select-off"],
+    ]
+    assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_what_is_not_shown_or_grows_is_said(selecting):
+    _, summary = selecting
+    product, _ = summary["selection"]
+
+    def said(**parts):
+        estimates = {name: {"value": value, "ci95": list(ends)} for name, (value, *ends) in parts.items()}
+        (text,) = selection_sentences([{**product, "parts_ms": estimates}])
+        return text
+
+    assert said(edge=(0.1, -0.1, 0.3)) == (
+        "For product, rest-select-all and rest-select-off show no difference in any part of a journey."
+    )
+    assert said(services=(-2.0, -3.0, -1.0), edge=(1.0, 0.5, 1.5)) == (
+        "For product, rest-select-all saves 1 ms (0.5 to 1.5) of the edge and adds 2 ms (1 to 3) to the services' work, "
+        "compared with rest-select-off."
+    )
+    (unknown,) = selection_sentences([{**product, "mean_ms": {"value": 1.0, "ci95": [None, None]}}])
+    assert unknown == "For product, too few journeys were traced to say what rest-select-all saves."
+
+
+def test_arms_that_select_alike_save_nothing(summary):
+    assert "selection" not in summary
+    assert selection_table(SummaryView(summary)) is None
+    assert selection_sentences([]) == []

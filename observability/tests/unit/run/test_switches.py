@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from hops.run.switches import compares_edges, mesh_text, programs_of, replicas_text, switches_text, value_text
+from hops.run.switches import (
+    compares_edges,
+    mesh_text,
+    programs_of,
+    replicas_text,
+    selection_pairs,
+    switches_text,
+    value_text,
+)
 
 OLD = {"edge": "envoy", "mesh": "none", "mtls": "off", "scale": 1, "delay_ms": {}}
 NEW = OLD | {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
@@ -87,3 +95,24 @@ def test_a_comparison_of_one_topology_behind_several_edges_is_known(names, arms,
         "arms": dict(zip(labels, arms, strict=True)),
     }
     assert compares_edges(manifest) is edges
+
+
+@pytest.mark.parametrize(
+    ("arms", "pairs"),
+    [
+        ([("rest", {"selection": "all"}), ("rest", {"selection": "off"})], [("1", "0")]),
+        ([("rest", {"selection": one}) for one in ("off", "graphql", "all")], [("0", "1"), ("0", "2"), ("1", "2")]),
+        ([("rest", {}), ("rest", {"selection": "all"})], [("0", "1")]),
+        ([("rest", {"selection": "off"}), ("grpc", {"selection": "all"})], []),
+        ([("rest", {"selection": "off", "http": 1}), ("rest", {"selection": "all", "http": 2})], []),
+        ([("rest", {"selection": "off"}), ("rest", {"selection": "off"})], []),
+    ],
+    ids=["the fatter first", "three", "the default", "topologies too", "HTTP too", "equal"],
+)
+def test_arms_that_differ_in_their_selection_alone_are_paired(arms, pairs):
+    manifest = {
+        "topologies": {str(number): {"name": name} for number, (name, _) in enumerate(arms)},
+        "arms": {str(number): switches for number, (_, switches) in enumerate(arms)},
+    }
+    assert selection_pairs(manifest) == pairs
+    assert selection_pairs({**manifest, "targets": {}}) == []
