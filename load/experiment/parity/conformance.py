@@ -34,8 +34,9 @@ SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
 """Tests that run first: a program that fails them would only time out in all others."""
 START_S, STOP_S = Component.start_limit_s, Component.stop_limit_s
 """How long a program may take to answer and to end, in seconds."""
+OF_SERVICES = ("grpc", "rest", "graphql", "thrift", "connect")
 PROTOCOLS: Mapping[str, tuple[str, ...]] = {
-    component: (GATEWAYS[component].value,) if component in GATEWAYS else ("grpc", "rest", "graphql", "thrift")
+    component: (GATEWAYS[component].value,) if component in GATEWAYS else OF_SERVICES
     for component in SUITES
 }
 """The protocols that each component may be tested over, the default first."""

@@ -52,7 +52,7 @@ def read(path: Path) -> str:
             "product (command: ./nobody): there is no program ./nobody to execute",
         ),
         (["--component", "edge"], 2, "valid: product, user, order, payment, rest-gateway, graphql-gateway"),
-        (["--protocols", "smoke"], 2, "product is not tested over smoke; valid: grpc, rest, graphql, thrift"),
+        (["--protocols", "smoke"], 2, "product is not tested over smoke; valid: grpc, rest, graphql, thrift, connect"),
         (["--component", "graphql-gateway", "--protocols", "grpc"], 2, "is not tested over grpc; valid: graphql"),
         (["--command", "x", "--implementation", "product:go"], 2, "give one of them"),
     ],

@@ -14,11 +14,11 @@ import psycopg
 import pytest
 
 from conforming import conforming
+from connect_client import connected
 from dataset.documents import documents_table
 from dataset.seed import copy_table
 from mesh.description.topology import GATEWAYS, Protocol
 from otlp_collector import Collector
-from shop.clients.connect import connect
 from shop.contract.ports import Clients, ProductClient, UserClient
 from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
@@ -37,7 +37,7 @@ ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
 # The values of `protocol`, and the scheme of each one's addresses.
-PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift"}
+PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift", "connect": "connect"}
 BOOTSTRAPS: dict[str, Any] = {
     "product": product_bootstrap,
     "user": user_bootstrap,
@@ -144,7 +144,7 @@ async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: R
     """A service on the tests' database, and clients, of which only the service's own is connected."""
     async with (
         started(protocol, config, folder, runtime=runtime) as address,
-        connect({config.component: address}, "test") as clients,
+        connected({config.component: address}, "test") as clients,
     ):
         yield clients
 

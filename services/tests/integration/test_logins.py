@@ -102,13 +102,13 @@ async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, m
     assert kinds.count(TooManyRequests) == 30 - MAX_FAILED_LOGINS
 
 
-@pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift"])
+@pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift", "connect"])
 async def test_passwords_that_would_wait_long_are_refused_at_once(
     served: Any, signer: TokenSigner, spoken: str
 ) -> None:
     with contextlib.closing(Argon2Passwords(max_wait_s=0.0)) as passwords:
         service = UserService(MemoryUserStore(), passwords, signer)
-        async with served("user", spoken, service) as address, connect({"user": address}, "test") as clients:
+        async with served("user", spoken, service) as address, connected({"user": address}, "test") as clients:
             emails = [f"{number}@example.com" for number in range(4 * THREADS)]
             logins = (clients.user.login(email, WRONG) for email in emails)
             sign_ups = (

@@ -17,6 +17,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
+from connect_client import read_details
 from memory_shop import Data, MemoryShop
 from served_shop import SCHEMES, served_gateways, served_service
 from shop.errors import ErrorCode
@@ -123,10 +124,8 @@ def over_connect(address: str) -> Door:
             answer = await http.post(f"/shop.product.v1.ProductService/{method}", json=request, headers=headers)
         if answer.is_success:
             return Answer()
-        error, info, retry = answer.json(), ErrorInfo(), RetryInfo()
-        for detail in error["details"]:
-            into = info if detail["type"] == info.DESCRIPTOR.full_name else retry
-            into.ParseFromString(base64.b64decode(detail["value"] + "=="))
+        error = answer.json()
+        info, retry = read_details(error)
         assert error["code"] == ERROR_TABLE[ErrorCode(info.reason)].grpc.lower()
         assert answer.headers["cache-control"] == "no-store"
         return Answer(info.reason, error["message"], retry.retry_delay.seconds)

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 import httpx
 from google.protobuf import message_factory, text_format
 
+from connect_client import frame, frames
+
 from .contract import Attempt
 from .over_grpc import METHODS, Send, attempts
 
@@ -26,19 +28,6 @@ def connect_attempts(http: httpx.Client) -> Iterator[Attempt]:
     """The same over Connect."""
     for method in METHODS.values():
         yield from attempts(method, _over_connect(http, method), "Connect")
-
-
-def frames(body: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the flag and the content of each frame of a body, in gRPC-Web and in Connect's streams."""
-    while body:
-        flag, size = body[0], int.from_bytes(body[1:5])
-        yield flag, body[5 : 5 + size]
-        body = body[5 + size :]
-
-
-def frame(message: bytes) -> bytes:
-    """Returns a message in a frame."""
-    return b"\0" + len(message).to_bytes(4) + message
 
 
 def _over_grpc_web(http: httpx.Client, method: Any) -> Send:

@@ -15,8 +15,8 @@ import asyncpg
 import psycopg
 import pytest
 
+from connect_client import connected
 from dataset.audit import Finding, audit
-from shop.clients.connect import connect
 from shop.contract.ports import Clients
 from shop.order import postgres_orders, postgres_sagas
 from shop.order.background import Background
@@ -204,7 +204,10 @@ async def shop(
     counted_statements: Counter[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Clients]:
-    """The four services over one protocol, shared by the tests of a module; every test runs over each protocol."""
+    """The four services over one protocol, shared by the tests of a module; every test runs over each protocol.
+
+    Over Connect, which components do not speak with each other, only the order service is.
+    """
     async with AsyncExitStack() as stack:
         peers: dict[str, str] = {}
         for name in ("product", "user", "payment", "order"):
@@ -216,9 +219,10 @@ async def shop(
                 jwt_private_key_file=str(keys.private_file),
                 peers=dict(peers) if name == "order" else {},
             )
-            service = started(protocol, config, tmp_path_factory.mktemp(name))
+            over = "grpc" if protocol == "connect" and name != "order" else protocol
+            service = started(over, config, tmp_path_factory.mktemp(name))
             peers[name] = await stack.enter_async_context(service)
-        yield await stack.enter_async_context(connect(peers, "test"))
+        yield await stack.enter_async_context(connected(peers, "test"))
 
 
 # Users whom checkouts may change: each test uses a different one, so that keys do not collide.

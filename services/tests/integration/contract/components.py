@@ -13,12 +13,12 @@ import psycopg
 from shop.contract import calls
 from shop.contract.calls import Access
 
-from .doors import SERVICES, Door, GrpcDoor, HttpDoor, RestDoor
+from .doors import SERVICES, ConnectDoor, Door, GrpcDoor, HttpDoor, RestDoor
 
 NOWHERE = 2**62
 GATEWAYS = ("rest-gateway", "graphql-gateway")
-OVER_REST = "%s over rest"
-"""Name of the row of a service over REST."""
+OVER = "%s over %s"
+"""Name of the row of a service over another protocol than gRPC."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ComponentContract:
         access: Whom each method admits; operations of gateways have separate suites.
         calling: A call that makes calls, and their names; None for a component that makes no calls.
         owned: Calls that show or change a customer's things, and the answer to another customer.
-        over_rest: Whether a service is called over REST, and not over gRPC.
+        over: Protocol over which a service is called, `rest` or `connect`; empty for gRPC, and for a gateway.
     """
 
     component: str
@@ -75,7 +75,7 @@ class ComponentContract:
     access: Mapping[str, Access]
     calling: tuple[Call, tuple[str, ...]] | None = None
     owned: tuple[tuple[Call, str], ...] = ()
-    over_rest: bool = False
+    over: str = ""
 
     @property
     def is_gateway(self) -> bool:
@@ -85,7 +85,7 @@ class ComponentContract:
     @property
     def listens(self) -> str:
         """The variable with its address."""
-        return f"SHOP_LISTEN_{'HTTP' if self.is_gateway else 'REST' if self.over_rest else 'GRPC'}"
+        return f"SHOP_LISTEN_{'HTTP' if self.is_gateway else (self.over or 'grpc').upper()}"
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -94,8 +94,10 @@ class ComponentContract:
 
     def door(self, target: str) -> Door:
         """The door at an address."""
-        if self.over_rest:
+        if self.over == "rest":
             return RestDoor(target, self.component, NOWHERE)
+        if self.over == "connect":
+            return ConnectDoor(target, self.component)
         return HttpDoor(target) if self.is_gateway else GrpcDoor(target, self.component)
 
 
@@ -230,12 +232,13 @@ COMPONENTS = {
     )
 }
 
-COMPONENTS[OVER_REST % "product"] = replace(
+COMPONENTS[OVER % ("product", "rest")] = replace(
     COMPONENTS["product"],
     wrong=(COMPONENTS["product"].wrong[0], "product_id"),
     served="GET /v1/products/{product_id}",
-    over_rest=True,
+    over="rest",
 )
+COMPONENTS[OVER % ("product", "connect")] = replace(COMPONENTS["product"], over="connect")
 
 
 def insert_rows(admin: psycopg.Connection) -> Rows:

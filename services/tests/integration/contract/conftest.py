@@ -26,7 +26,7 @@ from mesh.supervisor.processes import PASSED_ON, guard
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 
-from .components import COMPONENTS, GATEWAYS, OVER_REST, ComponentContract, Rows, insert_rows
+from .components import COMPONENTS, GATEWAYS, OVER, ComponentContract, Rows, insert_rows
 from .doors import Door, Headers
 
 PROGRAM = conforming()
@@ -44,8 +44,8 @@ def asked_of(program: ProgramUnderTest) -> list[str]:
     """The rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
-    rows = {"grpc": program.component, "rest": OVER_REST % program.component}
-    return [row for protocol, row in rows.items() if protocol in program.protocols and row in COMPONENTS]
+    names = {one: program.component if one == "grpc" else OVER % (program.component, one) for one in program.protocols}
+    return [row for row in names.values() if row in COMPONENTS]
 
 
 ROWS = list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM)
@@ -60,7 +60,7 @@ def contracted(request: pytest.FixtureRequest) -> ComponentContract:
 @pytest.fixture
 def same_code(contracted: ComponentContract) -> None:
     """For laws that our own components obey through the same code: two of them stand for all."""
-    if PROGRAM is None and (contracted.component not in ("product", "rest-gateway") or contracted.over_rest):
+    if PROGRAM is None and (contracted.component not in ("product", "rest-gateway") or contracted.over):
         pytest.skip("product and rest-gateway run the same code")
 
 

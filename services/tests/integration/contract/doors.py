@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
+from connect_client import frame, frames, read_details
 from mesh.supervisor.readiness import http_ok, http_ok_at
 from shop.contract import calls
+from shop.platform.error_codes import DOMAIN
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
 
 LIMIT_S = 20
@@ -164,3 +167,31 @@ class RestDoor(HttpDoor):
         path = re.sub(r"{\w+}", str(content.get("id", self._absent)), path)
         body = content if verb in ("POST", "PUT", "PATCH") else None
         return self.answer(self.client.request(verb, path, headers=dict(headers), json=body))
+
+
+class ConnectDoor(HttpDoor):
+    """A service over Connect, with messages in JSON; `name` and content are as over gRPC."""
+
+    def __init__(self, target: str, component: str) -> None:
+        super().__init__(target)
+        self._service = SERVICES[component]
+        self.names = [method.name for method in self._service.methods]
+
+    def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
+        streams = self._service.methods_by_name[name].server_streaming
+        message = content if isinstance(content, bytes) else json.dumps(content).encode()
+        sent, kind = (frame(message), "application/connect+json") if streams else (message, "application/json")
+        path = f"/{self._service.full_name}/{name}"
+        answer = self.client.post(path, content=sent, headers={**headers, "content-type": kind})
+        if streams:
+            assert answer.is_success, answer.text
+            *body, end = (json.loads(part) for _, part in frames(answer.content))
+            error = end.get("error")
+        else:
+            body = answer.json()
+            error = None if answer.is_success else body
+        if error is None:
+            return Answer(body=body)
+        info, retry = read_details(error)
+        assert info.domain == DOMAIN, f"{name} is answered with {error}; its details have no ErrorInfo of {DOMAIN}"
+        return Answer(info.reason, info.metadata.get("field", ""), error, retry.retry_delay.seconds)

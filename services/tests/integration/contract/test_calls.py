@@ -23,7 +23,7 @@ from shop.user.service import MAX_FAILED_LOGINS
 
 from .components import ComponentContract, Rows, insert_rows
 from .conftest import RunningProgram, Start
-from .doors import LIMIT_S, Door, GrpcDoor, Headers, RestDoor
+from .doors import LIMIT_S, ConnectDoor, Door, GrpcDoor, Headers, RestDoor
 from .test_process import lock, run_to_end, wait_until_one_waits
 
 pytestmark = pytest.mark.integration
@@ -73,7 +73,7 @@ def test_every_method_admits_the_right_callers(
     serving: RunningProgram, contracted: ComponentContract, bearer: Bearer
 ) -> None:
     door = serving.door
-    if not isinstance(door, GrpcDoor | RestDoor):
+    if not isinstance(door, GrpcDoor | RestDoor | ConnectDoor):
         pytest.skip("a gateway's operations have separate suites")
     customer, partner = OUTSIDE | dict(bearer("customer")), OUTSIDE | dict(bearer("partner"))
     bad = [OUTSIDE | {"authorization": "Bearer x.y.z"}, OUTSIDE | dict(bearer("partner", ttl_s=-60))]
@@ -215,8 +215,8 @@ def test_work_ends_with_the_time_that_the_edge_waits(
 
 
 def test_a_body_that_does_not_come_is_given_up(serving: RunningProgram, contracted: ComponentContract) -> None:
-    if isinstance(serving.door, GrpcDoor):
-        pytest.skip("a message of gRPC is there as a whole")
+    if isinstance(serving.door, GrpcDoor | ConnectDoor):
+        pytest.skip("libraries of gRPC and Connect read messages, and the edge forwards only whole ones")
     path = {"graphql-gateway": "/graphql", "rest-gateway": "/v1/sessions"}.get(contracted.component, "/v1/products")
     host, _, port = serving.target.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=LIMIT_S) as client:

@@ -54,7 +54,7 @@ WRONG: list[tuple[str, str, Any, str]] = [
 UNREADABLE = [b"{", b"", b"null", b"[]", b"\xff", b"[" * 50_000, b'{"a":' * 10_000, b"NaN", b'{"stock": 1, "stock": 2}']
 
 
-@pytest.fixture(scope="module", params=[row for row in ROWS if COMPONENTS[row].over_rest])
+@pytest.fixture(scope="module", params=[row for row in ROWS if COMPONENTS[row].over == "rest"])
 def contracted(request: pytest.FixtureRequest) -> ComponentContract:
     """A service over REST; no other is started here."""
     return COMPONENTS[request.param]

@@ -39,13 +39,15 @@ UNFINISHED = 400
 STREAMS = 100
 PROBES = 50
 JSON = b"application/json"
-GRPC = b"application/grpc"
+LOGIN = b"/shop.user.v1.UserService/Login"
 # Topology, component behind its edge, path and type of the bodies that never end.
 ENDPOINTS = [
     ("hybrid", "graphql-gateway", b"/graphql", JSON),
     ("hybrid", "rest-gateway", b"/v1/sessions", JSON),
     ("rest", "user-rest", b"/v1/sessions", JSON),
-    ("grpc", "user-grpc", b"/shop.user.v1.UserService/Login", GRPC),
+    ("grpc", "user-grpc", LOGIN, b"application/grpc"),
+    ("grpc-web", "user-grpc", LOGIN, b"application/grpc-web+proto"),
+    ("connect", "user-connect", LOGIN, b"application/proto"),
 ]
 
 TARGETS = [
@@ -54,6 +56,7 @@ TARGETS = [
     )
     for program in ("envoy", "kong")
     for topology, *target in ENDPOINTS
+    if program == "envoy" or not load_topology(topology).needs_envoy
 ]
 Probe = Callable[[], Awaitable[None]]
 
@@ -121,6 +124,9 @@ async def probing(component: str, edge: int) -> AsyncIterator[Probe]:
                     assert (await http.get("/v1/products", params={"page_size": 1})).status_code == 200
                 case "user-rest":
                     assert (await http.get("/v1/users/1")).json()["code"] == "UNAUTHENTICATED"
+                case "user-connect":
+                    answer = await http.post("/shop.user.v1.UserService/GetUser", json={"id": 1})
+                    assert answer.json()["code"] == "unauthenticated"
                 case _:
                     with pytest.raises(grpc.aio.AioRpcError) as refusal:
                         await user_pb2_grpc.UserServiceStub(channel).GetUser(user_pb2.GetUserRequest(id=1), timeout=10)
