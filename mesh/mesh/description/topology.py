@@ -262,7 +262,7 @@ class Topology(BaseModel):
     @property
     def needs_envoy(self) -> bool:
         """Whether only Envoy can be this topology's edge."""
-        return self.transcodes or self.admits_browsers
+        return self.transcodes or self.translates
 
     @property
     def admits_browsers(self) -> bool:

@@ -38,6 +38,13 @@ OPENINGS = {
     "hide_client_headers": True,
 }
 METRICS = {"name": "prometheus", "config": {"status_code_metrics": True, "latency_metrics": True}}
+CORS = {
+    "origins": ["*"],
+    "methods": list(limits.CALL_METHODS),
+    "headers": list(limits.ALLOWED_HEADERS),
+    "exposed_headers": list(limits.EXPOSED_HEADERS),
+    "max_age": limits.PREFLIGHT_S,
+}
 
 
 def require_kong(topology: Topology) -> None:
@@ -46,11 +53,11 @@ def require_kong(topology: Topology) -> None:
     Raises:
         SwitchError: It cannot; the message has the reason.
     """
-    if topology.admits_browsers:
-        translates = "translates gRPC-Web to gRPC and " if topology.translates else ""
+    if topology.translates:
         raise SwitchError(
-            f"edge=kong: {topology.name} needs an edge that {translates}admits pages of other origins; only Envoy is "
-            f"configured for that here; valid with {topology.name}: envoy."
+            f"edge=kong: {topology.name} needs an edge that translates gRPC-Web to gRPC. Kong's grpc-web plugin loses "
+            "errors: its trailers have no details, and say status 0 for a call that fails before its first message; "
+            f"valid with {topology.name}: envoy."
         )
     if topology.transcodes:
         raise SwitchError(
@@ -206,6 +213,8 @@ def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[d
             "queue": {"max_batch_size": 200, "max_coalescing_delay": 0.2, "max_entries": 100_000},
         },
     }
+    if plan.topology.admits_browsers:
+        yield {"name": "cors", "config": CORS}
     before_sending = []
     if upstream.authority is not None:
         socket = "nil" if upstream.socket is None else json.dumps(str(upstream.socket))
@@ -282,6 +291,7 @@ def _edge_lua(plan: EdgePlan) -> str:
         "max_header_bytes": limits.MAX_HEADER_BYTES,
         "max_headers": limits.MAX_HEADER_COUNT,
         "sockets": [pattern(route) for route in table if route.sockets],
+        "calls": limits.CALLS if plan.topology.admits_browsers else "",
         "checked": [asdict(checked) for checked in plan.checked],
         "routes": [{"pattern": route.pattern, "allow": ", ".join(route.methods)} for route in table],
         "graphql": GRAPHQL,

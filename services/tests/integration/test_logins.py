@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from conforming import words
+from connect_client import connected
 from memory_stores.user import MemoryUserStore
-from shop.clients.connect import connect
 from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.access.guesses import MAX_FAILURES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -117,17 +118,20 @@ def over_grpc(address: str) -> Door:
 
 def over_connect(address: str) -> Door:
     async def ask(what: str, headers: Headers) -> Answer:
-        method, request = ("GetProduct", {"id": 1})
-        if what == "release":
-            method, request = "ReleaseReservation", {"reservation_id": RESERVATION}
+        path = "/shop.product.v1.ProductService"
         async with httpx.AsyncClient(base_url=f"http://{address}", trust_env=False) as http:
-            answer = await http.post(f"/shop.product.v1.ProductService/{method}", json=request, headers=headers)
+            if what == "release":
+                request = {"reservation_id": RESERVATION}
+                answer = await http.post(f"{path}/ReleaseReservation", json=request, headers=headers)
+            else:
+                query = {"connect": "v1", "encoding": "json", "message": json.dumps({"id": 1})}
+                answer = await http.get(f"{path}/GetProduct", params=query, headers=headers)
+        assert answer.headers["cache-control"] == "no-store"
         if answer.is_success:
             return Answer()
         error = answer.json()
         info, retry = read_details(error)
         assert error["code"] == ERROR_TABLE[ErrorCode(info.reason)].grpc.lower()
-        assert answer.headers["cache-control"] == "no-store"
         return Answer(info.reason, error["message"], retry.retry_delay.seconds)
 
     return ask

@@ -217,7 +217,8 @@ def test_one_kind_of_journey_is_routed_to_separate_components(name: str) -> None
     divided = edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), apart=("bulk_lines", PORTS.apart))
 
     (host,) = manager(config := envoy.render(divided))["route_config"]["virtual_hosts"]
-    led = [(route["match"], route["route"]["cluster"]) for route in host["routes"] if "route" in route]
+    whole = [route for route in host["routes"] if "route" in route and not is_preflight(route)]
+    led = [(route["match"], route["route"]["cluster"]) for route in whole]
     for (own, apart), (match, component) in zip(led[::2], led[1::2], strict=True):
         asked = {"name": limits.JOURNEY, "string_match": {"exact": "bulk_lines"}}
         assert (own, apart) == ({**match, "headers": [asked]}, f"{component}-apart")
@@ -380,7 +381,30 @@ def test_all_plugins_are_the_typical_ones_and_more() -> None:
     assert SWITCHES["plugins"].valid == " or ".join(sets)
 
 
-@pytest.mark.parametrize("name", ["hybrid-transcoded", "grpc-web", "connect"])
+@pytest.mark.parametrize("name", ["hybrid-transcoded", "grpc-web"])
 def test_topologies_that_need_envoy_refuse_kong(name: str) -> None:
     with pytest.raises(SwitchError, match=rf"edge=kong: {name} needs .* valid with {name}: envoy"):
         kong.render(plan(load_topology(name)))
+
+
+def is_preflight(route: Mapping[str, Any]) -> bool:
+    """Whether a route of Envoy is for the question of a browser, which the edge answers itself."""
+    return any(one["name"] == "access-control-request-method" for one in route["match"].get("headers", ()))
+
+
+def test_pages_of_other_origins_may_send_and_read_the_same() -> None:
+    (host,) = manager(ENVOYS["connect"])["route_config"]["virtual_hosts"]
+    policies = [policy for one in host["routes"] if (policy := one.get("typed_per_filter_config", {}).get(envoy.CORS))]
+    names = ("allow_methods", "allow_headers", "expose_headers", "max_age")
+    (policy,) = {tuple(policy[name] for name in names) for policy in policies}
+    for service in KONGS["connect"]["services"]:
+        (cors,) = [plugin["config"] for plugin in service["plugins"] if plugin["name"] == "cors"]
+        assert cors["origins"] == ["*"]
+        told = (cors["methods"], cors["headers"], cors["exposed_headers"])
+        assert policy == (*(",".join(some) for some in told), str(cors["max_age"]))
+    # Refusals of the edge itself, which have no route yet.
+    assert lua_table(KONGS["connect"])["calls"] == limits.CALLS
+    others = {name: config for name, config in KONGS.items() if name != "connect"}
+    of_others = [plugin["name"] for config in others.values() for one in config["services"] for plugin in one["plugins"]]
+    assert "cors" not in of_others
+    assert {lua_table(config)["calls"] for config in others.values()} == {""}

@@ -47,7 +47,7 @@ CLIENTS = {
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FETCH_S = 90
-WAYS = [("grpc-web", "grpc-web"), ("connect", "connect"), ("connect", "connect, JSON")]
+WAYS = [("grpc-web", "grpc-web"), ("connect", "connect"), ("connect", "connect, JSON"), ("connect@kong", "connect")]
 ORIGIN = {"origin": "https://page.example"}
 
 
@@ -137,7 +137,7 @@ def test_a_page_buys_something(page: Page, shop: Any, speaks: str) -> None:
     }
 
 
-@pytest.mark.parametrize("shop", ["grpc-web", "connect"], indirect=True)
+@pytest.mark.parametrize("shop", ["grpc-web", "connect", "connect@kong"], indirect=True)
 def test_only_calls_answer_other_origins(shop: Any) -> None:
     asks = {**ORIGIN, "access-control-request-method": "POST", "access-control-request-headers": "authorization"}
     call = "/shop.product.v1.ProductService/GetProduct"

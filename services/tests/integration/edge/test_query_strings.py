@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from mesh.description.topology import Protocol
+
 pytestmark = pytest.mark.integration
 MARK = "marker7f3a"
 
@@ -28,10 +30,14 @@ async def spans(shop: Any, trace_id: str, least: int) -> list[dict[str, Any]]:
     return read
 
 
+@pytest.mark.parametrize("shop", ["rest", "hybrid-transcoded", "rest@kong", "connect"], indirect=True)
 async def test_no_span_holds_the_query_of_a_request(shop: Any) -> None:
     transcodes = "transcoder" in shop.system.topology.entry.values()
     asked = [("/v1/order-lines", {"limit": "5", "after_line_id": "0", "mark": f"{MARK}@example.com"})]
-    if transcodes:
+    if Protocol.CONNECT in shop.system.topology.exposed.values():
+        read = {"connect": "v1", "encoding": "json", "message": json.dumps({"category": MARK})}
+        asked = [("/shop.product.v1.ProductService/ListProducts", read)]
+    elif transcodes:
         document = f'query {{ products(first: 1) {{ edges {{ node {{ id }} }} }} }} # "{MARK}"'
         asked.append(("/graphql", {"query": document, "operationName": ""}))
     else:

@@ -205,6 +205,10 @@ function phases.header_filter()
   else
     ngx.header["content-type"] = "application/problem+json"
   end
+  if EDGE.calls ~= "" and starts_with(path(), EDGE.calls) then
+    -- Pages can read refusals too. The cors plugin does not run for requests that are refused before they have a route.
+    ngx.header["access-control-allow-origin"] = "*"
+  end
   if not is_call() then
     ngx.header["cache-control"] = "no-store"
     ngx.header["allow"] = ctx.edge_allow
