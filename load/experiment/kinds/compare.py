@@ -71,8 +71,8 @@ def compared_arms(
     if not chosen:
         return arms_of(topologies, read_switches(topologies, given, networks))
     if len(chosen) > 1:
-        told = " and ".join(f"{name}={values}" for name, values in chosen.items())
-        raise UsageError(f"{told} cannot be combined: give one of them")
+        listed = " and ".join(f"{name}={values}" for name, values in chosen.items())
+        raise UsageError(f"{listed} cannot be combined: give one of them")
     ((name, values),) = chosen.items()
     switch, ways_of = _ALONG[name]
     if given.get(switch):

@@ -92,8 +92,8 @@ def _saving(row: Saving) -> str:
     start = f"For {row['journey']}, {row['selecting']}"
     if not known:
         return f"{start} and {row['usual']} show no difference in any part of a journey."
-    told = [f"saves {join_names(saved)}"] * bool(saved) + [f"adds {join_names(added)}"] * bool(added)
-    return f"{start} {' and '.join(told)}, compared with {row['usual']}."
+    changes = [f"saves {join_names(saved)}"] * bool(saved) + [f"adds {join_names(added)}"] * bool(added)
+    return f"{start} {' and '.join(changes)}, compared with {row['usual']}."
 
 
 def _negate(part: Estimate) -> Estimate:

@@ -400,8 +400,8 @@ def test_pages_of_other_origins_may_send_and_read_the_same() -> None:
     for service in KONGS["connect"]["services"]:
         (cors,) = [plugin["config"] for plugin in service["plugins"] if plugin["name"] == "cors"]
         assert cors["origins"] == ["*"]
-        told = (cors["methods"], cors["headers"], cors["exposed_headers"])
-        assert policy == (*(",".join(some) for some in told), str(cors["max_age"]))
+        listed = (cors["methods"], cors["headers"], cors["exposed_headers"])
+        assert policy == (*(",".join(some) for some in listed), str(cors["max_age"]))
     # Refusals of the edge itself, which have no route yet.
     assert lua_table(KONGS["connect"])["calls"] == limits.CALLS
     others = {name: config for name, config in KONGS.items() if name != "connect"}

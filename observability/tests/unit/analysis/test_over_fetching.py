@@ -164,8 +164,8 @@ def test_report_conclusions_and_decide_say_what_selection_saves(selecting):
     assert of_cpu.startswith("No difference in CPU shown between rest-select-all and rest-select-off: ")
     assert {of_product, of_cpu} <= set(grouped_conclusions(summary).cost)
     lines = decision_lines(decide(run, summary, Customers("default", None, {})))
-    told = [text for about, text in lines if about == "selection"]
-    assert [text.rpartition(" [")[0] for text in told] == [of_product, of_cpu]
+    decided = [text for about, text in lines if about == "selection"]
+    assert [text.rpartition(" [")[0] for text in decided] == [of_product, of_cpu]
     assert "summary.json: selection" in dict(lines)["sources"]
     table = selection_table(SummaryView(summary))
     assert table is not None

@@ -44,8 +44,8 @@ def asked_of(program: ProgramUnderTest) -> list[str]:
     """The rows of the protocols over which a program is tested."""
     if program.component in GATEWAYS:
         return [program.component]
-    names = {one: program.component if one == "grpc" else OVER % (program.component, one) for one in program.protocols}
-    return [row for row in names.values() if row in COMPONENTS]
+    rows = [program.component if one == "grpc" else OVER % (program.component, one) for one in program.protocols]
+    return [row for row in rows if row in COMPONENTS]
 
 
 ROWS = list(COMPONENTS) if PROGRAM is None else asked_of(PROGRAM)
