@@ -36,8 +36,7 @@ START_S, STOP_S = Component.start_limit_s, Component.stop_limit_s
 """How long a program may take to answer and to end, in seconds."""
 OF_SERVICES = ("grpc", "rest", "graphql", "thrift", "connect")
 PROTOCOLS: Mapping[str, tuple[str, ...]] = {
-    component: (GATEWAYS[component].value,) if component in GATEWAYS else OF_SERVICES
-    for component in SUITES
+    component: (GATEWAYS[component].value,) if component in GATEWAYS else OF_SERVICES for component in SUITES
 }
 """The protocols that each component may be tested over, the default first."""
 VARIABLE = "HOPWISE_CONFORMANCE"

@@ -405,6 +405,8 @@ def test_pages_of_other_origins_may_send_and_read_the_same() -> None:
     # Refusals of the edge itself, which have no route yet.
     assert lua_table(KONGS["connect"])["calls"] == limits.CALLS
     others = {name: config for name, config in KONGS.items() if name != "connect"}
-    of_others = [plugin["name"] for config in others.values() for one in config["services"] for plugin in one["plugins"]]
+    of_others = [
+        plugin["name"] for config in others.values() for one in config["services"] for plugin in one["plugins"]
+    ]
     assert "cors" not in of_others
     assert {lua_table(config)["calls"] for config in others.values()} == {""}

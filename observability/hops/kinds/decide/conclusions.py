@@ -39,7 +39,9 @@ def decision_lines(decision: Decision) -> list[tuple[str, str]]:
     lines.append(("fewest bytes", _fewest(decision["answers"], numbers)))
     sampled = _marks(decision["answers"][0]["fewest_bytes"]["source"], numbers)
     lines += [("over-fetching", f"{text} {sampled}") for text in over_fetching_sentences(decision["over_fetching"])]
-    lines += [("selection", f"{text} {_marks([SAVED], numbers)}") for text in selection_sentences(decision["selection"])]
+    lines += [
+        ("selection", f"{text} {_marks([SAVED], numbers)}") for text in selection_sentences(decision["selection"])
+    ]
     if level := _not_shown(decision):
         lines.append(("not shown", "; ".join(level)))
     if unanswered := _list_unanswered(decision):

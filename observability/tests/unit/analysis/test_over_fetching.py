@@ -189,8 +189,8 @@ def test_what_is_not_shown_or_grows_is_said(selecting):
         "For product, rest-select-all and rest-select-off show no difference in any part of a journey."
     )
     assert said(services=(-2.0, -3.0, -1.0), edge=(1.0, 0.5, 1.5)) == (
-        "For product, rest-select-all saves 1 ms (0.5 to 1.5) of the edge and adds 2 ms (1 to 3) to the services' work, "
-        "compared with rest-select-off."
+        "For product, rest-select-all saves 1.0 ms (0.5 to 1.5) of the edge and adds 2.0 ms (1.0 to 3.0) to the "
+        "services' work, compared with rest-select-off."
     )
     (unknown,) = selection_sentences([{**product, "mean_ms": {"value": 1.0, "ci95": [None, None]}}])
     assert unknown == "For product, too few journeys were traced to say what rest-select-all saves."
