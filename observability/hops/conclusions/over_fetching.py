@@ -92,8 +92,8 @@ def _saving(row: Saving) -> str:
     start = f"For {row['journey']}, {row['selecting']}"
     if not known:
         return f"{start} and {row['usual']} show no difference in any part of a journey."
-    changes = [f"saves {join_names(saved)}"] * bool(saved) + [f"adds {join_names(added)}"] * bool(added)
-    return f"{start} {' and '.join(changes)}, compared with {row['usual']}."
+    first, *rest = [f"saves {join_names(saved)}"] * bool(saved) + [f"adds {join_names(added)}"] * bool(added)
+    return " ".join([f"{start} {first}, compared with {row['usual']}.", *(f"It {other}." for other in rest)])
 
 
 def _negate(part: Estimate) -> Estimate:

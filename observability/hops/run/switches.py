@@ -40,7 +40,7 @@ DEFAULTS: Switches = {
 """Values for runs that lack a switch."""
 _OF_EDGES = ("edge", "plugins")
 _SELECTIONS = ("off", "graphql", "all")
-"""Values of the switch `selection`, first the one that over-fetches most."""
+"""Values of the switch `selection`; answers to `off` have the most beyond the need."""
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 

@@ -92,8 +92,8 @@ def selection_table(view: SummaryView) -> Table | None:
             words(row["journey"]),
             view.name(row["selecting"]),
             view.name(row["usual"]),
-            *(_saved(part) for part in (row["mean_ms"], *(row["parts_ms"].get(group) for group in groups))),
-            _saved(_saved_cpu(row["cpu"])),
+            *(_estimate_cell(part) for part in (row["mean_ms"], *(row["parts_ms"].get(group) for group in groups))),
+            _estimate_cell(_cpu_estimate(row["cpu"])),
         ]
         for row in rows
     ]
@@ -101,11 +101,11 @@ def selection_table(view: SummaryView) -> Table | None:
     return Table("selection", view.mark_caption(caption), columns, lines, heads=3)
 
 
-def _saved(part: Estimate | None) -> Cell:
+def _estimate_cell(part: Estimate | None) -> Cell:
     return Cell(NOTHING) if part is None else estimate(part["value"], part["ci95"])
 
 
-def _saved_cpu(cpu: Comparison | None) -> Estimate | None:
+def _cpu_estimate(cpu: Comparison | None) -> Estimate | None:
     if cpu is None or cpu["difference"] is None:
         return None
     return Estimate(value=-cpu["difference"], ci95=negate_interval(cpu["ci95"]))

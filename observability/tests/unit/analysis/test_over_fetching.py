@@ -160,7 +160,7 @@ def test_report_conclusions_and_decide_say_what_selection_saves(selecting):
     run, summary = selecting
     of_product, of_cpu = selection_sentences(summary["selection"])
     assert re.match(r"For product, rest-select-all saves .*\d ms \(\d.* of the services' work", of_product)
-    assert of_product.endswith(", compared with rest-select-off.")
+    assert ", compared with rest-select-off." in of_product
     assert of_cpu.startswith("No difference in CPU shown between rest-select-all and rest-select-off: ")
     assert {of_product, of_cpu} <= set(grouped_conclusions(summary).cost)
     lines = decision_lines(decide(run, summary, Customers("default", None, {})))
@@ -180,17 +180,17 @@ def test_what_is_not_shown_or_grows_is_said(selecting):
     _, summary = selecting
     product, _ = summary["selection"]
 
-    def said(**parts):
+    def write(**parts):
         estimates = {name: {"value": value, "ci95": list(ends)} for name, (value, *ends) in parts.items()}
         (text,) = selection_sentences([{**product, "parts_ms": estimates}])
         return text
 
-    assert said(edge=(0.1, -0.1, 0.3)) == (
+    assert write(edge=(0.1, -0.1, 0.3)) == (
         "For product, rest-select-all and rest-select-off show no difference in any part of a journey."
     )
-    assert said(services=(-2.0, -3.0, -1.0), edge=(1.0, 0.5, 1.5)) == (
-        "For product, rest-select-all saves 1.0 ms (0.5 to 1.5) of the edge and adds 2.0 ms (1.0 to 3.0) to the "
-        "services' work, compared with rest-select-off."
+    assert write(services=(-2.0, -3.0, -1.0), edge=(1.0, 0.5, 1.5)) == (
+        "For product, rest-select-all saves 1.0 ms (0.5 to 1.5) of the edge, compared with rest-select-off. "
+        "It adds 2.0 ms (1.0 to 3.0) to the services' work."
     )
     (unknown,) = selection_sentences([{**product, "mean_ms": {"value": 1.0, "ci95": [None, None]}}])
     assert unknown == "For product, too few journeys were traced to say what rest-select-all saves."
