@@ -91,7 +91,7 @@ def _saving(row: Saving) -> str:
     added = [f"{in_ms(_negate(part))} to {group_words(group)}" for group, part in known.items() if part["value"] < 0]
     start = f"For {row['journey']}, {row['selecting']}"
     if not known:
-        return f"{start} and {row['usual']} show no difference in any part of a journey."
+        return f"For {row['journey']}, no part is shown to differ between {row['usual']} and {row['selecting']}."
     first, *rest = [f"saves {join_names(saved)}"] * bool(saved) + [f"adds {join_names(added)}"] * bool(added)
     return " ".join([f"{start} {first}, compared with {row['usual']}.", *(f"It {other}." for other in rest)])
 

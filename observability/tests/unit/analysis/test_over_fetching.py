@@ -186,7 +186,7 @@ def test_what_is_not_shown_or_grows_is_said(selecting):
         return text
 
     assert write(edge=(0.1, -0.1, 0.3)) == (
-        "For product, rest-select-all and rest-select-off show no difference in any part of a journey."
+        "For product, no part is shown to differ between rest-select-off and rest-select-all."
     )
     assert write(services=(-2.0, -3.0, -1.0), edge=(1.0, 0.5, 1.5)) == (
         "For product, rest-select-all saves 1.0 ms (0.5 to 1.5) of the edge, compared with rest-select-off. "
