@@ -7,9 +7,8 @@ from experiment.findings.kept import Kept
 from experiment.findings.table import Chart
 from hops.elements import numbers
 from hops.elements.element import Chart as Drawn
-from hops.report.chart import INK, Spec, draw
-from hops.report.encodings import amount, kinds, label, layer, row_each
-from hops.report.palette import looks
+from hops.report.chart import INK, SOFT, Spec, draw
+from hops.report.encodings import amount, label, layer, row_each
 from hops.report.picture import standalone
 
 WIDTH = 400
@@ -40,6 +39,7 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
     top = max(figure.ends[1] or figure.value for figure in figures.values())
     scale = {"domain": [0, _ROOM * top], "nice": False}
     unit = next(iter(figures.values())).unit
+    x = amount("value", unit or numbers.NOTHING, scale=scale, tickCount=5)
     y = row_each("topology", names)
     at_end = {"field": "high", "type": "quantitative"}
     spec: Spec = {
@@ -48,10 +48,7 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
         "title": {"text": wanted.title, "fontSize": 13},
         "encoding": {"y": y},
         "layer": [
-            layer(
-                "bar",
-                {"x": amount("value", unit or numbers.NOTHING, scale=scale, tickCount=5), "color": _colors(names)},
-            ),
+            layer("bar", {"x": x}, color=SOFT, opacity=0.7),
             layer("rule", {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}, color=INK),
             label({"x": at_end}),
         ],
@@ -62,7 +59,3 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
 def chart_file(drawn: Drawn) -> str:
     """The chart as SVG that needs no page around it."""
     return standalone(str(drawn.svg), drawn.description)
-
-
-def _colors(names: list[str]) -> Spec:
-    return kinds("topology", names, [look.color for look in looks(names)])

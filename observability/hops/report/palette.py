@@ -1,8 +1,12 @@
-"""Colours, dashes, shapes and textures: each colour is paired with one of the others, so that colour is never alone.
+"""Colours, dashes, shapes and textures: a colour means one thing in the whole page, and is never alone.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), darker on a light page and lighter on a dark one.
-So each keeps a contrast of 3:1. They are variables in `page/style.css`; a chart names the variable, so that it follows
-the reader's choice of light or dark.
+- **Topologies** are violet to rose; each has its dashes and its shape. Lines and marks are small, so they are vivid.
+- **Groups of parts** are the warm colours, the greens and azure, from the customer inwards; components outside the shop
+  are grey-brown. Neighbours have different textures.
+- **Heat maps** are blue-grey. Protocols have dashes and no colour.
+
+The colours are variables in `page/style.css`, darker on a light page and lighter on a dark one, so that each keeps a
+contrast of 3:1. A chart names the variable, so that it follows the reader's choice of light or dark.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ from dataclasses import dataclass
 
 from hops.budget.groups import GROUPS
 
+_FILLED = (*GROUPS, "telemetry", "control plane")
+"""What has a fill: the groups of parts, and the groups of components that are in no budget."""
 _DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2), (1, 3), (6, 2, 1, 2))
 _SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 
@@ -50,4 +56,4 @@ def group_fill(group: str) -> str:
 
 def group_class(group: str) -> str:
     """Gives the class of a group's bars in the page's own drawings."""
-    return f"g{GROUPS.index(group)}"
+    return f"g{_FILLED.index(group)}"

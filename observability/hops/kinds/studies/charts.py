@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hops.elements import numbers
@@ -15,8 +16,8 @@ from hops.report.encodings import amount, kinds, layer, row_each
 from hops.report.palette import looks
 from hops.report.view import View
 
-_LOOKS = looks(OUTCOMES)
-_DRAWN = _LOOKS[:3]
+_COLORS = {"holds": "ink", "contradicted": "bad", "not shown": "soft"}
+_DRAWN = [replace(look, color=f"var(--{_COLORS[look.name]})") for look in looks(OUTCOMES[:3])]
 """Claims that are not comparable have nothing to draw."""
 
 
@@ -32,7 +33,7 @@ def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:
         studies: Title of the chart, and the study.
     """
     charts = [_chart(title, rows) for title, replayed in studies if (rows := _rows(replayed))]
-    key = [(f"mark t{look.index}", look.name) for look in _DRAWN]
+    key = [(f"mark t{look.index} {_COLORS[look.name]}", look.name) for look in _DRAWN]
     return Figures(
         charts,
         [*key, ("line plain", "published")],

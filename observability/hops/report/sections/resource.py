@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.cost import EDGE_CACHE_GROUP, GENERATOR_GROUP, GROUPS, ORIGIN, TOTAL, component_group
-from hops.budget.groups import CACHE_GROUP, HANDSHAKE_GROUP, NETWORK_GROUP, UNATTRIBUTED_GROUP
-from hops.budget.groups import GROUPS as PARTS
+from hops.budget.groups import CACHE_GROUP, UNATTRIBUTED_GROUP
 from hops.elements import numbers
 from hops.elements.compared import TARGET
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
@@ -18,27 +17,25 @@ from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stack, topology_axis
 from hops.report.facts import replicas_fact
-from hops.report.palette import Look
+from hops.report.palette import Look, group_class, group_fill
 from hops.report.view import View
 from hops.tables.cost import cost_table
 
 _BINS = 40
 _NS_PER_S = 1e9
 _LIKE = {
-    "control plane": NETWORK_GROUP,
     EDGE_CACHE_GROUP: CACHE_GROUP,
     ORIGIN: UNATTRIBUTED_GROUP,
-    "telemetry": HANDSHAKE_GROUP,
     TARGET.one: "services",
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }
-"""Groups of components without a part in budgets use the textures of parts without a component."""
+"""Groups of components that look like a group of parts with another name."""
 
 
 def section(view: View) -> Section:
     """Makes the section."""
-    key = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
+    key = [(f"fill {group_class(_LIKE.get(group, group))}", group) for group in groups_of(view)]
     replicas = replicas_fact(view)
     elements: list[Element] = [
         Text(
@@ -86,14 +83,9 @@ def groups_of(view: View) -> list[str]:
     return [group for group in GROUPS if group in present]
 
 
-def fill_of(group: str) -> int:
-    """Gives the texture number of a group of components: that of the corresponding group of budget parts."""
-    return PARTS.index(_LIKE.get(group, group))
-
-
 def fills() -> list[str]:
-    """Lists the fill of each group."""
-    return [f"url(#g{fill_of(group)})" for group in GROUPS]
+    """Lists the fill of each group of components: that of the corresponding group of budget parts."""
+    return [group_fill(_LIKE.get(group, group)) for group in GROUPS]
 
 
 def cost_chart(view: View) -> Chart:

@@ -39,7 +39,7 @@ def heat_table(view: View, metric: str, title: str) -> Table:
             )
         rows.append(row)
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
-    caption = f"{title} latency, ms; deeper blue is longer, relative to the fastest of the row, 1×"
+    caption = f"{title} latency, ms; a stronger shade is longer, relative to the fastest of the row, 1×"
     return Table(f"heat_{metric}", caption, columns, rows, totals=1)
 
 
