@@ -17,6 +17,8 @@ BAD_INPUT = 2
 """Exit code of a command that failed; 1 is for a check that found something."""
 CHECKOUT = "experiment"
 """A package that only a checkout has, not an installed wheel."""
+_OF_PAGES = ("polars", "psutil", "scipy", "vl_convert")
+"""Packages of the extra `analysis`, which `--html` takes and the figures of the same command do not."""
 
 
 class OnDemand(TyperGroup):
@@ -104,6 +106,8 @@ def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
 def _needs(name: str, missing: str) -> str:
     """Describes what a command needs if its module `missing` is not installed."""
     extra = COMMANDS[name].extra
+    if extra == "sets" and missing in _OF_PAGES:
+        extra = "analysis"
     if extra == "shop" and find_spec(CHECKOUT) is None:
         return "runs in a checkout of the project, after make setup"
     # By a path: on PyPI, the name belongs to another project.

@@ -16,6 +16,7 @@ from hops.commands.sources import (
     CorrectClocks,
     EndToEnd,
     Headers,
+    Html,
     Most,
     NamesFile,
     Service,
@@ -26,7 +27,7 @@ from hops.commands.sources import (
     read_options,
     read_traces,
 )
-from hops.errors import HopsError, InputError
+from hops.errors import HopsError
 from hops.sources import LIMIT
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def budget(
     correct_clocks: CorrectClocks = False,
     end_to_end: EndToEnd = False,
     top: Annotated[int, typer.Option(min=1, help="Number of root operations to show, those with the most time.")] = 5,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one self-contained page.")] = None,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond.
@@ -80,10 +81,8 @@ def budget(
 
     progress = Progress()
     try:
-        if html is not None and not html.parent.is_dir():
-            raise InputError(f"--html {html}: there is no folder {html.parent}")
         how = read_options(
-            sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, trace
+            sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, trace, html
         )
         read = read_traces(sources, how.query, forced=forced, progress=progress)
         analysed = analyse(
@@ -98,7 +97,7 @@ def budget(
         if html is not None:
             from hops.report.traces_page import write_traces_page
 
-            write_traces_page(html, read, analysed, operations[:top], max(0, len(operations) - top))
+            write_traces_page(html, read, analysed, operations, top)
         if as_json:
             print(json.dumps(traces_document(read, analysed, operations), indent=2, ensure_ascii=False))
         else:
@@ -116,7 +115,7 @@ def budget(
 def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int, *, exact: bool) -> None:
     from hops.conclusions.wording import plural
     from hops.elements.element import Element, Heading, Points, Text
-    from hops.tables.of_traces.operations import operation_parts_table, operations_table, tail_text
+    from hops.tables.of_traces.operations import answer_of, operation_parts_table, operations_table, tail_text
     from hops.tables.of_traces.trace import after_text, trace_table
     from hops.tables.of_traces.trust import trust_elements
     from hops.terminal.console import terminal
@@ -136,6 +135,7 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
         console.print()
 
     show(
+        Text(answer_of(operations), tone="verdict"),
         Heading("How far to trust it"),
         Points(read.said.splitlines()),
         *trust_elements(analysed.trust, end_to_end=analysed.end_to_end),

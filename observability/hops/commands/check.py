@@ -18,6 +18,7 @@ from hops.commands.sources import (
     EndToEnd,
     Format,
     Headers,
+    Html,
     Most,
     NamesFile,
     Service,
@@ -32,6 +33,7 @@ from hops.commands.sources import (
     reported,
     show,
     timelines_of,
+    write_page,
 )
 from hops.sources import LIMIT
 
@@ -75,6 +77,7 @@ def check(
         ),
     ] = "",
     written: Annotated[CheckFormat, typer.Option("--format", help="How to write the result.")] = CheckFormat.TEXT,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Check limits on times by operation and part.
@@ -87,16 +90,20 @@ def check(
     with reported():
         asked = limits.read_limits(budgets)
         every = [*sources, *([against] if against else [])]
-        how = read_options(every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
+        how = read_options(
+            every, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, html=html
+        )
         read = read_traces(sources, how.query)
         baseline = timelines_of(read_traces([against], how.query), how) if against else None
         rows = limits.check(asked, timelines_of(read, how), baseline)
+        elements = limits_elements(rows)
+        write_page(html, "limits", "Do these traces keep their limits?", elements, read)
     if as_json:
         print_json({"limits": [row.as_document() for row in rows]}, read)
     elif written is CheckFormat.JUNIT:
         print(junit(rows, read.refused))
     else:
-        show("Limits", limits_elements(rows), Format(written.value), read)
+        show("Limits", elements, Format(written.value), read)
     states = {row.state for row in rows}
     if "broken" in states:
         raise typer.Exit(BROKEN)

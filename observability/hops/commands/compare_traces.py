@@ -12,6 +12,7 @@ from hops.commands.sources import (
     EndToEnd,
     Format,
     Headers,
+    Html,
     InFormat,
     Most,
     NamesFile,
@@ -26,6 +27,7 @@ from hops.commands.sources import (
     reported,
     show,
     timelines_of,
+    write_page,
 )
 from hops.sources import LIMIT
 
@@ -43,6 +45,7 @@ def compare_traces(
     correct_clocks: CorrectClocks = False,
     end_to_end: EndToEnd = False,
     written: InFormat = Format.TEXT,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which operations are slower in B than in A, and in which part; two sets of traces are not an experiment."""
@@ -50,11 +53,15 @@ def compare_traces(
     from hops.tables.of_traces.results import sets_elements
 
     with reported():
-        how = read_options([a, b], service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
+        how = read_options(
+            [a, b], service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, html=html
+        )
         sides = [read_traces([one], how.query) for one in (a, b)]
         sets = compare_sets(*(timelines_of(side, how) for side in sides))
+        elements = sets_elements(sets)
+        write_page(html, "two sets of traces", "Which operations are slower in B, and where?", elements, *sides)
     if as_json:
         print_json(sets.as_document(), *sides)
     else:
-        show("Two sets of traces", sets_elements(sets), written, *sides)
+        show("Two sets of traces", elements, written, *sides)
     end(how, *sides)

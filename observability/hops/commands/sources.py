@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hops.errors import HopsError, NotEnoughDataError, SourceError
+from hops.errors import HopsError, InputError, NotEnoughDataError, SourceError
 
 if TYPE_CHECKING:
     from hops.analysis.of_traces.timelines import Timeline
@@ -60,6 +60,7 @@ CorrectClocks = Annotated[
 EndToEnd = Annotated[
     bool, typer.Option("--end-to-end", help="Let each trace last until its last span has ended, over all queues.")
 ]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one self-contained page.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -101,16 +102,20 @@ def read_options(
     correct_clocks: bool,
     end_to_end: bool,
     trace_ids: Sequence[str] | None = None,
+    html: Path | None = None,
 ) -> Chosen:
     """Reads the options that all these commands have.
 
     Raises:
         SourceError: An option has a wrong form, the window ends before it begins, or no source is an address.
-        InputError: The file of names has a wrong form.
+        InputError: The file of names has a wrong form, or the page has no folder.
         OSError: The file of names cannot be read.
     """
     from hops.budget.mapping import read_names
     from hops.sources.query import Query, header_of, is_url, moment_ns
+
+    if html is not None and not html.parent.is_dir():
+        raise InputError(f"--html {html}: there is no folder {html.parent}")
 
     asking = {"service": service, "operation": operation, "since": since, "until": until, "header": headers}
     ignored = [f"--{name}" for name, value in asking.items() if value]
@@ -229,6 +234,20 @@ def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
         "left_out": [one for read in sets for one in read.left_out],
     }
     print(json.dumps({**result, **lacking}, indent=2, ensure_ascii=False))
+
+
+def write_page(html: Path | None, kind: str, question: str, elements: Sequence[Element], *sets: TraceSet) -> None:
+    """Writes a result as one page if a file for it was given.
+
+    Raises:
+        OSError: The disk is full, or the file cannot be written.
+    """
+    if html is None:
+        return
+    from hops.report.traces_page import write_result_page
+
+    write_result_page(html, kind, question, elements, sets)
+    print(f"Page: {html}", file=sys.stderr)
 
 
 def show(title: str, elements: Sequence[Element], written: Format, *sets: TraceSet) -> None:

@@ -13,6 +13,7 @@ from hops.commands.sources import (
     EndToEnd,
     Format,
     Headers,
+    Html,
     InFormat,
     Most,
     NamesFile,
@@ -28,6 +29,7 @@ from hops.commands.sources import (
     reported,
     show,
     trees_of,
+    write_page,
 )
 from hops.sources import LIMIT
 
@@ -64,6 +66,7 @@ def what_if(
     correct_clocks: CorrectClocks = False,
     end_to_end: EndToEnd = False,
     written: InFormat = Format.TEXT,
+    html: Html = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict how long operations would take if parts were faster or slower, in parallel, or removed."""
@@ -77,12 +80,14 @@ def what_if(
         if scenario is not None:
             given = read_scenario(scenario, *given)
         how = read_options(
-            sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end
+            sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, html=html
         )
         read = read_traces(sources, how.query)
         rows = predict(trees_of(read, how), lambda known: scenario_of(known, *given))
+        elements = what_if_elements(rows)
+        write_page(html, "what if", "How long would these traces have taken?", elements, read)
     if as_json:
         print_json({"operations": [row.as_document() for row in rows]}, read)
     else:
-        show("What if", what_if_elements(rows), written, read)
+        show("What if", elements, written, read)
     end(how, read)

@@ -1,8 +1,8 @@
-"""Traces of any system as one page, in the look of a run's report."""
+"""Traces of any system, and results on them, as one page in the look of a run's report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,78 +17,120 @@ from hops.elements.element import Chart, Drawing, Element, Figures, Fold, Points
 from hops.report import chart
 from hops.report.encodings import amount, label, row_each, stack
 from hops.report.palette import group_class, group_fill, looks
+from hops.report.sections.budget import WIDE
 from hops.report.sections.exemplar import waterfall
 from hops.report.write import Page, write_html
 from hops.run.documents.gate import VALID
 from hops.sources.trace_set import TraceSet
-from hops.tables.budget import band_name, by_group
-from hops.tables.of_traces.operations import operation_parts_table, operations_table, tail_text
+from hops.tables.budget import MEAN, band_name, by_group
+from hops.tables.of_traces.operations import answer_of, operation_parts_table, operations_table, tail_text
 from hops.tables.of_traces.trust import trust_elements
 
 QUESTION = "Where did the time of these traces go?"
+_TRUST = "How far to trust it"
 _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}
 
 
 def write_traces_page(
-    file: Path, read: TraceSet, analysed: Analysed, operations: Sequence[Operation], left_out: int
+    file: Path, read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int
 ) -> None:
-    """Writes the page.
+    """Writes a page of hop budgets.
 
     Args:
         file: Path of the page.
         read: Traces.
         analysed: Their budgets.
-        operations: Operations to show.
-        left_out: Number of operations left out.
+        operations: All root operations, those with the most time first.
+        top: Maximum number of operations to show.
 
     Raises:
         OSError: The disk is full, or the file cannot be written.
     """
-    trust = trust_elements(analysed.trust, end_to_end=analysed.end_to_end)
+    shown = operations[:top]
+    trust = [Points(read.said.splitlines()), *trust_elements(analysed.trust, end_to_end=analysed.end_to_end)]
     sections = [
-        Section("trust", "How far to trust it", [Points(read.said.splitlines()), *trust]),
-        Section("operations", "Root operations", _overview(operations, left_out)),
-        *(_section(number, one, read, analysed) for number, one in enumerate(operations)),
+        Section("operations", "Where the time goes", _overview(shown, len(operations) - len(shown))),
+        *(_section(number, one, read, analysed, folded=len(shown) > 1) for number, one in enumerate(shown)),
+        Section("trust", _TRUST, trust, folded=True),
     ]
+    _write(file, "traces", QUESTION, answer_of(operations), sections, [read])
+
+
+def write_result_page(
+    file: Path, kind: str, question: str, elements: Sequence[Element], sets: Sequence[TraceSet]
+) -> None:
+    """Writes a page of a result on sets of traces.
+
+    Args:
+        file: Path of the page.
+        kind: Name of the kind of result.
+        question: Question that it answers.
+        elements: Elements of the result; the first is a text with the answer.
+        sets: Sets of traces.
+
+    Raises:
+        OSError: The disk is full, or the file cannot be written.
+    """
+    first, *others = elements
+    assert isinstance(first, Text)
+    sections = [
+        Section("result", "Result", others),
+        Section("trust", _TRUST, [Points([line for read in sets for line in read.said.splitlines()])], folded=True),
+    ]
+    _write(file, kind, question, first.text, sections, sets)
+
+
+def _write(
+    file: Path, kind: str, question: str, answer: str, sections: Sequence[Section], sets: Sequence[TraceSet]
+) -> None:
+    facts = [
+        (f"{name}spans".strip(), f"{read.spans:,} in {plural(len(read.traces), 'trace')}")
+        for name, read in zip(("A: ", "B: ") if len(sets) > 1 else ("",), sets, strict=True)
+    ]
+    formats = ", ".join(sorted({one for read in sets for one in read.formats})) or "–"
     page = Page(
-        name=plural(len(read.inputs), "input"),
-        kind="traces",
-        question=QUESTION,
-        measured=[plural(len(read.traces), "trace")],
+        name=plural(sum(len(read.inputs) for read in sets), "input"),
+        kind=kind,
+        question=question,
+        measured=[plural(sum(len(read.traces) for read in sets), "trace")],
         verdict=VALID,
         trust="",
-        facts=[("spans", f"{read.spans:,}"), ("formats", ", ".join(read.formats) or "–")],
+        facts=[*facts, ("formats", formats)],
         sections=sections,
+        answer=answer.removesuffix("."),
     )
     write_html(page, file)
 
 
 def _overview(operations: Sequence[Operation], left_out: int) -> list[Element]:
-    elements: list[Element] = [
-        Text(
-            "A hop budget splits the time of a trace's root into parts along the critical path. The parts of each "
-            "trace add up to its whole, to the nanosecond. Percentiles do not add up, so each column is the mean of "
-            "all traces, or of those in a band: around the median, and above p99."
-        ),
-        operations_table(operations),
-    ]
+    elements: list[Element] = []
+    if len(operations) > 1:
+        means = {one.name: one.budget_ms[MEAN] for one in operations}
+        elements.append(
+            Figures([_chart("The mean of each root operation", means, WIDE)], _key(means.values()), wide=True)
+        )
+    elements.append(operations_table(operations))
     if left_out:
         more = f"{plural(left_out, 'more operation')} with less time {'is' if left_out == 1 else 'are'} left out"
         elements.append(Text(f"{more}; --top shows more."))
-    return elements
+    explained = Text(
+        "A hop budget splits the time of a trace's root into parts along the critical path. The parts of each "
+        "trace add up to its whole, to the nanosecond. Percentiles do not add up, so each column is the mean of "
+        "all traces, or of those in a band: around the median, and above p99."
+    )
+    return [*elements, Fold("How to read it", [explained])]
 
 
-def _section(number: int, operation: Operation, read: TraceSet, analysed: Analysed) -> Section:
-    groups = {group_of(part) for budget in operation.budget_ms.values() for part in budget}
-    key = [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
+def _section(number: int, operation: Operation, read: TraceSet, analysed: Analysed, *, folded: bool) -> Section:
+    bands = {band_name(band, operation.traces): operation.budget_ms[band] for band in BANDS}
     tail = tail_text(operation)
     elements: list[Element] = [
-        Figures([_bands_chart(operation)], key),
+        Figures([_chart(operation.name, bands)], _key(bands.values())),
         *([tail] if tail.text else []),
         operation_parts_table(operation),
         Fold("Exemplars, hop by hop", list(_exemplars(operation, read, analysed)), opened=number == 0),
     ]
-    return Section(f"operation-{number + 1}", operation.name, elements)
+    return Section(f"operation-{number + 1}", operation.name, elements, folded=folded)
 
 
 def _exemplars(operation: Operation, read: TraceSet, analysed: Analysed) -> list[Element]:
@@ -104,29 +146,32 @@ def _exemplars(operation: Operation, read: TraceSet, analysed: Analysed) -> list
     return drawn
 
 
-def _bands_chart(operation: Operation) -> Chart:
-    names = {band: band_name(band, operation.traces) for band in BANDS}
+def _key(budgets: Collection[Mapping[str, float]]) -> list[tuple[str, str]]:
+    groups = {group_of(part) for budget in budgets for part in budget}
+    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
+
+
+def _chart(title: str, budgets: Mapping[str, Mapping[str, float]], width: int = chart.WIDTH) -> Chart:
+    """Draws stacked bars of budgets, a row for each name."""
     rows: list[dict[str, Any]] = []
-    for band in BANDS:
-        groups = by_group(operation.budget_ms[band])
-        total = sum(groups.values())
+    sums = {name: sum(budget.values()) for name, budget in budgets.items()}
+    for name, budget in budgets.items():
         rows += [
-            {"band": names[band], "group": group, "ms": ms, "order": GROUPS.index(group), "sum": total,
-             "text": numbers.plain(total)}
-            for group, ms in groups.items()
+            {"name": name, "group": group, "ms": ms, "order": GROUPS.index(group), "sum": sums[name],
+             "text": numbers.plain(sums[name])}
+            for group, ms in by_group(budget).items()
         ]  # fmt: skip
-    top = max((row["sum"] for row in rows), default=1.0) or 1.0
+    top = max(sums.values(), default=1.0) or 1.0
     x = amount("ms", "ms", scale={"domain": [0, top * 1.17], "nice": False}, stacked=True, tickCount=4)
-    sums = {"aggregate": [], "groupby": ["band", "sum", "text"]}
+    totals = {"aggregate": [], "groupby": ["name", "sum", "text"]}
     spec: chart.Spec = {
+        "width": width,
         "height": {"step": 24},
-        "encoding": {"y": row_each("band", [names[band] for band in BANDS])},
+        "encoding": {"y": row_each("name", list(budgets))},
         "layer": [
             stack("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
-            {**label({"x": amount("sum")}), "transform": [sums]},
+            {**label({"x": amount("sum")}), "transform": [totals]},
         ],
     }
-    described = "; ".join(
-        f"{names[band]} {numbers.plain(sum(operation.budget_ms[band].values()))} ms" for band in BANDS
-    )
-    return chart.draw(operation.name, f"Hop budgets by group of parts: {described}; parts in the table.", spec, rows)
+    described = "; ".join(f"{name} {numbers.plain(total)} ms" for name, total in sums.items())
+    return chart.draw(title, f"Hop budgets by group of parts: {described}; parts in the table.", spec, rows)

@@ -99,3 +99,5 @@ def test_sets_of_traces_take_numpy_and_no_more(installed: Path, tmp_path: Path) 
     ):
         done = _hopwise(installed, *map(str, asked))
         assert "total" in done.stdout or "checkout" in done.stdout, done.stderr
+    page = _hopwise(installed, "check", str(limits), str(traces), "--html", str(tmp_path / "page.html"))
+    assert (page.returncode, "pip install 'PATH[analysis]'" in page.stderr) == (2, True)

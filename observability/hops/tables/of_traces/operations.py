@@ -13,10 +13,24 @@ from hops.elements import numbers
 from hops.elements.element import Text
 from hops.elements.table import Cell, Column, Table, number, slug, table_of, whole, words
 from hops.tables.budget import MEAN, band_name, parts_cell
+from hops.units import NS_PER_MS
 
 MAX_OF_TAIL = 5
 MIN_SHARE = 0.005
 """Parts with a smaller share in every band share a row."""
+
+
+def answer_of(operations: Sequence[Operation]) -> str:
+    """Says which root operation takes most of the time, and in which part; empty without any."""
+    if not operations:
+        return ""
+    first = operations[0]
+    most = f" the most time of {plural(len(operations), 'root operation')}:" if len(operations) > 1 else ""
+    often = " on average" if first.traces > 1 else ""
+    text = f"{first.name} takes{most} {numbers.plain(first.total_ns / first.traces / NS_PER_MS)} ms{often}"
+    for part, ns in list(first.parts_ns.items())[:1]:
+        text += f", {numbers.plain(ns / first.traces / NS_PER_MS)} ms of it in {part}"
+    return f"{text}."
 
 
 def operations_table(operations: Sequence[Operation]) -> Table:

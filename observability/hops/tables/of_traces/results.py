@@ -1,20 +1,26 @@
-"""Results on sets of traces: the effect of a change, the limits that are kept, and how two sets differ."""
+"""Results on sets of traces: the effect of a change, the limits that are kept, and how two sets differ.
+
+Each begins with its answer, then has its tables, and ends with how to read them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hops.analysis.of_traces.limits import Checked
 from hops.analysis.of_traces.sets import METRICS as METRICS_OF_SETS
 from hops.analysis.of_traces.sets import Differing, Sets
 from hops.analysis.of_traces.what_if import METRICS, Foreseen
-from hops.conclusions.wording import clause, not_tested, plural
+from hops.conclusions.wording import clause, join_names, not_tested, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
 
 MIN_SHARE = 0.01
 """Parts that change by less than this share of an operation's mean are only in the JSON."""
+_MAX_NAMES = 3
+"""Maximum number of operations that an answer names."""
+_DIRECTIONS = {"slower": {"slower"}, "faster": {"faster"}, "slower and faster, by figure": {"slower", "faster"}}
 NO_QUEUES = (
     "The spans of every trace were laid out again, each after the spans that it waited for. Queues are not modelled: "
     "under load, a slower part also makes others wait, and a faster part saves them that wait. The interval of a "
@@ -46,11 +52,12 @@ def what_if_elements(rows: Sequence[Foreseen]) -> list[Element]:
         if figure.reason
     }
     return [
+        Text(_foreseen(rows), tone="verdict"),
         _predictions(rows),
         *(_parts(row) for row in rows if row.changed),
         Points([_critical(row) for row in rows]),
         Points(sorted(unknown)),
-        Text(NO_QUEUES),
+        Text(NO_QUEUES, tone="note"),
     ]
 
 
@@ -129,9 +136,9 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
     unknown = [row.reason for row in rows if row.state == "cannot tell"]
     untested = f", {len(unknown)} {not_tested(unknown)}" if unknown else ""
     return [
-        table,
         Text(f"{states.count('broken')} of {plural(len(rows), 'limit')} broken{untested}.", tone="verdict"),
-        Text(TOGETHER),
+        table,
+        Text(TOGETHER, tone="note"),
         Text(AGAINST if against else ALONE, tone="note"),
     ]
 
@@ -177,35 +184,73 @@ def sets_elements(sets: Sets) -> list[Element]:
         heads=2,
     )
     only = [f"Only in {side}: {', '.join(names)}." for side, names in zip(("A", "B"), sets.only, strict=True) if names]
-    return [table, *([parts] if shown else []), Points([*_changes(sets), *only]), Text(NO_EXPERIMENT)]
+    answer, *others = _sentences(sets)
+    return [
+        Text(answer, tone="verdict"),
+        Points([*others, *only]),
+        table,
+        *([parts] if shown else []),
+        Text(NO_EXPERIMENT, tone="note"),
+    ]
 
 
-def _changes(sets: Sets) -> Iterable[str]:
+def _sentences(sets: Sets) -> Iterator[str]:
+    """Says which operations differ, the answer first."""
     differing: dict[str, list[Differing]] = {}
     for row in sets.figures:
         if row.verdict in ("slower", "faster"):
             differing.setdefault(row.operation, []).append(row)
     unknown = [row.reason for row in sets.figures if row.verdict == "cannot tell"]
-    if len(unknown) < len(sets.figures) and not differing:
+    if len(differing) > 1:
+        yield _names(differing)
+    elif not differing and len(unknown) < len(sets.figures):
         yield "No operation is shown to be slower or faster."
+    for operation, rows in differing.items():
+        yield _change(sets, operation, rows)
     if unknown:
         was = "was" if len(unknown) == 1 else "were"
         yield f"{len(unknown):,} of {plural(len(sets.figures), 'figure')} {was} {not_tested(unknown)}."
-    for operation, rows in differing.items():
-        # The parts are of the mean, or of the slowest traces if only these differ: in both cases, of the first row.
-        sign = 1 if rows[0].verdict == "slower" else -1
-        parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
-        verdicts = list(dict.fromkeys(row.verdict for row in rows))
-        if parts:
-            of_it = "it" if len(verdicts) == 1 else f"what makes it {rows[0].verdict}"
-            where = f"most of {of_it} in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
-        else:
-            where = "no single part is shown to be"
-        if len(verdicts) == 1 and len(rows) == len(METRICS_OF_SETS):
-            how = f"{verdicts[0]} in B"
-        else:
-            how = " and ".join(
-                f"{verdict} in B at {' and '.join(row.metric for row in rows if row.verdict == verdict)}"
-                for verdict in verdicts
-            )
-        yield f"{operation} is {how}; {where}."
+
+
+def _names(differing: Mapping[str, Sequence[Differing]]) -> str:
+    named = []
+    for how, verdicts in _DIRECTIONS.items():
+        names = [name for name, rows in differing.items() if {row.verdict for row in rows} == verdicts]
+        if len(names) > _MAX_NAMES:
+            names = [*names[:_MAX_NAMES], plural(len(names) - _MAX_NAMES, "more operation")]
+        if names:
+            named.append(f"{join_names(names)} {'is' if len(names) == 1 else 'are'} {how}")
+    return f"In B {'; '.join(named)}."
+
+
+def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
+    # The parts are of the mean, or of the slowest traces if only these differ: in both cases, of the first row.
+    sign = 1 if rows[0].verdict == "slower" else -1
+    parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
+    verdicts = list(dict.fromkeys(row.verdict for row in rows))
+    if parts:
+        of_it = "it" if len(verdicts) == 1 else f"what makes it {rows[0].verdict}"
+        where = f"most of {of_it} in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
+    else:
+        where = "no single part is shown to be"
+    if len(verdicts) == 1 and len(rows) == len(METRICS_OF_SETS):
+        how = f"{verdicts[0]} in B"
+    else:
+        how = " and ".join(
+            f"{verdict} in B at {' and '.join(row.metric for row in rows if row.verdict == verdict)}"
+            for verdict in verdicts
+        )
+    return f"{operation} is {how}; {where}."
+
+
+def _foreseen(rows: Sequence[Foreseen]) -> str:
+    """Says how the median of the first operation that changes does so."""
+    changed = [row for row in rows if row.changed]
+    if not changed:
+        return "Nothing changes in any trace."
+    median = next(figure for figure in changed[0].figures if figure.metric == "p50")
+    more = plural(len(changed) - 1, "more operation")
+    return (
+        f"{changed[0].operation} would have a median of {numbers.plain(median.predicted_ms)} ms instead of "
+        f"{numbers.plain(median.measured_ms)} ms{f'; {more} would change' if len(changed) > 1 else ''}."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -96,6 +97,9 @@ def test_a_page_that_needs_no_other_file(tmp_path):
     assert result.exit_code == 0, result.output
     page = (tmp_path / "page.html").read_text()
     assert "How far to trust it" in page
+    title = page.partition("<h1>")[2].partition("</h1>")[0]
+    assert "takes" in title
+    assert " ".join(result.stdout.split()).startswith(html.unescape(title))
     assert page.count('<table class="waterfall"') == 4
     assert "VALID" not in page
     assert not re.search(r'(?:src|href)="(?!#|data:)', page)

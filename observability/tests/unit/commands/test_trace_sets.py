@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
+from hops.report.templates import source
 from hops.sources.query import Answer
 from hops.traces import otlp
 from hops.traces.span import Kind, Span
@@ -94,6 +96,7 @@ def test_what_if_is_written_for_people_too(traces, tmp_path):
     file = tmp_path / "gone.yaml"
     file.write_text("remove: ['order: Pay']")
     text = " ".join(run("what-if", traces, "--scenario", file).stdout.split())
+    assert text.startswith("checkout would have a median of 2.0")
     assert "work:order then has most of the critical path, 100.0 %; it was work:payment before" in text
     assert "Queues are not modelled" in text
     assert run("what-if", traces, "--scenario", file, "--format", "markdown").stdout.startswith("# What if\n")
@@ -382,3 +385,34 @@ front publish     PRODUCER 0..2000000
     assert named in " ".join(run(*asked).output.split())
     (row,) = json.loads(run("what-if", file, "--change", "work:worker -50%", "--json").stdout)["operations"]
     assert [one["measured_ms"] for one in row["figures"]] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("command", "others", "answer"),
+    [
+        ("check", ["BUDGETS", "TRACES"], "2 of 4 limits broken"),
+        ("what-if", ["TRACES", "--change", "work:payment -50%"], "checkout would have a median of "),
+        ("compare-traces", ["TRACES", "SLOWER"], "checkout is slower in B"),
+    ],
+)
+def test_all_three_begin_with_the_answer_and_have_the_page_of_a_report(
+    traces, slower, tmp_path, command, others, answer
+):
+    budgets, page = tmp_path / "budgets.yaml", tmp_path / "page.html"
+    budgets.write_text(LIMITS)
+    given = {"BUDGETS": budgets, "TRACES": traces, "SLOWER": slower}
+    result = run(command, *(given.get(one, one) for one in others), "--html", page)
+    assert result.exit_code == (1 if command == "check" else 0), result.output
+    assert result.stdout.startswith(answer)
+    written = page.read_text()
+    assert re.search(rf"<h1>{answer}[^<]*(?<!\.)</h1>", written)
+    assert written.count('<details class="chapter">') == 1  # how far to trust it
+    assert "700 traces" in written or "1,400 traces" in written
+    assert str(source("style.css")) in written
+    assert not re.search(r'(?:src|href)="(?!#|data:)', written)
+
+
+def test_a_page_without_a_folder_is_refused_before_anything_is_read(traces, tmp_path):
+    result = run("compare-traces", traces, traces, "--html", tmp_path / "none" / "page.html")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"there is no folder {tmp_path / 'none'}" in result.output

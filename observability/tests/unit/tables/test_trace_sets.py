@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hops.analysis.of_traces.sets import METRICS, Differing, PartDiffering, Sets
-from hops.elements.element import Points
+from hops.elements.element import Points, Text
 from hops.tables.of_traces.results import sets_elements
 
 
@@ -37,5 +37,23 @@ def sets(*b_ms):
     ],
 )  # fmt: skip
 def test_the_sentence_has_every_figure_that_differs(b_ms, told):
-    (points,) = (one for one in sets_elements(sets(*b_ms)) if isinstance(one, Points))
-    assert list(points.items) == told
+    answer, points, *_ = sets_elements(sets(*b_ms))
+    assert isinstance(answer, Text)
+    assert isinstance(points, Points)
+    assert [answer.text, *points.items] == told
+
+
+def test_the_answer_names_three_operations_of_each_direction():
+    names = [f"get {number}" for number in range(5)]
+    figures = [Differing(name, "p50", (900, 900), 10.0, 15.0, None, (None, None), 0.001, None) for name in names]
+    figures.append(Differing("put", "p50", (900, 900), 10.0, 5.0, None, (None, None), 0.001, None))
+    figures += [Differing("list", metric, (9, 9), 10.0, ms, None, (None, None), 0.001, None)
+                for metric, ms in (("p50", 5.0), ("p99", 15.0))]  # fmt: skip
+    answer, points, *_ = sets_elements(Sets(figures, [], ([], [])))
+    assert isinstance(answer, Text)
+    assert isinstance(points, Points)
+    assert answer.text == (
+        "In B get 0, get 1, get 2 and 2 more operations are slower; put is faster; "
+        "list is slower and faster, by figure."
+    )
+    assert len(points.items) == 7
