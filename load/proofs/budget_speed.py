@@ -18,9 +18,11 @@ import typer
 
 from hops.budget.parts import budgets_of
 from hops.commands.sources import AsJson
+from hops.elements.element import Points
 from hops.run.files import CALLS_FILE, HOPS_FILE, JOURNEYS_FILE, LABELS
 from hops.traces import otlp
 from hops.traces.write_otlp import otlp_document
+from proofs.outcome import give
 from synthetic.formats import WRITERS, write_traces
 from synthetic.run import write_generated_run
 from synthetic.traces import shop_trace, write_lines
@@ -69,23 +71,19 @@ def benchmark(
         best_s = {name: min(best_s[name], took_s[name]) for name in laps}
     traces_per_s = traces / best_s["spans_to_budgets"]
     us_per_span = {name: seconds / (traces * spans) * 1e6 for name, seconds in best_s.items()}
-    if as_json:
-        figures = {"traces": traces, "spans": spans, "rounds": rounds, "traces_per_s": traces_per_s, "gap_ns": gap_ns}
-        print(json.dumps({**figures, "us_per_span": us_per_span, "target_traces_per_s": TARGET_TRACES_PER_S}))
-    else:
-        print(
-            f"{traces_per_s:,.0f} traces of {spans} spans a second on one core (best of {rounds} rounds of {traces:,}; "
-            f"target: at least {TARGET_TRACES_PER_S:,}); total budget imbalance: {gap_ns} ns"
-        )
-        print(
-            f"Per span: {us_per_span['decode']:.2f} µs to decode JSON, {us_per_span['decoded_to_budgets']:.2f} µs from "
-            f"there to budgets, of which {us_per_span['spans_to_budgets']:.2f} µs once there are spans"
-        )
-    if gap_ns or (spans <= 30 and traces_per_s < TARGET_TRACES_PER_S):
-        raise typer.Exit(1)
+    figures = {"traces": traces, "spans": spans, "rounds": rounds, "traces_per_s": traces_per_s, "gap_ns": gap_ns}
+    holds = not gap_ns and (spans > 30 or traces_per_s >= TARGET_TRACES_PER_S)
+    targets = {"us_per_span": us_per_span, "target_traces_per_s": TARGET_TRACES_PER_S}
+    lines = [
+        f"{traces_per_s:,.0f} traces of {spans} spans a second on one core (best of {rounds} rounds of {traces:,}; "
+        f"target: at least {TARGET_TRACES_PER_S:,}); total budget imbalance: {gap_ns} ns",
+        f"Per span: {us_per_span['decode']:.2f} µs to decode JSON, {us_per_span['decoded_to_budgets']:.2f} µs from "
+        f"there to budgets, of which {us_per_span['spans_to_budgets']:.2f} µs once there are spans",
+    ]
+    give({"holds": holds, **figures, **targets}, [Points(lines)], as_json=as_json)
 
 
-def benchmark_budgets_command(
+def benchmark_budgets(
     spans: Annotated[
         int | None, typer.Option(min=60_000, help="Number of spans (default: 10 million, or 1 million of a format).")
     ] = None,
@@ -118,53 +116,39 @@ def benchmark_budgets_command(
             labelled.sink_parquet(folder / name)
         report_s, report_mib = _measure("report", str(folder))
     seconds, peak_mib = budgets_s + report_s, max(budgets_mib, report_mib)
-    if as_json:
-        figures = {"spans": written, "json_gb": json_gb, "seconds": seconds, "peak_mib": peak_mib}
-        of_each = {"budgets_s": budgets_s, "report_s": report_s, "budgets_mib": budgets_mib, "report_mib": report_mib}
-        print(json.dumps({**figures, **of_each, "target_seconds": TARGET_RUN_S, "target_mib": TARGET_RUN_MIB}))
-    else:
-        print(
-            f"{written:,} spans ({json_gb:.1f} GB of JSON): {seconds:.0f} s (at most {TARGET_RUN_S:.0f}), "
-            f"{peak_mib:,.0f} MiB in all processes together (at most {TARGET_RUN_MIB:,.0f})"
-        )
-        print(f"Budgets: {budgets_s:.0f} s ({written / budgets_s:,.0f} spans a second), {budgets_mib:,.0f} MiB")
-        print(f"Report: {report_s:.0f} s, {report_mib:,.0f} MiB")
-    if seconds > TARGET_RUN_S or peak_mib > TARGET_RUN_MIB:
-        raise typer.Exit(1)
+    figures = {"spans": written, "json_gb": json_gb, "seconds": seconds, "peak_mib": peak_mib}
+    of_each = {"budgets_s": budgets_s, "report_s": report_s, "budgets_mib": budgets_mib, "report_mib": report_mib}
+    targets = {"target_seconds": TARGET_RUN_S, "target_mib": TARGET_RUN_MIB}
+    lines = [
+        f"{written:,} spans ({json_gb:.1f} GB of JSON): {seconds:.0f} s (at most {TARGET_RUN_S:.0f}), "
+        f"{peak_mib:,.0f} MiB in all processes together (at most {TARGET_RUN_MIB:,.0f})",
+        f"Budgets: {budgets_s:.0f} s ({written / budgets_s:,.0f} spans a second), {budgets_mib:,.0f} MiB",
+        f"Report: {report_s:.0f} s, {report_mib:,.0f} MiB",
+    ]
+    holds = seconds <= TARGET_RUN_S and peak_mib <= TARGET_RUN_MIB
+    give({"holds": holds, **figures, **of_each, **targets}, [Points(lines)], as_json=as_json)
 
 
 def _benchmark_formats(kind: str, spans: int, as_json: bool) -> None:
     if kind != "all" and kind not in WRITERS:
         raise typer.BadParameter(f"--format {kind}: choose one of {', '.join(WRITERS)}, all")
-    measured = {}
+    measured: dict[str, dict[str, float]] = {}
+    lines, holds = list[str](), True
     with tempfile.TemporaryDirectory(prefix="hops-formats-") as scratch:
         for one in WRITERS if kind == "all" else (kind,):
             file = Path(scratch) / one
             written = write_traces(file, one, spans // _SPANS, spans=_SPANS)
             seconds, peak_mib = _measure("budget", str(file), "--json")
-            measured[one] = {
-                "spans": written,
-                "gb": file.stat().st_size / 1e9,
-                "seconds": seconds,
-                "peak_mib": peak_mib,
-            }
+            gb, most_s = file.stat().st_size / 1e9, TARGET_FORMAT_S_PER_M * max(1.0, written / 1e6)
+            measured[one] = {"spans": written, "gb": gb, "seconds": seconds, "peak_mib": peak_mib}
+            holds &= seconds <= most_s and peak_mib <= TARGET_FORMAT_MIB
             file.unlink()
-            if not as_json:
-                print(
-                    f"{one}: {written:,} spans ({measured[one]['gb']:.2f} GB): {seconds:.0f} s, {peak_mib:,.0f} MiB "
-                    f"(at most {TARGET_FORMAT_S_PER_M * written / 1e6:.0f} s, {TARGET_FORMAT_MIB:,.0f} MiB)"
-                )
-    if as_json:
-        print(
-            json.dumps(
-                {"formats": measured, "target_s_per_million": TARGET_FORMAT_S_PER_M, "target_mib": TARGET_FORMAT_MIB}
+            lines.append(
+                f"{one}: {written:,} spans ({gb:.2f} GB): {seconds:.0f} s, {peak_mib:,.0f} MiB "
+                f"(at most {most_s:.0f} s, {TARGET_FORMAT_MIB:,.0f} MiB)"
             )
-        )
-    if any(
-        one["seconds"] > TARGET_FORMAT_S_PER_M * max(1.0, one["spans"] / 1e6) or one["peak_mib"] > TARGET_FORMAT_MIB
-        for one in measured.values()
-    ):
-        raise typer.Exit(1)
+    targets = {"target_s_per_million": TARGET_FORMAT_S_PER_M, "target_mib": TARGET_FORMAT_MIB}
+    give({"holds": holds, "formats": measured, **targets}, [Points(lines)], as_json=as_json)
 
 
 def _measure(*command: str) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from experiment.cli import app
 from experiment.commands import conformance as command
 from experiment.parity import conformance
 from experiment.parity.conformance import Law, laws_of, run_suites
-from proofs.seeded_faults import Fault, command_of, seeded_faults, try_laws
+from proofs.measurement.seeded_faults import Fault, command_of, seeded_faults, try_laws
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 300

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from mesh.description.ports import Ports
 from mesh.description.topology import SERVICES
-from mesh.paths import RunFolder
-from proofs import cache, sagas
-from proofs.struck_shop import Shop
+from proofs.under_faults import cache, sagas
+from proofs.under_faults.shop import new_shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 KILLS = 5
@@ -20,12 +17,12 @@ KILLS = 5
 def outcomes(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> tuple[sagas.Outcome, cache.Outcome]:
     """Runs both proofs, small, on a shop with a cache and two replicas of each service."""
     # With one replica, the tests of `make chaos` have crashes of the saga.
-    ports, folder = replace(shop_ports, replicas=dict.fromkeys(SERVICES, 2)), RunFolder.of(shop_ports.base)
+    replicas = ",".join(f"{service}:2" for service in SERVICES)
     journal = tmp_path_factory.mktemp("kills") / "journal.jsonl"
-    with Shop(ports, folder, {}, cached=cache.CACHED) as shop:
+    with new_shop(shop_ports, replicas=replicas, cached=cache.CACHED, environ={}) as shop:
         killed = sagas.run_kills(shop, journal, kills=KILLS, customers=8, seed=1, progress=print)
-        raced = cache.run_races(shop, races=200, kills=1, seed=1, bound_s=cache.BOUND_MS / 1_000, progress=print)
-    cache.count_questions(raced, folder)
+        raced = cache.run_races(shop, races=200, kills=1, seed=1, progress=print)
+    cache.count_lookups(raced, shop)
     return killed, raced
 
 

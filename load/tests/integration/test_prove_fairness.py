@@ -12,14 +12,14 @@ import pytest
 from mesh.description.ports import Ports
 from mesh.errors import InputError
 from mesh.paths import ROOT
-from proofs.fairness import Figures, Outcome, attacks_of
+from proofs.under_faults.fairness import Figures, Outcome, attacks_of
 
 pytestmark = pytest.mark.integration
 SECONDS, RATE = 2, 10
 
 
 def test_others_are_probed_alone_with_an_attack_and_with_valid_clients(shop_ports: Ports) -> None:
-    command = [sys.executable, "-m", "proofs.fairness", "--attacks", "idle", "--rounds", "1", "--json"]
+    command = [sys.executable, "-m", "proofs", "fairness", "--attacks", "idle", "--rounds", "1", "--json"]
     done = subprocess.run(
         [*command, "--seconds", str(SECONDS)],
         cwd=ROOT,
@@ -30,7 +30,7 @@ def test_others_are_probed_alone_with_an_attack_and_with_valid_clients(shop_port
         check=False,
     )
     assert done.returncode in (0, 1), done.stderr
-    (outcome,) = json.loads(done.stdout)
+    (outcome,) = json.loads(done.stdout)["rows"]
     windows = outcome["windows"]
     assert [window["asked"] for window in windows.values()] == 3 * [SECONDS * RATE]
     assert windows["alone"]["served"]

@@ -190,8 +190,8 @@ def _command(words: list[str]) -> Any:
         ("chaos", "faults", "experiment.faults.faults:FAULTS"),
         ("conformance", "component", "experiment.parity.conformance:SUITES"),
         ("conformance", "protocols", "experiment.parity.conformance:PROTOCOLS"),
-        ("prove-delays", "hops", "proofs.delays:JOURNEYS"),
-        ("prove-fairness", "attacks", "proofs.fairness:ATTACKS"),
+        ("prove-delays", "hops", "proofs.measurement.delays:JOURNEYS"),
+        ("prove-fairness", "attacks", "proofs.under_faults.fairness:ATTACKS"),
         ("fuzz", "surfaces", "fuzz.run:SURFACES"),
     ],
 )

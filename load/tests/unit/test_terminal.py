@@ -13,8 +13,8 @@ from experiment.commands.trace import print_exemplars, read_exemplars
 from experiment.parity.across import Parity, parity_table
 from hops.terminal.console import terminal
 from hops.terminal.render import render
-from proofs.delays import FoundDelay, delays_table
-from proofs.resume import Kill, Proof, kills_view
+from proofs.measurement.delays import FoundDelay, delays_table
+from proofs.measurement.resume import Kill, Proof, kills_view
 
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
 

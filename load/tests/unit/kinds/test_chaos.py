@@ -18,7 +18,7 @@ from experiment.kinds.chaos import USUAL, arms_of_faults
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.paths import ROOT
-from proofs.attacks import outcome_of
+from proofs.under_faults.attacks import outcome_of
 
 HYBRID, REST = (load_topology(name, updates="on") for name in ("hybrid", "rest"))
 PLAIN, IN_CLUSTER = parse_switches(), parse_switches(runtime="kubernetes")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hops.analysis.meetings import MIN_MEETINGS, meetings_of, queues_of
-from proofs.meetings import CAUSES, one_experiment, says_something
+from proofs.statistics.meetings import CAUSES, one_experiment, says_something
 from synthetic.meetings import BUSY, CALM, PAUSES, Interference, calls_of
 
 

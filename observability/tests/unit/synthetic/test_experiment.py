@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from proofs.coverage import DISTANT
-from proofs.experiments import NOISES
+from proofs.statistics.coverage import DISTANT
+from proofs.statistics.experiments import NOISES
 from synthetic.experiment import Noise, Setting, Simulation
 from synthetic.shapes import Pareto
 

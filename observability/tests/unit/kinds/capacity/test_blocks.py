@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hops.kinds.capacity.blocks import rate_held, rate_ratio
-from proofs.searches import SLOWER, run_experiment
+from proofs.statistics.searches import SLOWER, run_experiment
 
 PRECISION = 1.05
 

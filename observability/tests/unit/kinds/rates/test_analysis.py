@@ -15,7 +15,7 @@ from hops.kinds.rates.document import Crossing
 from hops.run.axis import Arm, shared_places
 from hops.run.files import RunFiles
 from hops.units import ALL
-from proofs.turns import SLOWER, run_experiment
+from proofs.statistics.turns import SLOWER, run_experiment
 
 RATES = [10.0, 20.0, 40.0, 60.0]
 

@@ -1,0 +1,210 @@
+"""Measures what the event loops' account of busy times costs a shop's answers, by turning it on and off in short slots.
+
+Users in a closed loop load one shop. Each pair of neighbouring slots has the account once on and once off, in random
+order, in all of the shop's processes at once. Other work of the machine disturbs both slots alike, or either by chance.
+A switch in shared memory turns the account on and off; the shop's code does not know it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from experiment.arguments import checked_seed, whole_number
+from experiment.generator.shopload import BINARY, Load, Shopload
+from experiment.generator.tapes import parity_tape
+from experiment.parity.answers import check_answers
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.workload import workload_file
+from experiment.trial.sender import LocalSender
+from hops.elements.table import Cell, Column, Table, estimate, table_of, whole, words
+from hops.run.rows import read_rows
+from hops.statistics.intervals import CONFIDENCE
+from mesh.description.options import Json
+from mesh.description.ports import Ports, load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Topology, load_topology
+from mesh.native.system import System
+from proofs.outcome import give, proves
+
+SLOT_S = 0.3
+MIN_PAIRS, MAX_PAIRS = 10, 10_000
+USERS = 2
+LIMIT = 0.01
+"""Maximum share of an answer's time that the account may cost."""
+_WARMUP_S = 10.0
+_SWITCHED = """
+import mmap, os
+from recording.loop import LoopAccount
+
+switch = mmap.mmap(os.open(os.environ["SHOP_ACCOUNT_SWITCH"], os.O_RDONLY), 1, prot=mmap.PROT_READ)
+noting = LoopAccount.busy
+LoopAccount.busy = lambda self: noting(self) if switch[0] else None
+"""
+"""Module that each component loads before anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountCost:
+    """Cost of the account, as a share of the time without it; 95 % intervals over pairs of slots.
+
+    Attributes:
+        topology: Name of the topology.
+        journeys: Number of journeys within a slot.
+        pairs: Number of pairs of slots.
+        p50: Cost by the slots' medians, with each journey as a share of its kind's median.
+        p50_ci95: Interval of `p50`.
+        mean: Cost by the slots' means.
+        mean_ci95: Interval of `mean`.
+    """
+
+    topology: str
+    journeys: int
+    pairs: int
+    p50: float
+    p50_ci95: tuple[float, float]
+    mean: float
+    mean_ci95: tuple[float, float]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the measurement shows that the account costs p50 at most `LIMIT`."""
+        return self.p50_ci95[1] <= LIMIT
+
+
+def measure(topology: Topology, ports: Ports, folder: Path, *, pairs: int, seed: int) -> AccountCost:
+    """Measures one topology.
+
+    Args:
+        topology: The topology.
+        ports: Ports of all components.
+        folder: Empty folder for the files.
+        pairs: Number of pairs of slots.
+        seed: Seed of tape and order.
+
+    Raises:
+        MeshError: A component did not start, or died.
+        GeneratorError: The generator failed.
+    """
+    (folder / "sitecustomize.py").write_text(_SWITCHED)
+    switch_file = folder / "switch"
+    switch_file.write_bytes(b"\1")
+    settings = {"PYTHONPATH": str(folder), "SHOP_ACCOUNT_SWITCH": str(switch_file)}
+    duration_s = _WARMUP_S + 2 * pairs * SLOT_S
+    users, shopload, workload = ClosedLoop(USERS, 0.0), Shopload(BINARY), workload_file("default")
+    tape = shopload.tape(
+        workload, folder / "tape.jsonl", seed=seed, rate=users.tape_rate, duration_s=duration_s, scale=1
+    )
+    sample = parity_tape(shopload, folder / "parity.jsonl", 2, seed=seed, scale=1)
+    load = Load(tape, duration_s, users)
+    extra = dict.fromkeys(topology.components, settings)
+    with System(topology, parse_switches(), ports, f"account-{topology.name}", extra=extra) as system:
+        check_answers(system, shopload, sample, folder / "parity.out")
+        slots: list[tuple[int, bool]] = []
+        with switch_file.open("r+b") as file, mmap.mmap(file.fileno(), 1) as switch:
+            turning = threading.Thread(target=_turn, args=(switch, pairs, random.Random(seed), slots))
+            turning.start()
+            LocalSender(system, shopload).replay(load, folder / "replay")
+            turning.join()
+    return cost_of(topology.name, read_rows(folder / "replay" / "journeys.jsonl"), slots)
+
+
+def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[int, bool]]) -> None:
+    time.sleep(_WARMUP_S)
+    for _ in range(pairs):
+        for on in rng.sample([True, False], 2):
+            switch[0] = on
+            slots.append((time.time_ns(), on))
+            time.sleep(SLOT_S)
+    slots.append((time.time_ns(), True))
+
+
+def cost_of(topology: str, journeys: pl.DataFrame, slots: list[tuple[int, bool]]) -> AccountCost:
+    """Computes the account's cost from journeys that began and ended in the same slot.
+
+    Args:
+        topology: Name of the topology.
+        journeys: Rows of `rows.JOURNEYS`.
+        slots: When each slot began, ns, and whether the account was on; the last entry is the end of the last slot.
+    """
+    begins = np.array([at for at, _ in slots])
+    ok = journeys.filter(pl.col("outcome") == "ok")
+    ok = ok.with_columns(share=pl.col("latency_ns") / pl.col("latency_ns").median().over("journey"))
+    slot = np.searchsorted(begins, ok["started_ns"].to_numpy(), side="right") - 1
+    within = (slot >= 0) & (slot < len(slots) - 1)
+    within[within] &= ok["ended_ns"].to_numpy()[within] < begins[slot[within] + 1]
+    shares, slot = ok["share"].to_numpy()[within], slot[within]
+    of_slot = [shares[slot == number] for number in range(len(slots) - 1)]
+    on = [state for _, state in slots[:-1]]
+    pairs = [(at, at + 1) if on[at] else (at + 1, at) for at in range(0, len(of_slot), 2)]
+    pairs = [(with_it, without) for with_it, without in pairs if of_slot[with_it].size and of_slot[without].size]
+
+    p50, p50_ci95 = _estimate([np.median(of_slot[one]) / np.median(of_slot[other]) for one, other in pairs])
+    mean, mean_ci95 = _estimate([of_slot[one].mean() / of_slot[other].mean() for one, other in pairs])
+    return AccountCost(topology, shares.size, len(pairs), p50, p50_ci95, mean, mean_ci95)
+
+
+def _estimate(ratios: Sequence[float]) -> tuple[float, tuple[float, float]]:
+    """Estimates the added share and its interval by Hodges and Lehmann, from Wilcoxon's signed ranks.
+
+    The order within a pair is random, so the sign of each logarithm is chance if nothing is added. A disturbed slot has
+    no more weight than any other.
+
+    Args:
+        ratios: Ratio of each pair of slots.
+    """
+    logs = np.log(ratios)
+    first, second = np.triu_indices(logs.size)
+    means = np.sort((logs[first] + logs[second]) / 2)
+    error = np.sqrt(logs.size * (logs.size + 1) * (2 * logs.size + 1) / 24)
+    out = max(0, int(means.size / 2 - special.ndtri((1 + CONFIDENCE) / 2) * error))
+    low, value, high = np.expm1([means[out], np.median(means), means[-1 - out]])
+    return float(value), (float(low), float(high))
+
+
+def account_table(rows: Sequence[AccountCost]) -> Table:
+    """Makes the table, with a row for each topology."""
+
+    def share(value: float, ends: tuple[float, float]) -> Cell:
+        return estimate(100 * value, [100 * end for end in ends], signed=True)
+
+    return table_of(
+        "account",
+        "What event loops' account of when they are busy adds to latencies",
+        rows,
+        [
+            (Column("topology", numeric=False), lambda row: words(row.topology)),
+            (Column("pairs"), lambda row: whole(row.pairs)),
+            (Column("journeys"), lambda row: whole(row.journeys)),
+            (Column("adds to p50", "%", interval=True), lambda row: share(row.p50, row.p50_ci95)),
+            (Column("to the mean", "%", interval=True), lambda row: share(row.mean, row.mean_ci95)),
+            (
+                Column("verdict", numeric=False),
+                lambda row: words("at most 1 %" if row.holds else "NOT SHOWN to be at most 1 %"),
+            ),
+        ],
+    )
+
+
+@proves("prove-account")
+def prove_account(*, topologies: str, pairs: str, seed: str, as_json: Json = False) -> None:
+    """Turn the event loops' account on and off in a running shop; fails unless it costs p50 at most 1 %, as shown."""
+    how_many, number = whole_number("pairs", pairs, MIN_PAIRS, MAX_PAIRS), checked_seed(seed)
+    rows = []
+    for name in topologies.split(","):
+        with tempfile.TemporaryDirectory(prefix="hopwise-account-") as folder:
+            topology, ports = load_topology(name), load_ports(os.environ)
+            rows.append(measure(topology, ports, Path(folder), pairs=how_many, seed=number))
+    document = {"holds": all(row.holds for row in rows), "rows": [asdict(row) for row in rows]}
+    give(document, [account_table(rows)], as_json=as_json)

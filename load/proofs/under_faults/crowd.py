@@ -1,0 +1,123 @@
+"""Customers who use a shop in a separate thread, while the main thread owns the shop and strikes it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, TypeAlias
+
+from experiment.commands.options import end, in_ci
+from experiment.trial.resources import OtherWork
+from hops.elements.element import Element, Points, Text
+from hops.run.documents.gate import NOISY, VALID, WRONG, Verdict
+from mesh.native.system import System
+from mesh.resting import pids_of
+from proofs.outcome import Progress, show
+
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+
+def start(work: Work) -> Future[None]:
+    """Lets customers use a shop in a separate thread; the future gets the error that ends their work."""
+    crowd: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            crowd.set_result(asyncio.run(work()))
+        except BaseException as error:  # handed to the main thread
+            crowd.set_exception(error)
+
+    threading.Thread(target=run, name="customers", daemon=True).start()
+    return crowd
+
+
+def have_finished(crowd: Future[None], limit_s: float) -> bool:
+    """Waits until the customers have finished, for a limited time, and raises the error that ended their work."""
+    if not wait([crowd], limit_s).done:
+        return False
+    crowd.result()
+    return True
+
+
+def strike(
+    work: Work, strikes: Iterable[None], progress: Progress, *, limit_s: float, stop: Callable[[], None] = lambda: None
+) -> bool:
+    """Strikes a shop while customers use it. Call it from the thread that started the shop.
+
+    Args:
+        work: The customers' work.
+        strikes: Strikes the shop each time before it yields.
+        progress: Called with the number of strikes so far.
+        limit_s: Maximum wait for the customers after the last strike, in seconds.
+        stop: Asks the customers to finish, after the last strike.
+
+    Returns:
+        Whether the customers have finished.
+    """
+    crowd = start(work)
+    try:
+        for number, _ in enumerate(strikes, 1):
+            progress(number)
+    finally:
+        stop()
+    return have_finished(crowd, limit_s)
+
+
+@dataclass(kw_only=True)
+class Outcome(ABC):
+    """What customers saw, which each proof extends.
+
+    Attributes:
+        wall_s: Duration, in seconds.
+        other_cores: Cores that other programs used meanwhile.
+    """
+
+    HELD: ClassVar[str]
+    NOT_SHOWN: ClassVar[str]
+    wall_s: float = 0.0
+    other_cores: float = 0.0
+
+    @property
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """The verdict of `audit_verdict`."""
+
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """Formats the outcome for people."""
+
+    def tables(self) -> list[Element]:
+        """Makes tables and lists of details."""
+        return []
+
+    @contextmanager
+    def measure(self, shop: System) -> Iterator[None]:
+        """Measures the duration of the context, and what other programs use meanwhile."""
+        began, others = time.monotonic(), OtherWork(lambda: pids_of(shop))
+        yield
+        self.wall_s, self.other_cores = time.monotonic() - began, others.cores
+
+    def give(self, *, as_json: bool) -> None:
+        """Prints the outcome, and exits with 3 if it is WRONG, or NOISY in CI."""
+        verdicts = {VALID: self.HELD, NOISY: f"NOT SHOWN: {self.NOT_SHOWN}", WRONG: "The proof FAILED."}
+        elements = [Points(self.sentences()), *self.tables(), Text(verdicts[self.verdict], tone="verdict")]
+        show({"verdict": self.verdict, **asdict(self)}, elements, as_json=as_json)
+        end(self.verdict, strict=in_ci())
+
+
+def first_missed(acknowledged_s: Sequence[float], seen: int, began_s: float) -> float | None:
+    """Returns when the first change that a read missed was acknowledged; None if it missed nothing.
+
+    Args:
+        acknowledged_s: When each change was acknowledged, in the order of the changes, in seconds.
+        seen: Number of changes that the read shows.
+        began_s: When the read began, in seconds.
+    """
+    following = acknowledged_s[seen : seen + 1]
+    return following[0] if following and following[0] < began_s else None

@@ -1,0 +1,300 @@
+"""`make prove-fairness`, `python -m proofs fairness`: exit code 1 if an attack starves other clients."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
+from typing import Annotated, Any, TypeAlias
+
+import psutil
+import typer
+
+from experiment.progress import Progress
+from hops.elements.element import Points
+from hops.elements.table import Cell, Column, Table, whole, words
+from mesh.components.keys import key_pair
+from mesh.description.options import Given, Json
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.errors import InputError
+from mesh.native.system import System
+from mesh.resting import cpu_seconds, pids_of, wait_for_rest
+from proofs.outcome import give, proves
+from proofs.under_faults.attacks import (
+    ATTACKS,
+    CLIENTS,
+    PROBES,
+    Target,
+    attack,
+    prepare,
+    probe,
+    use,
+    warm_up,
+)
+from shop.platform.access.jwt import Principal, TokenSigner
+
+FIRST_USER = 8_001
+"""The first of the seed's users who may buy; each client is another user, and the probe has the next users."""
+CATEGORIES = [f"c{number:04d}" for number in range(100)]
+"""The seed's categories."""
+RATE, LOGIN_RATE = 10.0, 2.5
+"""Requests per second of the probe, and logins per second."""
+LEAD_S = 1.0
+"""Seconds of hostile or valid requests before the probe begins."""
+WARM_S = 0.5
+REST_CORES, MAX_REST_S = 0.2, 60.0
+"""The shop has come to rest when it uses fewer cores than `REST_CORES`; the next window waits up to `MAX_REST_S`."""
+ALONE, ATTACKED, VALID = "alone", "attacked", "valid clients"
+TOLERANCE = 0.02
+"""Tolerated drop of the served share during an attack, compared with valid clients."""
+
+_Others: TypeAlias = Callable[[Target, float], Mapping[str, int]]
+"""Uses the shop during a window, until a moment; counts the results of its requests."""
+
+
+@dataclass
+class Figures:
+    """Results of the probe in all windows of one kind.
+
+    Attributes:
+        asked: Requests sent.
+        served: Requests answered in full.
+        latencies_ms: Latency of each served request.
+        cpu_s: CPU seconds that the shop used during the probe.
+        wall_s: Length of the probe, in seconds.
+        peak_mb: Largest resident memory of a component after a window, in MiB.
+        busy_s: Longest time after a window until the shop had come to rest, in seconds.
+        refused: Number of the probe's unserved requests, by result.
+        sent: Number of the other clients' requests, by result.
+    """
+
+    asked: int = 0
+    served: int = 0
+    latencies_ms: list[float] = field(default_factory=list)
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+    peak_mb: float = 0.0
+    busy_s: float = 0.0
+    refused: Counter[str] = field(default_factory=Counter)
+    sent: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def cores(self) -> float:
+        """CPU seconds that the shop used per second."""
+        return self.cpu_s / self.wall_s if self.wall_s else 0.0
+
+    @property
+    def percentiles_ms(self) -> dict[str, float | None]:
+        """The median and the 99th percentile of the latencies; None if hardly any request was served."""
+        if len(self.latencies_ms) < 2:
+            return {"p50_ms": None, "p99_ms": None}
+        percentiles = statistics.quantiles(self.latencies_ms, n=100, method="inclusive")
+        return {"p50_ms": percentiles[49], "p99_ms": percentiles[98]}
+
+    @property
+    def share(self) -> float:
+        """The share of the probe's requests that were served."""
+        return self.served / self.asked if self.asked else 0.0
+
+
+@dataclass
+class Outcome:
+    """Effect of an attack on others, compared with no other clients and with valid clients.
+
+    Attributes:
+        attack: Name of the attack.
+        windows: Figures by kind of window.
+    """
+
+    attack: str
+    windows: Mapping[str, Figures]
+
+    @property
+    def holds(self) -> bool:
+        """Whether others fare no worse during the attack than with valid clients."""
+        return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the outcome for programs."""
+        windows = {}
+        for name, figures in self.windows.items():
+            counted = {what: value for what, value in vars(figures).items() if what != "latencies_ms"}
+            windows[name] = counted | figures.percentiles_ms | {"share": figures.share, "cores": figures.cores}
+        return {"attack": self.attack, "holds": self.holds, "windows": windows}
+
+
+def attacks_of(given: str) -> Sequence[str]:
+    """Reads comma-separated names of attacks.
+
+    Raises:
+        InputError: An attack is unknown.
+    """
+    chosen = [name.strip() for name in given.split(",")]
+    if unknown := [name for name in chosen if name not in ATTACKS]:
+        raise InputError(f"attacks={given}: {', '.join(unknown) or 'nothing'} is unknown; valid: {', '.join(ATTACKS)}")
+    return chosen
+
+
+def _target(system: System) -> Target:
+    signer = TokenSigner(key_pair(system.folder).private.read_bytes())
+    users = range(FIRST_USER, FIRST_USER + CLIENTS + PROBES)
+    target = Target(
+        url=system.url,
+        tokens=[signer.sign(Principal("customer", user)) for user in users],
+        users=users,
+        partner=signer.sign(Principal("partner", 1)),
+        categories=CATEGORIES,
+    )
+    return prepare(target)
+
+
+def _measure_attack(
+    name: str,
+    new_system: Callable[[], System],
+    pool: Executor,
+    *,
+    seconds: float,
+    rounds: int,
+    progress: Progress,
+) -> Outcome:
+    windows = {kind: Figures() for kind in (ALONE, ATTACKED, VALID)}
+    for number in range(rounds):
+        # An attack may leave a shop busy or out of memory, so each attack gets a new shop.
+        for kinds in ((ALONE, ATTACKED), (VALID,)):
+            progress(f"{name}: starting the shop")
+            with new_system() as system:
+                target = _target(system)
+                for kind in kinds:
+                    progress(f"{name}: {kind}, round {number + 1} of {rounds}")
+                    others: _Others | None = None
+                    if kind == ATTACKED:
+                        others = partial(attack, name)
+                    elif kind == VALID:
+                        others = partial(use, pids_of(system), windows[ATTACKED].cores)
+                    on_logins = ATTACKS[name].on_logins
+                    _add_window(system, target, others, pool, windows[kind], seconds, on_logins=on_logins)
+    return Outcome(name, windows)
+
+
+def _add_window(
+    system: System,
+    target: Target,
+    others: _Others | None,
+    pool: Executor,
+    figures: Figures,
+    seconds: float,
+    *,
+    on_logins: bool,
+) -> None:
+    """Probes a shop once while others use it, and adds the results to the figures."""
+    system.check()
+    pids = pids_of(system)
+    begins = time.monotonic() + LEAD_S
+    beside = None if others is None else pool.submit(others, target, begins + seconds)
+    time.sleep(LEAD_S)
+    used, began = cpu_seconds(pids), time.monotonic()
+    rate = LOGIN_RATE if on_logins else RATE
+    window = pool.submit(probe, target, begins, int(seconds * rate), rate, on_logins).result()
+    figures.cpu_s += cpu_seconds(pids) - used
+    figures.wall_s += time.monotonic() - began
+    figures.asked += window.asked
+    figures.served += window.served
+    figures.latencies_ms += window.latencies_ms
+    figures.refused.update(window.refused)
+    if beside is not None:
+        figures.sent.update(beside.result())
+    figures.peak_mb = max(figures.peak_mb, _largest_mb(pids))
+    figures.busy_s = max(figures.busy_s, wait_for_rest(system, REST_CORES, MAX_REST_S))
+
+
+def _largest_mb(pids: Sequence[int]) -> float:
+    sizes = [0]
+    for pid in pids:
+        # The database's process for a connection ends with the connection.
+        with suppress(psutil.NoSuchProcess):
+            sizes.append(psutil.Process(pid).memory_info().rss)
+    return max(sizes) / (1 << 20)
+
+
+def _table(outcomes: Sequence[Outcome]) -> Table:
+    columns = [Column(name, numeric=False) for name in ("attack", "next to")]
+    columns += [Column("served"), Column("of"), Column("p50", "ms"), Column("p99", "ms"), Column("cores", spare=1)]
+    columns += [Column("largest", "MiB", spare=1), Column("busy after", "s", spare=1), Column("verdict", numeric=False)]
+    rows = [
+        [
+            words(outcome.attack),
+            words(kind),
+            whole(figures.served),
+            whole(figures.asked),
+            *(Cell("" if ms is None else f"{ms:,.0f}") for ms in figures.percentiles_ms.values()),
+            Cell(f"{figures.cores:.2f}"),
+            Cell(f"{figures.peak_mb:,.0f}"),
+            Cell(f"{figures.busy_s:.1f}"),
+            words(("holds" if outcome.holds else "FAILS") if kind == ATTACKED else ""),
+        ]
+        for outcome in outcomes
+        for kind, figures in outcome.windows.items()
+    ]
+    return Table("fairness", f"Requests of others next to {CLIENTS} hostile clients", columns, rows, heads=2)
+
+
+def _sentence(outcome: Outcome) -> str:
+    figures = outcome.windows[ATTACKED]
+    sent, refused = (
+        ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items()))
+        for counts in (figures.sent, figures.refused)
+    )
+    others = f" Others got instead of an answer: {refused}." if refused else ""
+    return f"{outcome.attack}: {ATTACKS[outcome.attack].about}. Hostile requests: {sent or 'none'}.{others}"
+
+
+@proves("prove-fairness")
+def prove_fairness(
+    *,
+    topology: str,
+    attacks: str,
+    seconds: Annotated[int, typer.Option(min=2, max=600)],
+    rounds: Annotated[int, typer.Option(min=1, max=100)],
+    switches: Given,
+    as_json: Json = False,
+) -> None:
+    """Attack the shop with 16 hostile clients, and count the served requests of others.
+
+    Exit code 1 if fewer requests are served during an attack than with 16 valid clients that use as much CPU.
+    """
+    chosen = attacks_of(attacks)
+    attacked = load_topology(topology, updates="on")
+    if len(attacked.gateways) < 2:
+        raise InputError(f"topology={topology} has no REST and GraphQL gateways to attack; valid: hybrid")
+    given = parse_switches(updates="on", trace=0, **{name: value for name, value in switches.items() if value})
+    ports, progress = load_ports(os.environ), Progress(brief=True)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        # Both processes import their modules before the first window.
+        for started in [pool.submit(warm_up, WARM_S) for _ in range(2)]:
+            started.result()
+        outcomes = [
+            _measure_attack(
+                name,
+                lambda: System(attacked, given, ports, "fairness"),
+                pool,
+                seconds=seconds,
+                rounds=rounds,
+                progress=progress,
+            )
+            for name in chosen
+        ]
+    progress.clear()
+    document = {
+        "holds": all(outcome.holds for outcome in outcomes),
+        "rows": [outcome.as_dict() for outcome in outcomes],
+    }
+    give(document, [_table(outcomes), Points([_sentence(outcome) for outcome in outcomes])], as_json=as_json)

@@ -1,0 +1,26 @@
+"""Customers of the kill test whose calls get no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mesh.description.ports import Ports
+from proofs.under_faults import customers
+from proofs.under_faults.crowd import have_finished, start
+
+
+def test_a_call_without_an_answer_is_counted_and_is_not_a_wrong_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+) -> None:
+    monkeypatch.setattr(customers, "ANSWER_LIMIT_S", 0.2)
+    monkeypatch.setattr(customers, "ABANDONED", 0.0)
+    buyers = customers.Customers(f"grpc://127.0.0.1:{free_ports().base}", tmp_path / "journal.jsonl", count=2, seed=1)
+    crowd = start(buyers.run)
+    assert not have_finished(crowd, 0.5)
+    buyers.stop()
+    assert have_finished(crowd, 30)
+    assert buyers.unanswered >= 2
+    assert buyers.wrong == []
