@@ -101,8 +101,8 @@ class SpeedsProof(Proof):
 def prove_speeds(experiments: int, seed: int, progress: Progress = lambda _: None) -> SpeedsProof:
     """Check intervals on a machine that changes its speed.
 
-    Fails if intervals of ratios and differences of VALID runs contain the truth in significantly less than 93 %, or if
-    a true limit is broken against a baseline in significantly more than 5 %.
+    Fails if intervals of ratios and differences of VALID runs contain the truth in significantly less than 93 %. Fails
+    too if a true limit is broken against a baseline in significantly more than 5 %.
     """
     counts = sum(over_experiments(run_experiment, experiments, seed, progress), Counts())
     figures = []

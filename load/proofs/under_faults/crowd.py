@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -60,6 +61,7 @@ def strike(
     Returns:
         Whether the customers have finished.
     """
+    gc.freeze()  # the pauses to collect what was imported would be pauses of the customers
     crowd = start(work)
     try:
         for number, _ in enumerate(strikes, 1):
