@@ -21,7 +21,7 @@ except NotInstalledError as missing:
 
 
 def test_customers_of_both_protocols_get_their_own_answers_and_new_prices(shop_ports: Ports) -> None:
-    command = [sys.executable, "-m", "proofs.edge_cache", "--topology", "hybrid", "--requests", "2000", "--json"]
+    command = [sys.executable, "-m", "proofs", "edge-cache", "--topology", "hybrid", "--requests", "2000", "--json"]
     environment = {**os.environ, "SHOP_PORT_BASE": str(shop_ports.base)}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert "Traceback" not in done.stderr, done.stderr
