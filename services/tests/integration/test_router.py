@@ -274,9 +274,16 @@ async def _loses_only_what_a_subgraph_would_have_said(router: Router, own: dict[
     assert "127.0.0.1" not in json.dumps(answer)
     assert codes(await router.ask("{ payment(id: 1) { id } }", own)) == ["UNAVAILABLE"]
     host, _, port = router.payments_at.rpartition(":")
-    async with await asyncio.start_server(lambda *_: asyncio.sleep(READY_S), host, int(port)):
+    async with await asyncio.start_server(_never_answer, host, int(port)):
         hurried = own | {DEADLINE_HEADER: "300"}
         assert codes(await router.ask("{ payment(id: 1) { id } }", hurried)) == ["DEADLINE_EXCEEDED"]
+
+
+async def _never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Reads until the caller leaves."""
+    await reader.read()
+    writer.close()
+    await writer.wait_closed()
 
 
 async def _ends(router: Router, process: asyncio.subprocess.Process) -> None:

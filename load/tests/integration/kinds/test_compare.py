@@ -105,7 +105,8 @@ def test_call_paths_add_up_to_the_traced_mean(experiment: tuple[Summary, Path]) 
     for name, figures in summary["topologies"].items():
         frames = mean_trace(run.paths.filter(pl.col("topology") == name))
         assert frames["client"] == pytest.approx(figures["journeys"]["all"]["traced_mean_ms"], rel=1e-12)
-        assert any(frame.endswith("work:order;wire:order→product;work:product") for frame in frames)
+        # Not every draw of a short load traces a checkout.
+        assert any(frame.endswith("→product;work:product;db:product") for frame in frames)
 
 
 def test_figures_are_compared_and_one_block_is_too_few_for_an_interval(experiment: tuple[Summary, Path]) -> None:

@@ -75,7 +75,7 @@ def test_with_http_3_grpc_stays_on_http_2_with_tls() -> None:
 
 
 def test_http_3_for_only_grpc_is_refused() -> None:
-    with pytest.raises(SwitchError, match="http=3: the clients of grpc speak gRPC only"):
+    with pytest.raises(SwitchError, match="http=3: the clients of grpc speak only gRPC"):
         replace(plan(), arms=arms_of([load_topology("grpc")], parse_switches(http="3")))
 
 
