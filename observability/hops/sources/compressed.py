@@ -33,7 +33,7 @@ def open_plain(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Mal
         where: Name of the input, for messages.
 
     Returns:
-        The plain file; and the error if the compressed bytes are damaged or cut off, where the plain bytes end.
+        The plain file; and an error to raise at its end, if the compressed bytes are damaged or cut off.
 
     Raises:
         MalformedTraceError: The plain bytes exceed `MAX_BYTES`, or the maximum ratio.
@@ -49,7 +49,7 @@ def spool(stream: IO[bytes], where: str) -> IO[bytes]:
     """Copies all bytes of a stream into a temporary file, and returns to its start.
 
     Raises:
-        MalformedTraceError: The bytes are more than `MAX_BYTES`.
+        MalformedTraceError: The stream has more than `MAX_BYTES` bytes.
     """
     return _spool(stream, where)[0]
 
@@ -76,7 +76,7 @@ def unzstd(data: bytes | memoryview, where: str) -> bytes:
     """Decompresses one message.
 
     Raises:
-        MalformedTraceError: The bytes are damaged, or decompress to too many.
+        MalformedTraceError: The bytes are damaged, or decompress to more bytes than allowed.
     """
     compressed = io.BytesIO(data)
     try:
@@ -93,7 +93,7 @@ def _limit(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Itera
         where: Name of the input, for messages.
         compressed: File that the stream decompresses; None for a plain stream.
     """
-    # `read1` returns what a decompressor has before it reports that the rest is damaged.
+    # `read1` returns what a decompressor has decompressed, before an error in the rest is raised.
     read = getattr(stream, "read1", stream.read)
     size = 0
     while piece := read(_PIECE):
@@ -118,5 +118,5 @@ def _zstd_error() -> type[Exception]:
 
 @cache
 def _zstd() -> Any:
-    """Imports the standard library's module of Python 3.14, or its backport."""
+    """Imports the standard library's Zstandard module (Python 3.14), or its backport."""
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

@@ -22,7 +22,7 @@ _OPEN = (b",", b":", b"[", b"{")
 
 
 def split_documents(lines: Iterable[bytes], *, by_line: bool) -> Iterator[tuple[int, bytes]]:
-    """Splits a file into documents, with the number of each one's first line; a broken one does not hide the others.
+    """Splits a file into documents, each with the number of its first line; a broken one does not hide the rest.
 
     A document starts at a line that starts with a bracket. Without `by_line`, such a line may also be an element of a
     list: then the line before is not indented either, and ends in the middle of a document.
@@ -58,8 +58,8 @@ def read_documents(documents: Iterable[tuple[int, bytes]], where: str, *, by_lin
         by_line: As in `split_documents`. If true, nothing is read from a broken document.
 
     Raises:
-        MalformedTraceError: A document cannot be read; the message names the line of the first such document, and their
-            number. All others were read before.
+        MalformedTraceError: A document cannot be read; the message names the line of the first such document, and says
+            how many there are. All other documents were read before.
     """
     faults, count = Faults("lines" if by_line else "documents"), 0
     for line, text in documents:

@@ -56,7 +56,7 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
     Args:
         file: Seekable file, at its start.
         where: Name of the file, for messages.
-        forced: One of `recognise.FORMATS`; empty to recognise it.
+        forced: Format, one of `recognise.FORMATS`; empty to recognise the format.
 
     Raises:
         MalformedTraceError: The file is in no known format, or has an error; the message names the place.
@@ -110,9 +110,9 @@ def opened_file(path: str) -> IO[bytes]:
     """Opens a file, or stores everything from a pipe, so that it can be read twice.
 
     Raises:
-        SourceError: It is another kind of device, or nothing writes to the pipe.
-        MalformedTraceError: It has more than can be stored.
-        OSError: It cannot be opened.
+        SourceError: The file is another kind of device, or nothing writes to the pipe.
+        MalformedTraceError: The pipe has more bytes than can be stored.
+        OSError: The file cannot be opened.
     """
     mode = os.stat(path).st_mode
     if stat.S_ISREG(mode):
@@ -163,7 +163,7 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
 
 
 def _map(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
-    """Maps the whole file until nothing refers to it; also returns a function that frees memory that was read."""
+    """Maps the whole file until nothing refers to the map; also returns a function that frees what was read."""
     data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return memoryview(data), partial(data.madvise, mmap.MADV_DONTNEED)
 

@@ -1,8 +1,8 @@
 """Jaeger's JSON, in its two forms.
 
-One is that of its UI, its older query API and its Elasticsearch: ids in hex, times in microseconds. The other is that
-of its protobuf messages, such as in Kafka with `encoding: json`: ids in base64, times as RFC 3339, durations as
-"0.100s".
+The first is used by Jaeger's UI, its older query API and its Elasticsearch: ids in hex, times in microseconds. The
+second is that of its protobuf messages, such as in Kafka with `encoding: json`: ids in base64, times as RFC 3339,
+durations as "0.100s".
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Span(msgspec.Struct, gc=False):
     references: list[_Reference] | None = None
     tags: list[_Tag] | None = None
     tag: dict[str, Any] | None = None
-    """Tags as fields of Elasticsearch, whose names have another character for each dot."""
+    """Tags stored as Elasticsearch fields, in whose names another character replaces each dot."""
     processID: str = ""  # noqa: N815
     process: _Process | None = None
 
@@ -85,7 +85,7 @@ class _ProtoReference(msgspec.Struct, gc=False, rename="camel"):
 
 
 class _ProtoSpan(msgspec.Struct, gc=False, rename="camel"):
-    """Members that are 0 or empty may be left out."""
+    """A span in protobuf's JSON, which may leave out members that are 0 or empty."""
 
     trace_id: str = ""
     span_id: str | UnsetType = UNSET
@@ -119,7 +119,7 @@ _KINDS = {kind.value.lower(): kind for kind in Kind}
 _KIND = "span.kind"
 _SEPARATORS = re.compile(r"[\W_]+")
 _BY_LETTERS = {_SEPARATORS.sub("", name): name for name in (*NEEDED, _KIND)}
-"""Names of the tags that count, letters only."""
+"""Names of the tags that are read, reduced to their letters."""
 _V_TYPES = {1: "BOOL", 2: "INT64", 3: "FLOAT64", 4: "BINARY"}
 _REF_TYPES = {0: "CHILD_OF", 1: "FOLLOWS_FROM"}
 _RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)")
@@ -244,7 +244,7 @@ def _text(raw: Raw) -> str:
 
 
 def _fields(tags: Mapping[str, Any], above: str = "") -> Iterator[_Tag]:
-    """Reads tags from fields of Elasticsearch; if dots were kept, it may have turned them into objects."""
+    """Reads tags from Elasticsearch's fields; names with dots may have become objects there."""
     for key, value in tags.items():
         if isinstance(value, dict):
             yield from _fields(value, f"{above}{key}.")
@@ -305,9 +305,9 @@ def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) ->
 
 
 def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...], bool]:
-    """Sorts the references of a span: its parent, the other spans, and whether the parent waits for it.
+    """Gives the parent among a span's references, the other references, and whether the parent waits for the span.
 
-    The parent is the first span of this trace that it is a child of, else the first span that it follows.
+    The parent is the first span of this trace that the span is a child of, else the first that the span follows.
     """
     if not span.references:
         return (span_id_of(span.parentSpanID) if span.parentSpanID.strip("0") else ""), (), True
@@ -328,5 +328,5 @@ def trace_id_of(raw: str) -> str:
 
 
 def span_id_of(raw: str) -> str:
-    """Pads a span id to 16 digits, likewise."""
+    """Pads a span id to 16 digits, because Jaeger and Zipkin drop leading zeros."""
     return raw.lower().rjust(SPAN_ID_DIGITS, "0")

@@ -67,7 +67,7 @@ class Answer(msgspec.Struct):
         url: Requested address.
         batches: Spans in batches, each with its format.
         jaeger: Address of the Jaeger whose UI shows these traces; empty for others.
-        is_search: Whether it has results of a search, all or one; not traces requested by id.
+        is_search: Whether the answer has results of a search, all or one, and not traces requested by id.
     """
 
     url: str
@@ -77,10 +77,10 @@ class Answer(msgspec.Struct):
 
 
 def moment_ns(text: str, what: str) -> int:
-    """Parses a moment, such as `30m`, `2h` or `1d` ago or ISO 8601 (by default in UTC), to Unix time, ns.
+    """Converts a moment to Unix time, ns: how long ago (`30m`, `2h` or `1d`), or ISO 8601 (by default in UTC).
 
     Raises:
-        SourceError: It is neither; the message names the choices.
+        SourceError: The text is neither; the message names the choices.
     """
     if ago := _AGO.fullmatch(text):
         return time.time_ns() - int(ago["count"]) * _SECONDS[ago["unit"]] * _NS_PER_S
@@ -97,7 +97,7 @@ def header_of(text: str) -> tuple[str, str]:
     """Parses a header from `Name: value`.
 
     Raises:
-        SourceError: The colon is missing, or it is not a header.
+        SourceError: The text has no colon, or is not a valid header.
     """
     name, colon, value = text.partition(":")
     if not (colon and name.strip() and value.isprintable() and name.isascii()):
@@ -147,7 +147,7 @@ def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
         query: The traces to request, and the headers to send.
 
     Raises:
-        SourceError: No such API answers; names what was tried.
+        SourceError: No such API answers; the message names what was tried.
     """
     tried = []
     for path, is_it, ask in _APIS:
@@ -179,7 +179,7 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
         "start_time_max": _rfc3339(query.ends_ns),
         "search_depth": query.limit,
     }
-    # Versions spell the names differently, and ignore names that they do not have.
+    # Versions of the API spell these names differently, and ignore names that they do not know.
     newer: dict[str, Any] = {"query.num_traces": query.limit}
     for name, value in asked.items():
         first, *others = name.split("_")
@@ -201,7 +201,7 @@ def _has(services: Iterable[Any]) -> str:
 
 
 def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
-    """Requests by the newer API, which keeps nanoseconds; by the older one if there is no newer."""
+    """Requests through the newer API, which keeps nanoseconds, or through the older API if there is no newer one."""
     url = f"{base}/api/v3/{newer}"
     try:
         answer = get(url, query.headers)
@@ -226,7 +226,7 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         return
     if query.service:
         services = get_json(f"{base}/api/v2/services", query.headers)
-        if query.service.lower() not in services:  # it keeps all names in lower case
+        if query.service.lower() not in services:  # Zipkin keeps all names in lower case
             raise SourceError(f"{base}: there is no service {query.service!r}; {_has(services)}")
     asked = {
         "serviceName": query.service,

@@ -139,9 +139,9 @@ _DECODER = json.JSONDecoder()
 
 
 def ended_early(text: bytes | memoryview) -> bytes | None:
-    """Ends a document that is cut off or broken after the last whole element of its list.
+    """Completes a document that is cut off or broken: ends it after the last whole element of its list.
 
-    In OTLP the innermost list counts, that of spans: there may be a single component.
+    In OTLP this is the innermost list, the list of spans, because there may be a single component.
 
     Args:
         text: A list, or objects that begin with one, in UTF-8.
@@ -161,7 +161,7 @@ def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
 
     Args:
         document: Text of the document.
-        at: Index of its first element.
+        at: Index of the list's first element.
         name: Name of the list.
     """
     end = None
@@ -179,7 +179,7 @@ def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
 
 
 def _object_ended(document: str, at: int, wanted: str) -> tuple[int, str] | None:
-    """Finds the same for an object that is cut off in one of its lists; None if the list's owner comes after it."""
+    """Finds where to end an object cut off inside one of its lists; None if the list's owner comes after the list."""
     names = set()
     at += document[at : at + 1] == "{"
     with suppress(ValueError, RecursionError):

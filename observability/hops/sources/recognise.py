@@ -5,7 +5,7 @@
 | `{`, with `data`, `spans` or `spanID` | Jaeger's JSON: an answer, a trace, a span as in its Elasticsearch |
 | `{`, with `spanId` or `span_id` | a span of Jaeger's protobuf JSON |
 | `{`, with `resourceSpans`, `resource_spans` or `batches`, also inside `result` or `trace` | OTLP JSON, also Tempo's |
-| `{`, with `_source`, `hits`, `responses` or `rawResponse` | Elasticsearch's or OpenSearch's, with any of these |
+| `{`, with `_source`, `hits`, `responses` or `rawResponse` | Elasticsearch's or OpenSearch's answer around these |
 | `{`, with `traceId` and `id` | a span in Zipkin's format |
 | `[` | a list of any of the above, such as Zipkin's lists of spans, and lists of such lists |
 | a length in 4 bytes that fits | a Collector's file: OTLP protobuf or JSON, each message perhaps compressed |
@@ -77,8 +77,8 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
         where: Name of the input, for messages.
 
     Raises:
-        MalformedTraceError: It is in none of the formats, or has a wrong value; the message names the place. Errors
-            inside a batch are raised when it is read.
+        MalformedTraceError: The value is in none of the formats, or a part of it is wrong; the message names the place.
+            Errors inside a batch are raised when it is read.
     """
     if text[:1] == b"[":
         return _read_list(read_one(_LIST, text, where), where)
@@ -98,7 +98,7 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
 
 
 def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Batches] | None:
-    """Recognises an object by its keys, and reads its spans; None if its keys say nothing."""
+    """Recognises an object by its keys, and reads its spans; None if its keys match no format."""
     for inside, name in ((keys.source, "_source"), (keys.raw_response, "rawResponse")):
         if inside is not UNSET:
             return read_json_value(memoryview(inside), f"{where}.{name}")
@@ -143,7 +143,7 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
         forced: One of `BINARY`; empty to recognise it.
 
     Raises:
-        MalformedTraceError: It is in none of the formats.
+        MalformedTraceError: The bytes are in none of the formats.
     """
     if forced == OTLP_FRAMED or (not forced and otlp_proto.looks_framed(head, len(data))):
         return OTLP_FRAMED, _read_framed(data, where)
@@ -166,10 +166,10 @@ def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:
 
 
 def _kind_of(elements: list[Raw], where: str) -> str:
-    """Recognises the format of the first element that has one.
+    """Recognises the format of the first element whose format is known.
 
     Raises:
-        MalformedTraceError: No element has one; the message is about the first.
+        MalformedTraceError: No element has a known format; the message is about the first element.
     """
     first: MalformedTraceError | None = None
     for raw, place in locate(elements, where):

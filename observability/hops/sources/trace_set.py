@@ -143,7 +143,7 @@ def read_sources(
 def _inputs(
     source: str, forced: str, query: Query, made: TraceSet
 ) -> Iterator[tuple[Input, Iterator[tuple[str, list[Span]]], bool]]:
-    """Lists each input with its spans in batches, and whether it is of a search, to which the limit applies."""
+    """Lists each input with its spans in batches, and whether it answers a search, to which the limit applies."""
     try:
         if is_url(source):
             for answer in answers(source, forced, query):

@@ -35,10 +35,10 @@ def refuse_known(text: bytes | memoryview, where: str) -> list[str]:
         where: Name of the input, for messages.
 
     Returns:
-        Its keys if they belong to no such format.
+        The object's keys, if they belong to no unsupported format.
 
     Raises:
-        MalformedTraceError: They belong to one; the message names the format and what to do.
+        MalformedTraceError: The keys belong to such a format; the message names the format and what to do.
     """
     members = read_one(_OBJECT, text, where)
     for key in members:
@@ -54,7 +54,7 @@ def refuse_known_table(head: bytes, where: str) -> None:
     """Refuses a CSV file whose first line names columns of an unsupported format.
 
     Raises:
-        MalformedTraceError: The columns belong to one; the message names the format and what to do.
+        MalformedTraceError: The columns belong to such a format; the message names the format and what to do.
     """
     columns = head.partition(b"\n")[0].decode(errors="replace").replace('"', "").split(",")
     for column in columns:

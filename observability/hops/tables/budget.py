@@ -63,7 +63,7 @@ def by_group(parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def band_name(band: str, traces: int) -> str:
-    """Names a band; with up to a hundred traces, only one is above p99: an anecdote, not a tail."""
+    """Names a band; with up to a hundred traces, only one trace is above p99: an anecdote, not a tail."""
     return SLOWEST if band == P99_BAND and traces <= MIN_OF_A_TAIL else band.replace("_", " ")
 
 
@@ -147,7 +147,7 @@ def _net_sum(cell: JourneySummary) -> str:
 
 
 def _whole_ns(cell: JourneySummary) -> str:
-    """Adds up all traces' parts: each mean times the number of traces is a whole number, since a trace's parts are."""
+    """Adds up all traces' parts in whole ns, since each mean times the number of traces is a whole number."""
     return f"{sum(round(ms * cell['traces'] * NS_PER_MS) for ms in cell['budget_ms'][MEAN].values()):,}"
 
 

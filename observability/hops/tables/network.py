@@ -78,7 +78,7 @@ def over_fetching_table(view: SummaryView) -> Table | None:
 
 
 def selection_table(view: SummaryView) -> Table | None:
-    """Lists what selection saves, by group of parts; None if no arms differ only in which clients select."""
+    """Lists what selection saves, by group of parts; None if no two arms differ only in which clients select fields."""
     rows = view.summary.get("selection")
     if not rows:
         return None

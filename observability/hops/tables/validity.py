@@ -92,7 +92,7 @@ def _trials(view: SummaryView) -> int:
 
 
 def trust_elements(view: SummaryView) -> list[Element]:
-    """Shows what is below the figures of an experiment: the verdict, the gates, and each trial with a failing gate."""
+    """Shows what follows below an experiment's figures: the verdict, the gates, and each trial with a failing gate."""
     return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 

@@ -91,7 +91,7 @@ class SummaryView:
         return list(dict.fromkeys((row["left"], row["right"]) for row in self.summary["hop_differences"]))
 
     def hop_differences(self, left: str, right: str) -> list[HopDifference]:
-        """Explains how the two differ, by journey, `all` last."""
+        """Explains how the two topologies of a pair differ, by journey, `all` last."""
         rows = [row for row in self.summary["hop_differences"] if (row["left"], row["right"]) == (left, right)]
         return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
 

@@ -31,7 +31,7 @@ class Clock(msgspec.Struct, frozen=True):
         callee: Service that answers.
         calls: Number of calls of the pair.
         low_ns: Smallest offset that the calls allow, except for the few strictest of them.
-        high_ns: Largest offset, likewise; below `low_ns` if no single offset fits, as when a clock is set.
+        high_ns: Largest offset, likewise; below `low_ns` if no single offset fits, for example because a clock was set.
         ahead_ns: Estimate, within these bounds if an offset fits.
         outside: How many calls were answered before they began, or after they had ended.
         outside_ns: Maximum time by which an answer was outside its call.
@@ -86,8 +86,8 @@ class Clocks:
 def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
     """Computes how far each service's clock is ahead of the clock of the first caller that leads to it.
 
-    Offsets are followed from caller to callee, from services that nobody calls, those with the most calls first. Only
-    where calls rule out that two clocks agree is there an offset between them.
+    Offsets are followed from caller to callee, from services that nobody calls, the services with the most calls first.
+    Only where calls rule out that two clocks agree is there an offset between them.
     """
     links: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
     called: set[str] = set()

@@ -1,8 +1,8 @@
 """The critical path of one trace: what its customer waited for, at every nanosecond.
 
 The idea is that of Zhang et al., "CRISP: Critical Path Analysis of Large-Scale Microservice Architectures" (USENIX
-ATC 2022). Begin at the end of a span, go to the child that finished last before, walk through it in the same way, and
-continue from the moment it began. Time that no child covers is the span's own.
+ATC 2022). Begin at the end of a span, go to the child that finished last before that moment, walk through it in the
+same way, and continue from the moment it began. Time that no child covers is the span's own.
 
 Traps, and how each is handled:
 
@@ -13,8 +13,8 @@ microseconds in which its parent was busy starting the next. Here a child that s
 counts as finished if at most a fifth of it lies ahead (ADR 012).
 - *Children that outlive their parent.* A call that closes its span just after its caller has the last byte is cut, and
 on the path. A job that continues long after the answer was not waited for; by the same rule it is off the path.
-- *Callees that outlive their call.* The SERVER below a CLIENT was waited for until the CLIENT ended, however much
-later it ended itself: time in which a callee hangs must not count as network. The rule above does not apply to it
+- *Callees that outlive their call.* The SERVER below a CLIENT was waited for until the CLIENT ended, however much later
+  the SERVER ended: time in which a callee hangs must not count as network. The rule above does not apply to it
 (`is_try`). Inside, what held the callee up is on the path from its own end; the time up to the CLIENT's end counts.
 - *Clocks.* A child can begin before its parent only on another clock; intervals were clipped before (see `tree`).
 - *Depth.* A chain of calls may be deeper than the interpreter's stack, so there is no recursion.
@@ -43,7 +43,8 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT, above: dict[Node, Node]
     Args:
         root: Root of a grown tree: children are inside their parents, and sorted by end, the last first.
         ahead_percent: Limit for a sibling that ran ahead; see `AHEAD_PERCENT`.
-        above: Gets the span above each span on the path, before the span is in a segment; None if nobody needs it.
+        above: Receives, for each span on the path, the span above it, before the span's first segment; None if not
+            needed.
     """
     moment = covered = root.end_ns
     frames = [(root, iter(root.children))]
@@ -69,7 +70,7 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT, above: dict[Node, Node]
                     yield child, moment, covered
                     covered = moment
                 continue
-            # A callee that continued after its call had been on a path since its own end, walked backwards.
+            # A callee that continued after its call is walked backwards from its own end, not from the call's end.
             moment = child.span.end_ns if child.is_try else ended
             frames.append((child, iter(child.children)))
             break

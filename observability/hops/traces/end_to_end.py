@@ -95,7 +95,8 @@ def waiting(sender: Span, receiver: Node, since_ns: int, end_ns: int) -> Node:
 def _parents(tree: Tree, root: Node) -> dict[Node, Node]:
     """Finds the spans from which the end may be reached, parents first, each with its parent.
 
-    A further root counts as a child of the root, unless it began before; a span that follows another is its child.
+    A further root counts as a child of the root, unless it began before the root. A span that follows another counts as
+    the other's child.
     """
     parents = {root: root}
     for extra in tree.extra_roots:

@@ -79,8 +79,8 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
 def separate_shared(spans: list[Span]) -> list[Span]:
     """Gives the callee's half of a call a separate id if both halves have the same, as Zipkin's tracers write them.
 
-    Spans of other components than the caller then hang below that half: the callee's, or the application's behind a
-    proxy.
+    Spans of components other than the caller then hang below the callee's half: spans of the callee, or of the
+    application behind a proxy.
     """
     if len({span.span_id for span in spans}) == len(spans):
         return spans
@@ -192,7 +192,7 @@ def _place(node: Node, start_ns: int, end_ns: int) -> None:
 
 
 def _waits_for(parent: Span, child: Span) -> bool:
-    """Whether a span lasts as long as a span below it: not if that handles a message, or follows."""
+    """Whether a span lasts as long as a span below it: not if the lower span handles a message, or follows another."""
     if child.kind is CONSUMER and parent.kind is not CONSUMER:
         return False
     return not (parent.kind is PRODUCER and parent.service != child.service) and not follows(child)
@@ -262,8 +262,8 @@ def settle_kinds(tree: Tree) -> None:
     """Sets the kind of spans that report no kind, or a kind that does not fit their place.
 
     A span without a kind is INTERNAL below a span of the same component, and SERVER below another component's. A span
-    of another component below a CLIENT span answered that call, of any kind. If it is CLIENT, it may also make a
-    call.
+    of another component below a CLIENT span answered that call, whichever kind it reports. If it reports CLIENT, it may
+    also make a call.
     """
     answers: list[Node] = []
     for node in tree.nodes:
@@ -430,7 +430,7 @@ def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
 
 
 def _waited(above: Node, start_ns: int, end_ns: int) -> bool:
-    """Whether work from start to end had ended, by the rule of the path, when the span above ended."""
+    """Whether work with this start and end counts, by the rule of the path, as done when the span above ended."""
     over_ns = end_ns - above.end_ns
     return start_ns < above.end_ns and over_ns * 100 <= AHEAD_PERCENT * (end_ns - start_ns)
 

@@ -73,13 +73,13 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
 
     An answer fits a call if it began and ended during it; if none fits, `AHEAD_PERCENT` of it may be after the call, as
     when a callee closes its span late. First come answers that fit one call only. Then the longest answer takes the
-    call that lies within all others which it fits. Then answers of one component are taken in the order of their
-    starts. All others stay where they are.
+    innermost of the calls that it fits. Then answers of one component are taken in the order of their starts. All other
+    answers stay where they are.
 
     Args:
         answers: SERVER spans of other components.
         calls: CLIENT spans.
-        services: Components of the trace; only the called component can answer a call of one of them.
+        services: Components of the trace; only the called component can answer a call to one of these.
     """
     ordered = sorted(calls, key=lambda one: (one.start_ns, -one.end_ns, one.span.span_id))
     starts = [one.start_ns for one in ordered]
@@ -125,7 +125,7 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
         elif len(fitting[answer]) == 1 and _follows(answer, taken[fitting[answer][0]]):
             pairs[answer] = fitting[answer][0]
             taken[fitting[answer][0]].append(answer)
-    # Which of them answers which call makes no difference to any part.
+    # Which of these answers belongs to which call makes no difference to any part.
     doubtful = [answer for answer in doubtful if answer not in pairs]
     open_calls = {call for answer in doubtful for call in fitting[answer] if call not in taken}
     alike = len({(call.span.name, peer_of(call.span)) for call in open_calls}) == 1

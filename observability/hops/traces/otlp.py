@@ -295,7 +295,7 @@ def _keys(text: bytes) -> str:
 
 
 def follows_only(parent: AnyStr, links: Iterable[tuple[AnyStr, object]]) -> bool:
-    """Whether the links of a span say that it only follows its parent, or without a parent, the linked span.
+    """Whether the links of a span say that it only follows its parent or, if it has no parent, the linked span.
 
     Args:
         parent: Id of the parent; empty without a parent.
@@ -377,7 +377,7 @@ def plain_id(raw: str, digits: int, where: str) -> str:
         where: Place of the id, for messages.
 
     Raises:
-        MalformedTraceError: It is neither.
+        MalformedTraceError: The id is neither hex nor base64.
     """
     try:
         if len(raw) == digits:

@@ -73,7 +73,7 @@ _PORT = re.compile(r":\d*$")
 
 
 def lean(attributes: dict[str, AttributeValue], kind: Kind) -> Mapping[str, AttributeValue]:
-    """Reduces the attributes of a span: the callee only if it may be a call, and repeated texts only once in memory."""
+    """Reduces a span's attributes: keeps the callee only if the span may be a call, and stores repeated texts once."""
     if kind is not CLIENT and kind is not Kind.UNSPECIFIED and not _OF_CLIENTS.isdisjoint(attributes):
         for name in _OF_CLIENTS.intersection(attributes):
             del attributes[name]
@@ -128,7 +128,7 @@ def cluster_of(span: Span) -> str:
 
 
 def is_inbound(span: Span) -> bool:
-    """Whether a proxy's span is of a request to its own application."""
+    """Whether a proxy's span is for a request to its own application."""
     cluster = cluster_of(span)
     return cluster.startswith(INBOUND) or cluster in LOCAL_APPLICATIONS
 
@@ -139,7 +139,7 @@ def peer_of(span: Span) -> str:
 
 
 def ranked_peer_of(span: Span) -> tuple[int, str]:
-    """Gives the callee that a call names, after the rank of that attribute in `PEERS`; lower is more certain."""
+    """Gives the rank in `PEERS` of the attribute that names a call's callee, and the callee; lower is more certain."""
     attributes = span.attributes
     if _OF_CALLS.isdisjoint(attributes):
         return len(PEERS), ""
@@ -164,7 +164,7 @@ def _peer(name: str, value: str) -> str:
     if name in SERVICES:
         return shown_name(_PORT.sub("", value) if value.count(":") == 1 else value)
     if name in URLS and not (_SCHEME.match(value) or value.startswith("//") or _HOST_AND_PATH.match(value)):
-        return ""  # relative: the host is not in it
+        return ""  # a relative URL has no host
     return shown_name(host_of(value))
 
 

@@ -1,6 +1,6 @@
 """Applications and their proxies: how much time each of the two took, if both leave spans.
 
-A sidecar mostly has the name of its application. The attributes that Envoy writes (`hops.traces.peers`) identify its
+A sidecar usually has the name of its application. The attributes that Envoy writes (`hops.traces.peers`) identify its
 spans. While the tree grows, they belong to a separate component, so that an application and its proxy call each other
 like any two components.
 """
@@ -41,7 +41,7 @@ def reported_name(service: str) -> str:
 
 
 def take_requests_in(tree: Tree) -> None:
-    """Makes a proxy's span of a request to its application a SERVER span, but not the span below it that forwards it.
+    """Makes a proxy's span for a request to its application a SERVER span, except the lower span that forwards it.
 
     Zipkin's tracer in Envoy writes CLIENT for both directions.
     """
@@ -73,7 +73,8 @@ def wait_for_applications(tree: Tree) -> None:
     """Marks the application's SERVER span right below its proxy's as waited for, however late it closes.
 
     A proxy is done with the last byte; the application may close its span after that. A component counts as a proxy if
-    it reports so. Otherwise the other's span must be its only call, take most of its time, and lie mostly within it.
+    it reports so. Otherwise the application's span must be the only call of the proxy's span, take most of its time,
+    and lie mostly within it.
     """
     for node in tree.nodes:
         span = node.span

@@ -58,8 +58,8 @@ def find_shared(tree: Tree) -> None:
 def lend_answers(tree: Tree) -> None:
     """Copies the answer of a shared request below the calls that waited for it, in a tree whose parts are named.
 
-    The copied spans count as INTERNAL, because there was one request. The time that they cover is theirs; the rest of
-    the call is the wire's.
+    The copied spans count as INTERNAL, because there was one request. The time that the copies cover is theirs; the
+    rest of the call counts as wire.
     """
     room = len(tree.nodes)
     for node, shared, call in tree.shared:
@@ -123,7 +123,7 @@ def _waited_with(node: Node, shared: Node, call: Node) -> bool:
 
 
 def _counterparts(holder: Node, source: Node) -> tuple[Node, Node] | None:
-    """Finds the next spans on the way from both calls to the request, if both have a span of that name."""
+    """Finds, below both spans, the next pair of INTERNAL spans with one name on the way to the shared request."""
     for child in holder.children:
         for other in source.children:
             if child.span.kind is other.span.kind is INTERNAL and child.span.name == other.span.name:

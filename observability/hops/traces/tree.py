@@ -33,7 +33,7 @@ class Node(msgspec.Struct, eq=False):
         began_ns: Start for the path. It is not before the parent's start, but may be after the parent's end. For a span
             that carries out a call over an emulated network, it is not before the whole request had arrived.
         ended_ns: When the parent could treat the span as finished: its reported end. For a try that was given up, it is
-            the start of the next. For a span that carries out a call over an emulated network, it is when the whole
+            the start of the next try. For a span that carries out a call over an emulated network, it is when the whole
             answer had left.
         children: Spans below it. No node has a reference to its parent, so that trees without rings are freed at once.
         is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
@@ -66,7 +66,7 @@ class Quality(msgspec.Struct):
         spans: Spans in them, without duplicates.
         duplicates: Spans reported more than once.
         orphans: Spans whose parent was never reported; they hang below the root instead.
-        missing_servers: CLIENT spans that lack the SERVER span of their answer. Calls of a database, `given_up` and
+        missing_servers: CLIENT spans that lack the SERVER span of their answer. Calls to a database, `given_up` and
             `unconnected` calls do not count.
         given_up: Calls that a proxy gave up on before an answer; the callee's span is late or missing.
         two_roots: Traces with more than one root; the budget is that of the chosen root.
@@ -183,9 +183,9 @@ def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | No
 def _deduplicate(spans: list[Span]) -> Tree:
     """Keeps one span per id, and sorts the spans by id.
 
-    Exporters send a batch again if its acknowledgement was lost. If two spans of one id differ, the span that ends last
-    is kept, because a span reported while it ran is reported again when it has ended. With equal ends, the span that
-    starts first is kept; then the last by its other fields, so that it is always the same. All later sorting is
+    Exporters send a batch again if its acknowledgement was lost. If two spans with one id differ, the span that ends
+    last is kept, because a span reported while it ran is reported again when it has ended. With equal ends, the span
+    that starts first is kept; then the last by its other fields, so that it is always the same. All later sorting is
     stable, so the order of arrival decides nothing.
     """
     by_id = _by_id(spans)
@@ -196,7 +196,7 @@ def _deduplicate(spans: list[Span]) -> Tree:
 
 
 def precedence(span: Span) -> tuple[int, int, str, str, str, str, str, tuple[tuple[str, str], ...]]:
-    """Sorts spans of one id so that the span to keep comes last, independently of their order of arrival."""
+    """Sorts spans with one id so that the span to keep comes last, independently of their order of arrival."""
     attributes = repr(sorted(span.attributes.items()))
     return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes, span.links
 
@@ -264,10 +264,10 @@ def _choose_root(tree: Tree, roots: list[Node]) -> None:
 def find_callees(tree: Tree) -> None:
     """Names the component behind each CLIENT span, marks what carried the call out, and counts hops without a callee.
 
-    That is its SERVER span. With client libraries that open a span for the call and one for each try, it is such a span
-    and the SERVER below it. A call waits only for its callee, so a callee that closes its span late, or hangs, was
-    waited for until the CLIENT ended. Of several tries that were still running then, each was given up when the next
-    began, and only the last held the call until its end.
+    A call is carried out by the SERVER span below it. With client libraries that open a span for the call and one for
+    each try, it is carried out by the span of the try and the SERVER below that. A call waits only for its callee, so a
+    callee that closes its span late, or hangs, was waited for until the CLIENT ended. Of several tries that were still
+    running then, each was given up when the next began, and only the last try kept the call waiting until its end.
 
     Without a SERVER span, the callee is not instrumented, its span was lost, or it was never reached. A proxy's span
     reports that it could not connect, or stopped waiting because its own caller had stopped.
@@ -334,7 +334,7 @@ def hand_events_over(tree: Tree) -> None:
 
 
 def leave_time_to_links(tree: Tree) -> None:
-    """Keeps the span that carries out a call out of the time that the call's emulated network took.
+    """Keeps the time that a call's emulated network took free of the span that carries out the call.
 
     A proxy's SERVER span begins with the request's headers, while the body may still be on its way, and ends a little
     after the answer's last byte. Meanwhile the path goes through the link, whose times are exact.
@@ -415,7 +415,7 @@ def is_missing(call: Node) -> bool:
 
 
 def is_database(span: Span) -> bool:
-    """Whether a CLIENT span is a call of a database, which leaves no SERVER span."""
+    """Whether a CLIENT span is a call to a database, which leaves no SERVER span."""
     attributes = span.attributes
     return "db.system.name" in attributes or "db.system" in attributes
 

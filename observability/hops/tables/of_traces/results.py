@@ -1,6 +1,6 @@
 """Results on sets of traces: the effect of a change, the limits that are kept, and how two sets differ.
 
-Each begins with its answer, then has its tables, and ends with how to read them.
+Each result begins with its answer, then has its tables, and ends with how to read them.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _names(differing: Mapping[str, Sequence[Differing]]) -> str:
 
 
 def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
-    # The parts are of the mean, or of the slowest traces if only these differ: in both cases, of the first row.
+    # The parts are those of the mean, or of the slowest traces if only these differ: in both cases, the first row's.
     sign = 1 if rows[0].verdict == "slower" else -1
     parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
     verdicts = list(dict.fromkeys(row.verdict for row in rows))
@@ -244,7 +244,7 @@ def _change(sets: Sets, operation: str, rows: Sequence[Differing]) -> str:
 
 
 def _foreseen(rows: Sequence[Foreseen]) -> str:
-    """Says how the median of the first operation that changes does so."""
+    """Describes how the median of the first changed operation would change."""
     changed = [row for row in rows if row.changed]
     if not changed:
         return "Nothing changes in any trace."

@@ -1,4 +1,4 @@
-"""The hop budget of one trace; separate from those of a run, whose figures need numpy and polars."""
+"""The hop budget of one trace; separate from the budgets of a run, whose figures need numpy and polars."""
 
 from __future__ import annotations
 
