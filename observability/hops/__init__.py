@@ -1,6 +1,6 @@
 """Turns traces into hop budgets, statistics and a report.
 
-Each folder imports only from those below it:
+Each folder imports only from folders below it:
 
 - `commands`: what `python -m hops` can do.
 - `report`, `terminal`: results for people, made of the same elements.

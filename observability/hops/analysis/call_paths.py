@@ -1,6 +1,6 @@
 """The mean trace of a topology by call path, and the difference of two mean traces.
 
-Each figure is of a frame of a flame graph: the time of a call path together with all paths below it.
+Each figure belongs to a frame of a flame graph: the time of a call path together with all paths below it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def frame_differences(
 
     Args:
         paths: Rows of `rows.PATHS` with `block` as the first column, of the left and the right topology.
-        load: How often each journey is in the load.
+        load: How often each journey occurs in the load.
         blocks: Blocks of each topology.
         first: How many blocks decided on the number of blocks, as in `Latencies`.
 

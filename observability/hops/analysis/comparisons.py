@@ -32,7 +32,7 @@ class Pair(NamedTuple):
         metric: One of `METRICS`, or `CPU`.
         left: Figure of the left system.
         right: Figure of the right system, which is subtracted.
-        effect: Probability that a journey of the left is faster than one of the right; None for `CPU`.
+        effect: Probability that a journey of the left is faster than a journey of the right; None for `CPU`.
     """
 
     journey: str
@@ -70,7 +70,7 @@ def compare_cpu(
     """Compares each pair of topologies by the CPU time of a journey, ms.
 
     Args:
-        topologies: CPU seconds of all but the generator, and journeys, by topology and block.
+        topologies: CPU seconds of all components except the generator, and journeys, by topology and block.
         pairs: The pairs to compare, as in `compare_latencies`.
         first: Number of blocks in the first stage, as in `Latencies`.
     """

@@ -22,7 +22,7 @@ TOTAL = "total"
 ORIGIN = "origin"
 EDGE_CACHE_GROUP = "edge cache"
 GENERATOR_GROUP = "generator"
-"""The load generator: measured like the others, but not part of a shop."""
+"""The load generator: measured like all other components, but not part of a shop."""
 
 GROUPS = (
     "services",

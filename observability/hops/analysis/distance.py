@@ -21,7 +21,7 @@ from hops.units import ALL
 _GRID = np.arange(0.0, 201.0)
 """Round-trip times at which medians are compared, ms. A break-even between two of them is interpolated."""
 _SHOWN = [*range(11), *range(15, 50, 5), *range(50, 201, 10)]
-"""Round-trip times in documents and charts. More of them are near the edge, where rankings flip and curves bend."""
+"""Round-trip times in documents and charts. They are denser near the edge, where rankings flip and curves bend."""
 _DECIMALS = 3
 """Decimal places of a figure in files: to the microsecond, because files have many figures."""
 
@@ -114,7 +114,8 @@ def at_channels(
         first: Number of blocks in the first stage, as in `Latencies`.
 
     Returns:
-        The journeys of each channel, and as `all` those of every channel with a network. Empty without a network.
+        Medians of the journeys of each channel, and under `all` of every channel with a network. Empty without a
+        network.
     """
     present = {channel for frame in travel.values() for channel in frame["channel"].unique()}
     networks = {channel: network for channel, network in networks.items() if channel in present}
@@ -135,7 +136,7 @@ def at_channels(
 def _fastest(
     p50_ms: Mapping[str, Mapping[str, Estimate]], p_values: Mapping[tuple[str, str, str], float]
 ) -> dict[str, list[str]]:
-    """Finds the fastest topology of each journey, and those not shown to be slower; skips journeys without a test."""
+    """Finds each journey's fastest topology, and topologies not shown to be slower; skips journeys without a test."""
     shown = {pair for pair, result in correct_tests(p_values).items() if result.p < SIGNIFICANCE}
     fastest = {}
     for journey, figures in p50_ms.items():

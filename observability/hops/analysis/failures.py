@@ -61,7 +61,7 @@ def differing_of(run: RunFiles) -> list[Differing]:
 
 
 def _steps_that_differ(run: RunFiles) -> dict[str, list[int]]:
-    """Finds the steps of each kind of journey whose answers differed in its check, counted from 1."""
+    """Finds the steps of each kind of journey whose answers differed when that journey was checked, counted from 1."""
     answers: dict[str, list[list[Any]]] = {}
     for trial in run.used:
         file = run.trial_path(trial["block"], trial["topology"]) / ANSWERS_FILE

@@ -1,9 +1,9 @@
 """Why the means of two topologies differ: the difference, split into the parts of the hop budget.
 
-Means add up, so the differences of the parts add up exactly to the difference of the whole. Each has an interval over
-blocks, by the linearisation that surveys use for ratio estimates (Cochran, *Sampling Techniques*, 1977, chapter 6). A
-block's deviation is how far the mean of its traces is from the overall mean, weighted by how many traces it has. It is
-linear in the parts, so the deviations add up too.
+Means add up, so the differences of the parts add up exactly to the difference of the whole. Each difference has an
+interval over blocks, by the linearisation that surveys use for ratio estimates (Cochran, *Sampling Techniques*, 1977,
+chapter 6). A block's deviation is how far the mean of its traces is from the overall mean, weighted by how many traces
+it has. This deviation is linear in the parts, so the deviations add up too.
 
 `all` weights each journey's mean by the journey's share of the load, not by its share of the traces. Chance decides
 in each trial which journeys are traced. Without the weights, the hops of a trial that happened to trace more

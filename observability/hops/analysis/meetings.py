@@ -10,10 +10,10 @@ are separated. They also give it the first group's pace elsewhere: how long the 
 topologies, where they met other work. This is calibration (Deville and Särndal, *Journal of the American Statistical
 Association* 87, 1992).
 
-Chance decides which arrivals met which, as all blocks replay one tape, and it differs between blocks. So the intervals
-are a two-way jackknife, over stretches of the tape and over blocks. Its variances are added, less the variance of
-leaving out one stretch of each block in turn, which both contain (Cameron, Gelbach and Miller, *J. Business & Economic
-Statistics* 29, 2011).
+Chance enters twice: which arrivals met which, the same in all blocks, which replay one tape; and what differs between
+blocks. So the intervals are a two-way jackknife, over stretches of the tape and over blocks. Its variances are added,
+less the variance of leaving out one stretch of each block in turn, which both contain (Cameron, Gelbach and Miller, *J.
+Business & Economic Statistics* 29, 2011).
 
 Traces say at which component calls wait. A call's row says when the callee began, and for how long before that its
 event loop was busy with others. The rows of all journeys say which of them had arrived shortly before.
@@ -112,7 +112,7 @@ def during(kind: str) -> str:
 
 
 def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Adds how long the same arrivals took elsewhere, relative to others of their kind with the same meetings there."""
+    """Adds how long the same arrivals took in other topologies, relative to arrivals of like kind and meetings."""
     columns = []
     for other in others:
         alike = [name for name in other.columns if name == "journey" or name.startswith(met(""))]
@@ -121,7 +121,7 @@ def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.Data
     if not columns:
         return rows.with_columns(pl.lit(0.0).alias(_CONTROL))
     elsewhere = pl.concat(columns).group_by("seq", "journey", maintain_order=True).mean()
-    # The same share of a long journey and of a short one is a different time.
+    # The same share is more time in a long journey than in a short journey.
     usual = pl.col("ms").mean().over("journey")
     joined = rows.join(elsewhere, on=["seq", "journey"], how="left")
     return joined.with_columns(pl.col(_CONTROL).fill_null(0) * usual)
@@ -133,7 +133,7 @@ def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]
     rows = rows.sort("ms")
     seq, block, ms = (rows[name].to_numpy() for name in ("seq", "block", "ms"))
     stretch = seq * STRETCHES // (seq.max() + 1)
-    # A group of the last way has a different stretch in every block.
+    # In the last way, a group has a different stretch in each block.
     ways = [stretch, block, (stretch + block) % STRETCHES] if np.unique(block).size > 1 else [stretch]
     have_met = {kind: rows[met(kind)].to_numpy() for kind in kinds}
     enough = [kind for kind in kinds if _is_enough(have_met[kind], ways)]

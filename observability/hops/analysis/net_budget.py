@@ -21,7 +21,7 @@ from hops.units import NS_PER_MS
 SpanCosts = Mapping[str, Mapping[str, float]]
 """Cost of a span, ns, by component and kind."""
 _COST_NS = pl.when(pl.col("cost_ns") > pl.col("ns")).then(pl.col("ns")).otherwise(pl.col("cost_ns"))
-"""Cost, at most what the part has; null if unknown."""
+"""Cost of a span, at most the time of its part; null if unknown."""
 
 
 def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, NetPart]:

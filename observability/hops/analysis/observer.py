@@ -3,8 +3,8 @@
 Two independent accounts say where the time goes. First, the edge logs every request, sampled or not. So the experiment
 can be made for each place where a journey spends time: at the client and on its wire, in the edge, behind the edge.
 Second, each component measures after the load what a span costs the thread that makes it. That cost times the spans of
-a journey is the known cost of its spans. If the experiment finds more, the rest is chance, or the cost of spans to
-others: encoding, sending and storing them. A span off the critical path costs CPU time but delays nobody.
+a journey is the known cost of its spans. If the experiment finds more, the rest is chance, or the cost that spans cause
+elsewhere: encoding, sending and storing them. A span off the critical path costs CPU time but delays nobody.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLACES: Mapping[str, pl.Expr] = {
     BEHIND: pl.col("behind_edge_ns"),
     ALL: pl.col("latency_ns"),
 }
-"""Places where a journey spends time, and how much of it, ns."""
+"""Places where a journey spends time, and how much time it spends there, ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
 
 
 def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
-    """Redraws which journeys of a trial were sampled, for each kind and topology with enough of both.
+    """Redraws which journeys of a trial were sampled, for each kind and topology with enough sampled and unsampled.
 
     Args:
         ok: Rows of journeys that ended ok, with `block` and `topology`.

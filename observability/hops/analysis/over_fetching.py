@@ -1,7 +1,7 @@
 """What over-fetching costs: bytes, the network at which they begin to matter, and the work of making them.
 
 The generator compares the answers of journeys that it sends alone with the fields that their screens show. The model
-in `hops.analysis.travel` predicts their share of p50 at other networks.
+in `hops.analysis.travel` predicts the share of p50 that unused fields take at other networks.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def savings_of(summary: Summary, pairs: Sequence[tuple[str, str]]) -> list[Savin
 
     Args:
         summary: The summary, with its differences and comparisons.
-        pairs: Arms that differ only in which clients select; first the arm that over-fetches more.
+        pairs: Arms that differ only in which clients select fields; first the arm that over-fetches more.
     """
     compared = Pairs(summary)
     beyond = {(row["topology"], row["journey"]) for row in summary.get("over_fetching", []) if row["fields_beyond"]}

@@ -1,4 +1,4 @@
-"""Each journey's latency as a linear function of the network between customer and edge, and the medians of those.
+"""Each journey's latency as a linear function of the network between customer and edge, and medians of latencies.
 
     latency = own time + round trips x round-trip time + bytes down / bandwidth down + bytes up / bandwidth up
 

@@ -87,7 +87,8 @@ def read_names(path: Path) -> NameMap:
     """Reads a file of names.
 
     Raises:
-        InputError: It cannot be read, is not YAML, or has unknown sections or values; names the line and the choices.
+        InputError: The file cannot be read, is not YAML, or has unknown sections or values; the message names the line
+            and the choices.
     """
     from user_files.yaml_file import YamlFile
 

@@ -10,8 +10,8 @@
  `queue:<component>` | of a wire's time, how long its end waited for an event loop that was busy with other work |
  `hit:edge-cache` | in a shared cache's SERVER spans that it answered from the cache |
  `proxy:<edge, edge cache or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in tries that failed to connect |
-| `db:<service>` | in CLIENT spans of a database |
-| `cache:<service>` | in CLIENT spans of a cache |
+| `db:<service>` | in CLIENT spans of calls to a database |
+| `cache:<service>` | in CLIENT spans of calls to a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
  `outbox:<service>` | in its PRODUCER and CONSUMER spans: an event waits in a table until it is taken |
  `push` | in an event's root, the generator's CONSUMER span: from the last service to the waiting customer |
@@ -86,7 +86,7 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
-    """One call of a component by another, through any number of sidecars.
+    """One call from one component to another, through any number of sidecars.
 
     The caller's CLIENT span less the callee's SERVER span is the time in between. Without sidecars, the call is then on
     one wire; with sidecars, it is on three wires and in two proxies.
@@ -126,7 +126,8 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         quality: Defects of the trace.
         on_path: How many of these spans have time on the path.
         inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.
-        injected_ns: How long these were delayed on purpose, by their component's clock; only parts with a delay.
+        injected_ns: How long the spans of each part were delayed on purpose, by their component's clock; only parts
+            with a delay.
         edge_requests: Requests that reached the edge, on or off the path.
         calls: Calls between components, on or off the path.
         after_ns: How much of the trace is after its root's end; known for traces of any system.
@@ -292,7 +293,7 @@ def _ns(span: Span, name: str) -> int:
 
 
 def calls_of(tree: Tree) -> Iterator[Call]:
-    """Finds every call of a component by another; not calls of a database, nor calls that no SERVER span answers."""
+    """Finds every call between components, except calls to a database and calls that no SERVER span answers."""
     for node in tree.calls:
         caller = node.span.service
         if node.callee is None or node.is_try or is_sidecar(caller):

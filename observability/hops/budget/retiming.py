@@ -1,8 +1,8 @@
 """A trace with changed times: its spans as they would be if parts were slower, faster, parallel or removed.
 
 A trace says when each span began and ended, and so which waited for which, by the same rule as on the critical path
-(`hops.traces.critical_path`). A child began once the siblings that ended before it had ended. A parent ended once its
-children had. Siblings that overlap ran in parallel. The time in between is the parent's own.
+(`hops.traces.critical_path`). A child began once every sibling that ended before the child's start had ended. A parent
+ended once its children had. Siblings that overlap ran in parallel. The time in between is the parent's own.
 
 A changed own time moves what comes after it, and so does a child that got longer. A span that waits for a slower
 sibling as well is not affected until that sibling is the faster. Shared resources are not modelled: a queue stays as
@@ -188,7 +188,7 @@ class _Moves:
             """Gives the own time before a moment, without queues, and how long everything before it takes now."""
             gap_ns = moment_ns - old_ns
             if gap_ns <= 0:
-                return 0, gap_ns  # it began a little before the sibling that it waited for had closed
+                return 0, gap_ns  # the child began a little before the sibling that it waited for had closed
             queued_ns = sum(max(0, min(high, moment_ns) - max(low, old_ns)) for low, high in queues)
             busy_ns = gap_ns - min(gap_ns, queued_ns)
             return busy_ns, gap_ns - busy_ns + round(busy_ns * change.factor)

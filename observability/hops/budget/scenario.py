@@ -53,7 +53,7 @@ class Known(msgspec.Struct):
             given: The option or line, for the message.
 
         Raises:
-            InputError: No trace has the part; names the parts that traces have.
+            InputError: No trace has the part; the message names the parts that traces have.
         """
         name = re.sub(r"\s*(->|→)\s*", "→", name.strip())
         if name not in self.parts:
@@ -81,7 +81,7 @@ class Known(msgspec.Struct):
             given: The option or line, for the message.
 
         Raises:
-            InputError: No trace has one of the calls; names the calls that traces have.
+            InputError: A call is in no trace; the message names the calls that traces have.
         """
         component, names = self.halves(text)
         if not names:
@@ -100,7 +100,7 @@ class Known(msgspec.Struct):
         return calls
 
     def most(self, component: str, name: str) -> int:
-        """Gives the maximum number of calls of a name below one span of a component."""
+        """Gives the maximum number of calls with a given name below any one span of a component."""
         return sum(
             count
             for (caller, one), count in self.calls.items()
@@ -128,7 +128,8 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
         removed: Each `PART` or `COMPONENT: CALL, ...`.
 
     Raises:
-        InputError: A text cannot be read, or no trace has what it names; names it and the valid choices.
+        InputError: A text cannot be read, or no trace has what the text names; the message names it and the valid
+            choices.
     """
     by_part: dict[str, Change] = {}
     for text in changes:
@@ -194,7 +195,7 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
         options: Changes, parallel calls and removed calls.
 
     Raises:
-        InputError: The file cannot be read or has a wrong form; names the line.
+        InputError: The file cannot be read or has a wrong form; the message names the line.
     """
     from user_files.yaml_file import YamlFile
 

@@ -132,7 +132,7 @@ def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
 
 
 def _outer_calls(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, Node]:
-    """Finds the nearest unanswered call above each, through spans of the same component that are not requests to it."""
+    """Finds the nearest unanswered call above each call, through spans of its component that are not requests to it."""
     above: dict[str, Node | None] = {}
     outers: dict[Node, Node] = {}
     for call in known:

@@ -31,7 +31,7 @@ from hops.units import ALL
 HEADLINE_METRICS = ("p50", "p99")
 """What a customer usually experiences, and what the unluckiest in a hundred experiences."""
 MAX_TURNS = 2
-"""Maximum number of leading sentences about flips of the ranking; the others are with those about the whole mix."""
+"""Maximum number of leading sentences about flips of the ranking; other flips are among those about the mix."""
 BIG_RATIO = 1.5
 """Minimum ratio that is also written as "so many times as long"."""
 
@@ -194,7 +194,7 @@ def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
 
 
 def faster(row: Comparison) -> str:
-    """Describes how much faster the left is: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
+    """Describes how much faster left is: `3.1 ms (2.7 to 3.6) faster than rest at p50`; often also as a ratio."""
     assert row["difference"] is not None
     lead = figure(-row["difference"], negate_interval(row["ci95"]), "ms")
     text = f"{lead} faster than {row['right']} at {row['metric']}"
@@ -288,7 +288,7 @@ def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) 
 
 
 def _rank(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
-    """Describes the lowest in one metric, its lead over each other topology, the reasons, and what was not shown."""
+    """Describes one metric's lowest topology, its lead over each other topology, the reasons, what was not shown."""
     place = standing(pairs, journey, metric)
     if place is None:
         return []

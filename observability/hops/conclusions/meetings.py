@@ -1,6 +1,7 @@
 """What runs at the same time as slow journeys, in sentences.
 
-They do not show causes: a pause, or a busy disk, slows everything that runs at the same time. An isolation does.
+These sentences do not show causes: a pause, or a busy disk, slows everything that runs at the same time. An isolation
+shows causes.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | No
 def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
     """Describes what ran at the same time as a topology's slowest journeys; None if no kind is shown.
 
-    If too few journeys met that kind to have a p99, it says how much longer they took on average.
+    If too few journeys met that kind to have a p99, the sentence says how much longer they took on average.
     """
     rows = [
         row

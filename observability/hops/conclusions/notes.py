@@ -46,7 +46,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
 
 
 def cpu_sentence(row: Comparison | None) -> str:
-    """Says which of two takes less CPU for a journey, or that no difference is shown; empty if it was not tested."""
+    """Says which topology takes less CPU for a journey, or that no difference is shown; empty if it was not tested."""
     if row is None or row["difference"] is None or row["verdict"] == "unknown":
         return ""
     left, right = row["left"], row["right"]
@@ -93,7 +93,7 @@ def cache_sentences(summary: Summary) -> list[str]:
 
 
 def edge_cache_sentences(summary: Summary) -> list[str]:
-    """Describes what a shared cache in front of the edge answered, what reached the edge, and what it saved behind."""
+    """Describes what a shared cache in front of the edge answered, what it passed on, and what it saved the shop."""
     topologies, sentences = summary["topologies"], []
     for name, one in topologies.items():
         cache = one.get("edge_cache")

@@ -77,7 +77,7 @@ def selection_sentences(rows: Sequence[Saving]) -> list[str]:
     """Says what selection saves of each journey, part by part, and of CPU time over the whole mix.
 
     Args:
-        rows: Rows of a summary; empty if no arms differ only in which clients select.
+        rows: Rows of a summary; empty if no two arms differ only in which clients select fields.
     """
     of_mix = [cpu_sentence(row["cpu"]) for row in rows if row["journey"] == ALL]
     return [*(_saving(row) for row in rows if row["journey"] != ALL), *filter(None, of_mix)]

@@ -14,7 +14,7 @@ class Compared(NamedTuple):
         many: Plural.
         a_one: Singular with its article.
         system: System that answers requests.
-        entry: Component at which requests enter it.
+        entry: Component at which requests enter the system.
     """
 
     one: str
@@ -34,6 +34,6 @@ def compared_in(summary: Mapping[str, Any]) -> Compared:
     """Gives the nouns for what a run compares.
 
     Args:
-        summary: A summary as in `summary.json`; without `compared` it is about topologies.
+        summary: A summary as in `summary.json`; without `compared`, the run compares topologies.
     """
     return _BY_NAME[summary.get("compared", TOPOLOGY.one)]

@@ -85,7 +85,7 @@ class Table:
         rows: Rows, with as many cells as there are columns.
         heads: Number of columns that name the row.
         totals: Number of rows at the end that are sums, which sorting leaves there.
-        csv: Whether it gets a CSV file.
+        csv: Whether the table gets a CSV file.
     """
 
     key: str
@@ -109,7 +109,7 @@ def table_of(
     """Makes a table from similar items.
 
     Args:
-        key: As in `Table`, like the caption, `heads` and `totals`.
+        key: Name of the CSV file, and part of ids on the page.
         caption: What the table shows, and in which unit.
         rows: Items, one for each row.
         columns: Each column, and the function that makes its cell from an item.

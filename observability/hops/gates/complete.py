@@ -6,7 +6,7 @@ component was called less often), a lower number is not a loss, but zero is. And
 statement.
 
 Nothing behind a shared cache in front of the edge answers what the cache has, so hits are a separate kind. An answer
-from a service's cache needs no statement: with a cache, only one of the two is certain to be used.
+from a service's cache needs no statement: with a cache, only cache or database is certain to be used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENDS_AFTER_NS = 1_000_000
 """Over HTTP, a callee may end its span after its answer was read. The median delay is at most 0.1 ms; with only ten
 calls it was 0.55 ms."""
 _MIN_CALLS = 10
-"""With fewer calls, the median says more about them than about a clock."""
+"""With fewer calls, the median says more about these calls than about a clock."""
 _SELDOM = 0.1
 """Maximum share of a kind's traces that may have lost a span; the others set the norm."""
 
@@ -53,7 +53,7 @@ def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
 
 
 def _lost(one: Budget, least: Mapping[str, int]) -> bool:
-    """A component called less often has proportionally fewer of each part; a loss affects one part."""
+    """Whether a trace lost a span: a component that was called less often has proportionally fewer of each part."""
     short = {_component(part) for part, count in least.items() if one.crossings.get(part, 0) < count}
     for name in short:
         parts = [part for part in least if _component(part) == name]

@@ -3,8 +3,8 @@
 The parts of a budget always add up to its root span. So their sum does not prove that spans have the right times, or
 that they belong to the journey of their trace. The edge logs every request with a separate, monotonic clock. Its spans
 have times of the wall clock, and come through exporter, trace store and reader. The generator records each
-journey's latency. Let L be a journey's measured latency, and R its root span. Let Eᵢ be the length of its requests at
-the edge, as its budget counts them, and Dᵢ the same in the log. The trace is off by
+journey's latency. Let L be a journey's measured latency, and R its root span. Let Eᵢ be the length of its i-th request
+at the edge, as its budget counts it, and Dᵢ the same in the log. The trace is off by
 
     |L - R| + Σ |Eᵢ - Dᵢ|
 
@@ -65,7 +65,8 @@ class Agreement:
     Args:
         journey: Name of the journey.
         traces: Number of traces compared with the witnesses.
-        off_ms: Mean over these, without the traces in which the edge may have been suspended, as described above.
+        off_ms: Mean over these traces, without the traces in which the edge may have been suspended, as described
+            above.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """
 

@@ -95,7 +95,10 @@ def _median_ms(values_ns: Sequence[int]) -> float | None:
 
 
 def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | None:
-    """With parallel requests, a budget may follow a request other than the last to end, so these are left out."""
+    """Computes the maximum difference between the network times of budgets and of their journeys.
+
+    Journeys with parallel requests are left out, because a budget may follow a request other than the last to end.
+    """
     if not budgets or not journeys["network_ns"].sum():
         return None
     in_turn = journeys.filter(pl.col("sampled") & (pl.col("outcome") == "ok") & (pl.col("parallel") <= 1))

@@ -16,7 +16,7 @@ from hops.run.loads import is_closed, overloads
 
 _OVER_BLOCKS = ("block_spread_share", "block_worst_share")
 _FARTHEST_BY_CHANCE = 2.5
-"""Standard deviations by which chance moves the farthest of a dozen blocks; mostly less."""
+"""Standard deviations by which chance usually moves, at most, the farthest of a dozen blocks."""
 _QUARTERS = 4
 """Number of parts into which the tape is cut to estimate the effect of chance."""
 

@@ -35,5 +35,5 @@ def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 
 def speed_gate(speed: float, usual: float) -> Gate:
-    """Evaluates the gate on a trial's speed, relative to the usual one."""
+    """Evaluates the gate on a trial's speed, relative to the usual speed."""
     return kind_of("speed_off_share").evaluate(abs(speed / usual - 1))

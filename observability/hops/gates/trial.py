@@ -29,9 +29,9 @@ class Sidecars:
 
     Args:
         silent: Sidecars whose statistics could not be read.
-        refused: Configuration updates that they refused.
+        refused: Configuration updates that sidecars refused.
         unencrypted: Inbound sidecars without a TLS handshake.
-        encrypted: Whether they should use TLS; if not, the gate on it is left out.
+        encrypted: Whether sidecars should use TLS; if not, the gate on encryption is left out.
     """
 
     silent: int | None
@@ -63,8 +63,9 @@ class Observed:
         closed: Whether virtual users sent the journeys, each after its previous answer; the tape gave no times.
         tape_exhausted: Whether the tape ended before the end of a closed loop.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
-            emulated network, or on a first visit, where all do.
-        of_the_shop: Whether the shop was loaded, whose data give the right answers; another target's steps give them.
+            emulated network, or on a first visit, where all journeys do.
+        of_the_shop: Whether the target is the shop, whose data give the right answers. For another target, its steps
+            give them.
         target: Evidence from the traces of another target; None for the shop, and if no traces were read.
     """
 

@@ -1,6 +1,6 @@
 """The kinds of experiments, a folder for each: what its runs have in addition to the figures of every run.
 
-Each has a `kind.py`, which tells the summary and the report what is special about it.
+Each has a `kind.py`, which tells the summary and the report what is special about the kind.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ VEGA_LITE = "5.21"
 INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--paper)"
 WIDTH = 312
 """Width of a whole chart with its labels, in pixels. It fits a phone. On a wide page charts are next to each other, on
-a narrow one below each other."""
+a narrow page one below the other."""
 _LABELLED = re.compile(r'<path aria-label="([^"]*)"([^>]*)/>')
-"""A mark with the channel `description`. Browsers show a reader who points at it a `title`, but no label."""
+"""A mark with the channel `description`. When a reader points at a mark, browsers show its `title`, not its label."""
 _CONFIG: Spec = {
     "aria": False,  # a chart is one image with a description, not a tree of marks
     "background": "transparent",

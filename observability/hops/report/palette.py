@@ -1,8 +1,9 @@
-"""Colours, dashes, shapes and textures: a colour means one thing in the whole page, and is never alone.
+"""Colours, dashes, shapes and textures: a colour means one thing in the whole page, and is never the only mark.
 
-- **Topologies** are violet to rose; each has its dashes and its shape. Lines and marks are small, so they are vivid.
-- **Groups of parts** are the warm colours, the greens and azure, from the customer inwards; components outside the shop
-  are grey-brown. Neighbours have different textures.
+- **Topologies** are violet to rose; each has its dashes and its shape. Lines and marks are small, so their colours are
+  vivid.
+- **Groups of parts** have the warm colours, the greens and azure, from the customer inwards; components outside the
+  shop are grey-brown. Neighbours have different textures.
 - **Heat maps** are blue-grey. Protocols have dashes and no colour.
 
 The colours are variables in `page/style.css`, darker on a light page and lighter on a dark one, so that each keeps a

@@ -1,7 +1,7 @@
 """A run's answer as one picture for a README: hop budgets with p50 and core-hours, made from its `report.md`.
 
-A page that shows it by `<img>` gives it no style. So the picture has colours, textures and paper, and follows the
-reader's choice of light or dark.
+A page that shows the picture in an `<img>` element cannot style it. So the picture includes colours, textures and a
+background, and follows the reader's choice of light or dark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hops.report.templates import source
 from hops.units import ALL
 
 WIDTH = 400
-"""Width of the picture in pixels. A phone shows it at about its size, so letters stay readable."""
+"""Width of the picture in pixels. A phone shows it at about this width, so letters stay readable."""
 TITLE = "Where a customer waits: mean hop budgets"
 _BUDGETS = "Hop budgets by group of parts"
 _LATENCY = "Latency by journey and topology"
@@ -86,7 +86,7 @@ def describe(report: str) -> str:
 
 
 def standalone(svg: str, words: str, *, textures: bool = False) -> str:
-    """Gives a chart what the page of a report would give it: words, colours for light and dark, and paper.
+    """Gives a chart what the page of a report would give it: words, colours for light and dark, and a background.
 
     Args:
         svg: The chart.

@@ -35,17 +35,18 @@ class Kind:
         question: Question that the report answers; it is below the title.
         terminal: Makes what a terminal shows of a summary; by default, the first section of the report without its
             folds, and whether to trust it.
-        called: Name of the kind on the page; the manifest's if empty.
+        called: Name of the kind on the page; if empty, the name in the manifest.
         pairs_of: Gives the pairs to compare.
         figures_of: Computes what the summary has in addition to the figures of every run.
-        gates_of: Evaluates the gates that decide whether the run can be trusted; by default, those of all its trials.
+        gates_of: Evaluates the gates that decide whether the run can be trusted; by default, the gates of all its
+            trials.
         conclusions: Makes the first section of the report.
         arms: Name of a block's trials, if they are more than topologies.
         order: Order in which arms run.
         in_detail: Whether the report has the sections that show each arm.
         network: Describes the emulated network, if arms differ in it.
         modelled: Selects the view for the model of distance, if topologies have several arms.
-        traced: Whether all its runs read traces; the others' reports have hop budgets only if there are any.
+        traced: Whether all runs of this kind read traces; if not, a report has hop budgets only if its run read traces.
         picture: Draws the picture of the first section; by default, latencies of each journey and topology.
     """
 

@@ -39,7 +39,7 @@ class Page:
         question: Question that it answers.
         measured: Topologies that it is about.
         verdict: Whether the figures can be trusted.
-        trust: The same in a sentence that begins with the verdict; empty without gates.
+        trust: A sentence about this, beginning with the verdict; empty without gates.
         facts: The run in a few lines, below the title.
         sections: Sections in order.
         answer: The answer in one line, as the title of the page; empty if there is none.

@@ -1,8 +1,8 @@
 """Rows of traces that do not fit in memory: from a file of OTLP JSON lines to `hops.parquet` and `calls.parquet`.
 
-The file is read in chunks. Each becomes a piece of both tables, which goes to disk at once. So only one chunk of spans
-and budgets is in memory. At the end the pieces are streamed into one. Several processes make the pieces if there are
-several cores, and enough traces to be worth starting them.
+The file is read in chunks. Each chunk becomes a piece of both tables, which goes to disk at once. So only one chunk of
+spans and budgets is in memory. At the end the pieces of each table are streamed into one file. Several processes make
+the pieces if there are several cores, and enough traces to make it worth starting them.
 """
 
 from __future__ import annotations

@@ -45,9 +45,10 @@ JOURNEYS = pl.Schema(
 )
 """A row per journey of a replay, as the generator writes it."""
 AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
-"""Columns that the edge's log adds to a journey's row: the time of its requests there, and how much was behind it."""
+"""Columns that the edge's log adds to a journey's row: the time of its requests at the edge, and how much of
+it was spent behind the edge."""
 _BEYOND = ("fields", "fields_beyond", "bytes_beyond", "packed_beyond")
-"""Fields and bytes of an answer that its screen does not show; null for journeys that show all, and in older runs."""
+"""Fields and bytes of an answer that its screen does not show; null if the screen shows all, and in older runs."""
 SAMPLE = pl.Schema(
     {
         "journey": pl.String,
@@ -96,7 +97,7 @@ CALLS = pl.Schema(
         "between_ns": pl.Int64,
     }
 )
-"""A row per call of a component by another."""
+"""A row per call from one component to another."""
 QUEUED = pl.Schema({"began_ns": pl.Int64, "queued_ns": pl.Int64})
 """Columns that event loops add to a call's row: when the callee began, and for how long its loop was busy."""
 _CALLS_MADE = pl.Schema(

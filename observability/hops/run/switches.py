@@ -40,7 +40,7 @@ DEFAULTS: Switches = {
 """Values for runs that lack a switch."""
 _OF_EDGES = ("edge", "plugins")
 _SELECTIONS = ("off", "graphql", "all")
-"""Values of the switch `selection`; answers to `off` have the most beyond the need."""
+"""Values of the switch `selection`; with `off`, answers have the most fields that no screen shows."""
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 
@@ -51,7 +51,7 @@ def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
 
 
 def is_of_the_shop(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run loads the shop, not another target, from its manifest or from what its plan adds to that."""
+    """Whether a run loads the shop, not another target, by its manifest or by what its plan adds to the manifest."""
     return "targets" not in manifest
 
 
@@ -65,7 +65,7 @@ def compares_edges(manifest: Mapping[str, Any]) -> bool:
 
 
 def selection_pairs(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Pairs the arms that differ only in which clients select; first the arm that over-fetches more."""
+    """Pairs the arms that differ only in which clients select fields; first the arm that over-fetches more."""
     arms: Mapping[str, Switches] = manifest.get("arms", {}) if is_of_the_shop(manifest) else {}
 
     def rank(label: str) -> int:

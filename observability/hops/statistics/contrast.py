@@ -51,7 +51,7 @@ def spread_if_paired(left: Floats, right: Floats, first: Sequence[int | None] = 
 
     Args:
         left: Deviation of each block of one side from the side's whole.
-        right: The same for the other side, for the same blocks in the same order.
+        right: Deviation of each block of the other side, for the same blocks in the same order.
         first: As in `spread_of`, for each side.
     """
     return spread_of(left - right, first[0])
@@ -120,5 +120,6 @@ def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> fl
     from scipy import special  # imported here: code that reads traces has no scipy
 
     error = np.log(high / ratio) / t_quantile(freedom)
-    # The noncentrality at which t exceeds its bound that often; exceeding it on the other side hardly ever happens.
+    # The noncentrality at which t exceeds its bound with this power; it hardly ever exceeds the bound on the other
+    # side.
     return float(np.exp(error * special.nctdtrinc(freedom, 1 - POWER, special.stdtrit(freedom, 1 - level / 2))))

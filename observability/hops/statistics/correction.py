@@ -56,7 +56,7 @@ class _Scenario(NamedTuple):
     """Families whose pairs are not all shown, seen from one of them.
 
     Args:
-        share: Share of the 5 % for the one.
+        share: This family's share of the 5 %.
         others: Smallest p of each other family, divided by its share; a family passes its share on if it is below 5 %.
     """
 
@@ -97,7 +97,7 @@ def correct_tests(p_values: Mapping[Pairing, float]) -> dict[Pairing, Corrected]
     """Corrects the tests of one figure.
 
     Args:
-        p_values: P value of every test; systems of equal names are the same.
+        p_values: P value of every test; systems with equal names are the same.
     """
     families = [_Family(tests, np.array([p_values[test] for test in tests])) for tests in _families(p_values)]
     results: dict[Pairing, Corrected] = {}
@@ -141,7 +141,7 @@ def _scenarios(family: _Family, rivals: Sequence[_Family]) -> list[_Scenario]:
 
 
 def _share(is_mix: bool, mixes: int, journeys: int) -> float:
-    """Computes one family's share of the 5 % if this many are left."""
+    """Computes one family's share of the 5 % if this many families are left."""
     if is_mix:
         return (MIX_SHARE if journeys else 1.0) / mixes
     return (1 - MIX_SHARE if mixes else 1.0) / journeys
@@ -160,7 +160,7 @@ def _equal_together(pairs: tuple[tuple[int, int], ...]) -> _Sets:
 
 
 def _largest(p: Floats) -> _Sets:
-    """Selects the deciding sets among all sets of tests: each test with the largest of the others, for each number."""
+    """Selects the sets of tests that decide: for each test and each number of others, the others with the largest p."""
     ranks = np.argsort(np.argsort(-p))
     largest = ranks < np.arange(p.size)[:, None]
     return np.asarray((largest[:, None, :] | np.eye(p.size, dtype=bool)).reshape(-1, p.size))

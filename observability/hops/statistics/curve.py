@@ -62,7 +62,7 @@ def _find_rank(groups: Sequence[Floats], added: Floats, rank: int) -> Floats:
     Args:
         groups: Sorted values of each group.
         added: Addition to the group's values at each point, group x point.
-        rank: Number of values below it.
+        rank: Number of values below the searched value.
     """
     low = min(group[0] for group in groups) + added.min(axis=0)
     high = max(group[-1] for group in groups) + added.max(axis=0)
@@ -150,7 +150,7 @@ class Gap:
     reason: str | None = None
 
     def crossing(self, grid: Floats) -> float | None:
-        """Finds where the curves cross; None if they never cross, or an even number of times."""
+        """Finds where the curves cross; None if they cross an even number of times, or not at all."""
         crossings = _roots(self.difference, grid)
         return crossings[len(crossings) // 2] if len(crossings) % 2 else None
 

@@ -42,7 +42,7 @@ class Spread:
     Args:
         error: Standard error of the estimate.
         freedom: Degrees of freedom of Student's t.
-        first_stage: The same from the first stage only (`hops.statistics.two_stage`), if there was one; the less
+        first_stage: Scatter from the first stage only (`hops.statistics.two_stage`), if there was one; the less
             certain of the two counts.
     """
 
@@ -151,7 +151,7 @@ def sections_of(
     Args:
         blocks: Values of each block, all positive.
         per_block: Number of values in a block that decides how many blocks are merged; their mean number if None. Both
-            sides of a comparison need the same.
+            sides of a comparison need the same number.
         first: Number of blocks in the first stage (`hops.statistics.two_stage`); None if all blocks were planned.
 
     Returns:

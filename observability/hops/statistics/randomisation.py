@@ -3,10 +3,10 @@
 Suppose that the treatment adds the same amount to every row that gets it. Without the treatment, the rows would have
 been the same for any draw. So the observed difference of the medians is one of the differences that other draws would
 have given, all equally likely. An addition is in the 95 % interval if the rest of the difference without it is not
-among the 2.5 % largest or smallest of these (R. A. Fisher, *The Design of Experiments*, 1935; inverted as by J. Hodges
-and E. Lehmann, *Ann. Math. Statist.* 34, 1963). Rows may drift, come in bursts and have heavy tails: the only
-assumption is about the draw, which is known. So the interval is exact, for any number of blocks, including one. ADR 043
-has the alternatives.
+among the 2.5 % largest or smallest of these differences (R. A. Fisher, *The Design of Experiments*, 1935; inverted as
+by J. Hodges and E. Lehmann, *Ann. Math. Statist.* 34, 1963). Rows may drift, come in bursts and have heavy tails: the
+only assumption is about the draw, which is known. So the interval is exact, for any number of blocks, including one.
+ADR 043 has the alternatives.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DRAWS = 999
 """Number of redraws; with the true draw, 2.5 % of them are a whole number."""
 _TAIL = round((1 - CONFIDENCE) / 2 * (DRAWS + 1))
 _MIN_WAYS = 2 / (1 - CONFIDENCE)
-"""Minimum number of possible draws: with fewer, not even the most extreme is rare."""
+"""Minimum number of possible draws: with fewer, not even the most extreme draw is rare."""
 _MIN_PER_SIDE = 5
 """Minimum number of rows for a meaningful median."""
 _LOOKS = 20
@@ -64,15 +64,15 @@ class Stratum:
         return self.treated.size
 
     def difference(self, values: Floats) -> float:
-        """Computes the median of the treated minus that of the others."""
+        """Computes the median of the treated rows minus the median of the others."""
         return float(np.median(values[self.treated]) - np.median(values[~self.treated]))
 
     def differences(self, values: Floats, added: float) -> Floats:
-        """Computes the same for each of the new draws, if the treatment had added so much.
+        """Computes the difference of medians for each new draw, if the treatment had added this amount.
 
         Args:
             values: Values of the rows as measured.
-            added: Amount to subtract from the treated.
+            added: Amount to subtract from the treated rows.
         """
         without = values - added * self.treated
         order = np.argsort(without)
@@ -91,7 +91,7 @@ class Stratum:
 
 
 def stratum_of(treated: Labels, trials: npt.ArrayLike, rng: np.random.Generator) -> Stratum | None:
-    """Redraws which rows of each trial are treated, as many as were.
+    """Redraws which rows of each trial are treated, keeping their number.
 
     Args:
         treated: Whether each row was treated.
@@ -151,7 +151,7 @@ def _end(value: float, at: int, differences: Callable[[float], Floats], around: 
         value: The estimate.
         at: Index of the last of the sorted differences that is not too rare.
         differences: Computes sorted differences of the draws, from the amount subtracted.
-        around: The same with the estimate subtracted.
+        around: Sorted differences of the draws with the estimate subtracted.
     """
     end = value - _BEYOND * float(around[at])
     for _ in range(_LOOKS):

@@ -2,12 +2,12 @@
 
 A first stage of blocks shows how much they scatter. That determines how many blocks make an interval as narrow as
 requested (C. Stein, "A two-sample test for a linear hypothesis whose power is independent of the variance", *Ann. Math.
-Statist.* 16, 1945). Once these have run, all blocks that ran are used again, until the interval is as narrow (Y. S.
-Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
+Statist.* 16, 1945). Once this many blocks have run, the number is computed again from all blocks that ran, until the
+interval is as narrow (Y. S. Chow and H. Robbins, *Ann. Math. Statist.* 36, 1965).
 
 Blocks that are close together by chance end a run early. Then the scatter of all blocks is too small, and its intervals
 miss too often. For normal values, however, the mean of the first n is independent of the scatter of the first 2, 3,
-..., n: a rule that uses only the scatter says nothing about the mean. The scatter of the first stage and its degrees of
+..., n: a rule that uses only the scatter is independent of the mean. The scatter of the first stage and its degrees of
 freedom were chosen by no rule. With them, Student's t is exact, for each figure of these blocks and any number of
 figures in the rule. If trials scatter with heavy tails, the first stage may have missed the tail; all blocks together
 have not. So the wider interval of the two is used, and the larger p. ADR 030 has both errors, measured.
@@ -74,7 +74,7 @@ def scatter_of(half_widths: Sequence[float], blocks: int) -> float:
     """Computes the scatter of single trials whose ratios have intervals of these widths.
 
     Args:
-        half_widths: Half of the intervals of the ratios' logarithms.
+        half_widths: Half-widths of the intervals of the ratios' logarithms.
         blocks: Number of blocks behind them, all of which counted for the scatter.
     """
     return float(np.sqrt(np.mean(np.square(half_widths)) * blocks / 2)) / t_quantile(blocks - 1)

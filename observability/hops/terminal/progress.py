@@ -1,4 +1,4 @@
-"""Progress of long work, on standard error: a line that is rewritten, or one every few seconds without a terminal."""
+"""Progress of long work, on standard error: a rewritten line or, without a terminal, a new line every few seconds."""
 
 from __future__ import annotations
 

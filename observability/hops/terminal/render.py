@@ -1,8 +1,8 @@
 """Renders the elements of a report on a terminal: same words and figures, for 80 columns or more, not by colour alone.
 
 A table that is too wide for the terminal loses columns, and says which. First it loses the columns with the highest
-`Column.spare`, all columns of one number together; then from the right, until the rest fits. No figure is ever cut off.
-Charts and drawings are only in the page.
+`Column.spare`, all columns of one number together; then columns from the right, until the rest fits. No figure is ever
+cut off. Charts and drawings are only in the page.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _Column:
         self.bars = 0 if self._most is None else len(numbers.share(1.0)) + BAR_CELLS + 2 * _BESIDE
 
     def add_to(self, table: RichTable) -> None:
-        """Adds this column, and that of its bars."""
+        """Adds this column, and the column of its bars."""
         justify = "right" if self.column.numeric else "left"
         least = None if self.width >= _FOLDED else self.width
         table.add_column(RichText("\n".join(self.head)), justify=justify, overflow="fold", min_width=least)  # type: ignore[arg-type]

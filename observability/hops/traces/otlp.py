@@ -229,7 +229,7 @@ def decode(text: bytes) -> Document:
     """Decodes one document.
 
     Raises:
-        msgspec.ValidationError: A value does not have its type in OTLP; names the place.
+        msgspec.ValidationError: A value does not have its type in OTLP; the message names the place.
         msgspec.DecodeError: The text is not JSON.
     """
     return _DECODER.decode(text)

@@ -1,10 +1,12 @@
 """Limits on times by operation and part, read from a YAML file and checked.
 
-A limit is broken only if the whole interval of its figure is above it. The intervals of all limits in a file are
-right together in 95 % of cases (Bonferroni's inequality), so many limits in a file are not broken by chance.
+A limit is broken only if the whole interval of its figure is above it. The intervals of all limits in a file hold
+simultaneously in 95 % of cases (Bonferroni's inequality). So having many limits does not make it more likely that one
+is broken by chance.
 
-A set of traces recorded in one state of the machine says nothing about other states. A baseline recorded in the
-same states does: with a baseline, a limit is broken only if the figure is also shown to be above the baseline's.
+A set of traces recorded in one state of the machine says nothing about other states. A baseline recorded in the same
+states takes them into account: with a baseline, a limit is broken only if the figure is also shown to be above the
+baseline's.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ def read_limits(path: Path) -> list[Limit]:
     """Reads limits: a mapping from operations to parts (or `total`), and from parts to figures with times.
 
     Raises:
-        InputError: The file cannot be read or has a wrong form; names the line.
+        InputError: The file cannot be read or has a wrong form; the message names the line.
     """
     from user_files.yaml_file import YamlFile
 
@@ -127,7 +129,8 @@ def check(
         baseline: Measured times of a system that is as fast as it should be; None without a baseline.
 
     Raises:
-        InputError: A limit names an operation, part or figure that does not exist; names the line and the choices.
+        InputError: A limit names an operation, part or figure that does not exist; the message names the line and the
+            choices.
     """
     sets = [timelines] if baseline is None else [timelines, baseline]
     mistakes = dict.fromkeys(mistake for each in sets for limit in limits if (mistake := _mistake(limit, each)))

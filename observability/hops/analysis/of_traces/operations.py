@@ -71,14 +71,14 @@ class Trust(msgspec.Struct):
         nameless: Number of spans whose component has no name.
         linked: Number of traces whose root links to a span of another trace. Waits before the root are not in them.
         clocks: Clock difference of each pair of services, the largest first.
-        corrected: By how much each service's spans were moved, ns; empty if no service's were.
+        corrected: By how much each service's spans were moved, ns; empty if none were moved.
         unused: Patterns in the file of names that matched nothing.
         first: For each count of `quality` above 0, the first trace with that defect.
         early: Number of traces from 1970: their times count from 0, or are in another unit.
         going_on: Number of traces that last longer than their root.
         after_ns: Time of all traces after their roots, ns.
         longest: The trace with the most time after its root; empty if no trace has any.
-        longest_ns: That time, ns.
+        longest_ns: Time of the trace `longest` after its root, ns.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)

@@ -1,8 +1,7 @@
 """What traces would have shown with other times: each trace's tree is laid out again, and all figures are recomputed.
 
-A prediction is meant to be compared with a later measurement. So its interval is that of what another set of as many
-traces would show. It covers the traces' scatter over time, but not the effects of the change on queues, caches or
-load.
+A prediction is meant to be compared with a later measurement. So its interval is for what another set of equally many
+traces would show. It covers the traces' scatter over time, but not the effects of the change on queues, caches or load.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How much load topologies hold: rising rates, more users, and peaks."""
+"""How much load topologies can sustain: rising rates, more users, and peaks."""

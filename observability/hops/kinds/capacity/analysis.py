@@ -1,4 +1,4 @@
-"""How much load topologies hold, and what happens above it, from the rows of a run."""
+"""How much load topologies can sustain, and what happens above it, from the rows of a run."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
     """Evaluates the gates of the steps that the results rest on, and two gates that only such a run has.
 
-    A search goes above what a topology holds, so its steps fail gates by design; only the shop's data must be right
-    after every step. If the generator could not keep up, the step reports it, and the result reads "at least".
+    A search goes above what a topology can sustain, so its steps fail gates by design; only the shop's data must be
+    right after every step. If the generator could not keep up, the step reports it, and the result reads "at least".
     """
     capacity = capacity_of(figures)
     results = capacity["results"]
@@ -108,7 +108,7 @@ def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None)
 
 
 def _ratios(asked: Asked, results: Mapping[str, Result]) -> _OfBlocks:
-    """Computes how many times as much each topology holds as each later one, if searches were repeated."""
+    """Computes the ratio of each topology's sustained rate to each later topology's, if searches were repeated."""
     if asked.get("blocks", 1) == 1 or asked["search"] is None:
         return {}
     precision = asked["search"]["precision"]

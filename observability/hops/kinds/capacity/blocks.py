@@ -1,7 +1,7 @@
-"""What several searches show together: how much a topology holds, and how many times as much as another.
+"""What several searches show together: the rate that a topology sustains, and its ratio to another topology's rate.
 
-A search ends between two rates whose ratio is its precision, so equal results may hide a difference as large. The
-scatter over blocks counts at least as that of a rate that is uniform in such a step.
+A search ends between two rates whose ratio is its precision, so equal results may hide a difference as large. So the
+scatter over blocks counts as at least that of a rate distributed uniformly between two such rates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
 
 
 def _step(precision: float) -> float:
-    """Computes the variance of the logarithm of a rate that is uniform in a step."""
+    """Computes the variance of the logarithm of a rate distributed uniformly within a step."""
     return log(precision) ** 2 / 12
 
 

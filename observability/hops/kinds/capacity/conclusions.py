@@ -60,7 +60,7 @@ def _capacity(capacity: Capacity, name: str) -> str:
 
 
 def _ratio(row: HeldRatio) -> str:
-    """Describes which of two topologies holds more, and how many times as much."""
+    """Describes which of two topologies sustains a higher rate, and how many times as high."""
     value, ends = row["ratio"]["value"], row["ratio"]["ci95"]
     low, high = ends
     factor = numbers.figure(value, ends)
@@ -122,7 +122,7 @@ def _over_after(step: Step) -> float:
 
 
 def _not_held(capacity: Capacity, name: str) -> str:
-    """Explains why a topology did not hold its rate under an overload's own load; empty if it did."""
+    """Explains why a topology did not sustain its rate in an overload's own trial at that rate; empty if it did."""
     objective, held = capacity["asked"]["objective_ms"] or 0.0, capacity["results"][name]["rate"]
     step = next((step for step in find_claimed(capacity, name) if step["rate"] == held), None)
     if step is None:

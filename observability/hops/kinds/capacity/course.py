@@ -18,7 +18,7 @@ class Measure(Protocol):
     Args:
         phase: Purpose of the step.
         amount: Journeys a second, users, or the height of the peak.
-        held: Journeys a second that the topology holds; a peak is a multiple of it.
+        held: The rate that the topology sustains, in journeys a second; a peak is a multiple of this rate.
     """
 
     def __call__(self, phase: Phase, amount: float, held: float = 0.0) -> Step: ...

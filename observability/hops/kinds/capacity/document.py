@@ -11,7 +11,7 @@ KIND: Final = "capacity"
 Load = Literal["sweep", "stress", "overload"]
 Phase = Literal["search", "confirm", "users", "peak"]
 STAIRS = (0.5, 0.0, 0.0, 0.5, 0.5)
-"""The rate in each equal part of an overload, as a multiple of what the topology holds; 0 means the peak's."""
+"""The rate in each equal part of an overload, as a multiple of the sustained rate; 0 stands for the peak's multiple."""
 PEAK_BEGINS, PEAK_PARTS = 1, 2
 
 
@@ -29,9 +29,9 @@ class SearchBounds(TypedDict):
 class Asked(TypedDict):
     """The user's request.
 
-    `given` is what topologies hold according to the user, in journeys a second. `connections` are those of all clients,
-    0 for as many as the users need. A stress test has no search, so it has no bounds and no objective. `blocks` is the
-    number of searches; older runs lack it.
+    `given` are the rates that topologies sustain according to the user, in journeys a second. `connections` counts the
+    connections of all clients together; 0 means as many as the users need. A stress test has no search, so it has no
+    bounds and no objective. `blocks` is the number of searches; older runs lack it.
     """
 
     load: Load
@@ -53,7 +53,7 @@ class Step(TypedDict):
     closed one. `holds` and `reasons` are the verdict of a search or a confirmation.
 
     For a peak, `rate`, `throughput_per_s`, latencies and `errors` are those of the journeys that arrived in it;
-    `recovery_s` is the time in seconds until all was well again, None if the load ended before. `limits` are the gates
+    `recovery_s` is the time in seconds until all was well again, None if the load ended earlier. `limits` are the gates
     that show that the generator could not keep up. `cores` are CPU seconds per second of the replay, by group of
     components.
     """
@@ -99,7 +99,7 @@ class Result(TypedDict):
 
 
 class HeldRatio(TypedDict):
-    """How many times as much one topology holds as another, paired by block."""
+    """The rate that one topology sustains, divided by another topology's rate, paired by block."""
 
     left: str
     right: str
@@ -116,7 +116,7 @@ class Capacity(TypedDict):
 
 
 def capacity_of(summary: Mapping[str, object]) -> Capacity:
-    """Gives what the summary of a run over capacity has in addition to that of every run."""
+    """Gives what the summary of a run over capacity has in addition to what every summary has."""
     return cast("Capacity", summary[KIND])
 
 
@@ -137,7 +137,7 @@ def find_confirmed(capacity: Capacity, topology: str) -> Step | None:
 
 
 def find_claimed(capacity: Capacity, topology: str) -> list[Step]:
-    """Lists the steps that a topology's result rests on: the one with its confirmed rate, or all users' or peaks'."""
+    """Lists the steps behind a topology's result: the step that confirmed its rate, or all with users or peaks."""
     if capacity["asked"]["load"] != "sweep":
         return [step for step in by_load(capacity, topology) if step["phase"] != "search"]
     step = find_confirmed(capacity, topology)

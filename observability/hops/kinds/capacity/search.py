@@ -131,7 +131,7 @@ def climb(measure: Measure, bounds: Bounds) -> Bracket:
 
 
 def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
-    """Confirms the highest rate that held, or the next ones below it.
+    """Confirms the highest rate that held, or else a rate below it.
 
     Args:
         measure: Replays at a rate, for longer than the search did, on a system started for it.

@@ -39,14 +39,14 @@ def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
 
 
 def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:
-    """Finds the audit of the first attempt that lost something, as a repetition does not undo a loss; else the last."""
+    """Finds the audit of the first attempt with a loss, which a repetition does not undo; without a loss, the last."""
     attempts = [one for one in run.trials if (one["block"], one["topology"]) == (trial["block"], trial["topology"])]
     lost = [one for one in attempts if set(failing_gates(one["gates"])) & set(AUDIT_GATES)]
     return (lost or [trial])[0]["fault"]
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """Evaluates the gates of all trials; those on the data over every attempt."""
+    """Evaluates the gates of all trials; the gates on the data take every attempt into account."""
     gates, left_out = every_gate(run, figures)
     audited = [gate for gate in worst_of(run.trials) if gate["name"] in AUDIT_GATES]
     return [*(gate for gate in gates if gate["name"] not in AUDIT_GATES), *audited], left_out

@@ -1,4 +1,4 @@
-"""Chart of a run with faults: how long each lasted, and how long journeys failed."""
+"""Chart of a run with faults: how long each fault lasted, and how long journeys failed."""
 
 from __future__ import annotations
 

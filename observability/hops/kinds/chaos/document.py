@@ -1,4 +1,4 @@
-"""What the summary of a run with faults has in addition to that of every run."""
+"""What the summary of a run with faults has in addition to what every summary has."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ class Struck(Fault):
         topology: The topology with the fault.
         journeys: Number of journeys of the tape that were sent.
         failed: Number of failed journeys, by class.
-        failed_journeys: The same, by kind of journey.
+        failed_journeys: Number of failed journeys, by kind of journey.
         messages: The most frequent errors, with their counts.
         lasted_s: How long the fault lasted; for a kill, until the component was ready again.
         failing_s: From the start of the fault to the arrival of the last journey that failed; 0 if no journey did.
         over: Whether the fault had ended, and no journey failed, in the last second of the load.
         before_ms: Latency of the journeys that ended ok and arrived before the fault, by name of a percentile: `p50`.
-        during_ms: The same for journeys that arrived during it and in the second after it; empty if none ended ok.
+        during_ms: Latency of the journeys that ended ok and arrived during the fault or in the second after it; empty
+            if there are none.
     """
 
     block: int

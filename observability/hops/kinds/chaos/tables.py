@@ -1,4 +1,4 @@
-"""First section of the report of a run with faults: how each affected customers and data."""
+"""First section of the report of a run with faults: how each fault affected customers and data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hops.kinds.chaos.document import Struck, struck_of
 from hops.tables.view import SummaryView
 
 OVER_WITHIN_S = 5.0
-"""Seconds after the end of a fault from which no journey may fail."""
+"""Seconds that may pass after the end of a fault until journeys must no longer fail."""
 SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
 MAX_MESSAGES = 15
 READING = (

@@ -27,7 +27,7 @@ from hops.units import ALL
 A, B = "a", "b"
 WHOLE, PERCENTILES = "mean of traced journeys", ("p50", "p99")
 MIN_SHARE = 0.01
-"""Minimum share of the mean for a part to be tested: each test costs the others power."""
+"""Minimum share of the mean for a part to be tested: each test reduces the power of the others."""
 
 
 class VersionRow(Tested):
@@ -46,7 +46,7 @@ class VersionRow(Tested):
 
 
 class Versions(TypedDict):
-    """What the summary has in addition to that of every run; `threshold` is a share, `delay` is injected into b.
+    """What this kind adds to what every summary has; `threshold` is a share, `delay` is injected into b.
 
     `checkouts` has the given name and the commit of `a` and `b`. `allowed` are journeys whose answers were not
     compared.
@@ -60,7 +60,7 @@ class Versions(TypedDict):
 
 
 def versions_in(summary: Mapping[str, Any]) -> Versions:
-    """Gives what the summary of a comparison of versions has in addition to that of every run."""
+    """Gives what the summary of a comparison of versions has in addition to what every summary has."""
     return cast("Versions", summary["versions"])
 
 

@@ -13,7 +13,7 @@ from hops.tables.latency import chance, difference, visible
 from hops.tables.view import SummaryView
 
 LARGE_MS = 2.0
-"""Sentences give the visible change of parts from this size on."""
+"""Minimum size of a part for which sentences give the smallest visible change."""
 
 
 def section(view: SummaryView) -> Section:

@@ -15,7 +15,7 @@ from hops.run.files import RunFiles
 
 KIND: Final = "connections"
 STEADY_LOOKS, STEADY_SHARE = 3, 0.005
-"""Memory is steady once this many samples in a row differ from the sample before by less than this share."""
+"""Memory is steady once so many samples in a row each differ from the sample before by less than this share."""
 
 
 class Held(TypedDict):
@@ -35,7 +35,7 @@ class Connections(TypedDict):
 
 
 def connections_of(summary: Mapping[str, object]) -> Connections:
-    """Gives what the summary of a run over connections has in addition to that of every run."""
+    """Gives what the summary of a run over connections has in addition to what every summary has."""
     return cast("Connections", summary[KIND])
 
 

@@ -51,7 +51,7 @@ class Customers:
     Args:
         workload: Name of the workload.
         mix: Weight of each journey and channel; None for the mix of the run.
-        networks: Network of each channel; a channel that is missing has the run's.
+        networks: Network of each channel; a missing channel has the network of the run.
     """
 
     workload: str

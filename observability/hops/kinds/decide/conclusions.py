@@ -100,7 +100,7 @@ def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
 
 
 def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
-    """Writes `rest is the fastest, p50 14.2 ms (13.9 to 14.6)`; or, if several may be, each with its figure."""
+    """Writes `rest is the fastest, p50 14.2 ms (13.9 to 14.6)`; if several may be the fastest, each with its figure."""
     names = ranking["lowest"]
     figures = [told(ranking["values"][name]) for name in names]
     label = f"{metric} " if metric else ""
@@ -149,7 +149,7 @@ def _list_unanswered(decision: Decision) -> list[str]:
     """Lists what the run cannot answer, and which figures could not be tested."""
     answers = decision["answers"]
     figures = {"bytes": [answer["fewest_bytes"] for answer in answers]}
-    if decision["blocks"] >= MIN_BLOCKS:  # otherwise that is the reason, and already reported
+    if decision["blocks"] >= MIN_BLOCKS:  # with fewer blocks, that is the reason, and already reported
         figures |= {"p50": [answer["quickest"] for answer in answers], "cost": [decision["cheapest"]]}
     reasons = {
         f"{name}: {clause(row['reason'])}": None

@@ -1,7 +1,7 @@
-"""One topology's figures for other customers than the measured ones: another mix, other networks.
+"""One topology's figures for customers other than those measured, with another mix and other networks.
 
-A row's weight is the requested share of its journey and channel, divided by how often they were sent. The journeys of
-one kind are a random sample of that kind, however many of them the tape has.
+A row's weight is the requested share of its journey and channel, divided by the number of such journeys that were sent.
+The journeys of one kind are a random sample of that kind, however many of them the tape has.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledByt
 
 
 def contrast_bytes(left: SampledBytes, right: SampledBytes) -> Contrast:
-    """Compares two topologies' bytes for the same sampled journeys, whose parameters cancel."""
+    """Compares two topologies' bytes for the same sampled journeys, so that the effects of their parameters cancel."""
     if left.value is None or right.value is None:
         return Contrast(None, None, reason=NO_SAMPLE)
     difference, ratio = left.value - right.value, left.value / right.value

@@ -28,9 +28,9 @@ class Behind(Estimate):
 class Ranking(TypedDict):
     """One figure of every topology, and which topology is lowest.
 
-    `values` has the lowest first. `lowest` names that topology and those not shown to be above it; a single name is
-    shown to be the lowest. `behind` compares each other topology with the first of `values`. `source` names the files
-    and fields of the results folder that the figures come from.
+    `values` has the lowest first. `lowest` names the lowest topology and all that are not shown to be above it; a
+    single name is shown to be the lowest. `behind` compares each other topology with the first of `values`. `source`
+    names the files and fields of the results folder that the figures come from.
     """
 
     lowest: list[str]
@@ -60,7 +60,7 @@ def ranking(values: Mapping[str, Estimate | None], pairs: Sequence[Comparison], 
 
     Args:
         values: Values by topology; None if not measured.
-        pairs: Every pair of them, with verdicts.
+        pairs: Every pair of topologies, with verdicts.
         source: Files and fields that the figures come from.
     """
     known = {name: value for name, value in values.items() if value is not None}

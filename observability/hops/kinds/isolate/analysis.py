@@ -1,19 +1,21 @@
 """How much faster other journeys are without one kind: measured without it, and predicted from meetings with it.
 
-**Measured** is the mean latency with that kind minus that in the arm, over the same journeys of the tape in the same
-block. **Predicted** comes from the arm `as-is` alone. It is how much longer journeys take that arrive while one of that
-kind is under way, by a regression, times the share of such journeys. Whether a journey is under way depends on how long
-it takes, which a pause lengthens. So arrivals are the instrument: whether one of that kind arrived before, within its
-median duration (two-stage least squares). `hops.analysis.meetings` weights journeys instead, because it has other
-topologies in which the same arrivals can be compared.
+**Measured** is the mean latency with that kind minus the mean latency in the arm without it, over the same journeys of
+the tape in the same block. **Predicted** comes from the arm `as-is` alone. A regression gives how much longer journeys
+take if they arrive while one of that kind is under way. Predicted is this time multiplied by the share of such
+journeys. Whether a journey is under way depends on how long it takes, which a pause lengthens. So arrivals are the
+instrument: whether a journey of that kind arrived earlier, by at most its median duration (two-stage least squares).
+`hops.analysis.meetings` weights journeys instead, because it has other topologies in which the same arrivals can be
+compared.
 
-Two things make the **difference** of both uncertain. A block's effect on a trial moves all of its journeys; this is
-estimated from the blocks. An arrival's own properties, such as its parameters, are the same in all blocks, and the
-regression attributes some of their effect to the meetings. This is estimated from stretches of the tape. So the
-interval is clustered both ways (Cameron, Gelbach and Miller, *J. Business & Economic Statistics* 29, 2011): the
-variance over blocks, plus that over stretches, less that over the stretches of single blocks, which both contain. Each
-is a jackknife of the difference itself, so that common effects on measured and predicted cancel. The prediction's
-interval is made in the same way. The measurement's interval is over blocks only, because it is for this very tape.
+Two things make the **difference** between measured and predicted uncertain. A block's effect on a trial moves all of
+its journeys; this is estimated from the blocks. An arrival's own properties, such as its parameters, are the same in
+all blocks, and the regression attributes some of their effect to the meetings. This is estimated from stretches of the
+tape. So the interval is clustered both ways (Cameron, Gelbach and Miller, *J. Business & Economic Statistics* 29,
+2011): the variance over blocks, plus that over stretches, less that over the stretches of single blocks, which both
+contain. Each is a jackknife of the difference itself, so that common effects on measured and predicted cancel. The
+prediction's interval is made in the same way. The measurement's interval is over blocks only, because it is for this
+very tape.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolat
         disturber: Kind of journey that the arms take away.
     """
     as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
-    if met(disturber) not in as_is.columns:  # the tape is too short to have one
+    if met(disturber) not in as_is.columns:  # the tape is too short to have such a journey
         as_is = as_is.with_columns(pl.lit(value=False).alias(name(disturber)) for name in (met, during))
     rows = []
     for arm, of_arm in journeys.items():
@@ -94,7 +96,7 @@ class _Sums:
     """Sums from which all figures follow, for several selections of journeys.
 
     Args:
-        totals: Number of journeys, number of them during which the disturber came, and total gain, ms; a row each.
+        totals: Number of journeys, number of journeys during which the disturber came, and total gain, ms; a row each.
         square: The instruments, times the causes; the disturber comes first in both.
         right: The instruments, times the latencies.
     """
@@ -115,7 +117,7 @@ class _Sums:
 
     @property
     def longer(self) -> Floats:
-        """How much longer those took, ms."""
+        """How much longer journeys took if they arrived while the disturber was under way, ms."""
         return np.asarray((np.linalg.pinv(self.square) @ self.right[:, :, None])[:, 0, 0])
 
 
@@ -180,7 +182,7 @@ class _Cells:
 
 
 def _spread(variances: Sequence[tuple[float, int]]) -> Spread:
-    """Combines the variances of one clustering, or two and their intersection; freedom after Satterthwaite (1946)."""
+    """Combines variances of one clustering, or two and their intersection (degrees of freedom: Satterthwaite 1946)."""
     (blocks, of_blocks), *others = variances
     if not others:
         return Spread(blocks**0.5, of_blocks)

@@ -14,10 +14,11 @@ OTHERS = "all others"
 class IsolationRow(TypedDict):
     """Mean gain of journeys of one kind, or `OTHERS`, in an arm, ms.
 
-    `journeys` counts the journeys that ended ok in both arms, and `meetings` how many met the disturber. `measured` is
-    their mean latency as it is minus that in the arm. `predicted` is what a disturber under way adds to the mean, from
-    the arm `as-is` alone. `difference` is measured minus predicted, with the joint interval; the two agree if it
-    includes 0. Without enough meetings there is no prediction. `reason` says why the verdict is `unknown`.
+    `journeys` counts the journeys that ended ok in both arms, and `meetings` how many of these met the disturber.
+    `measured` is their mean latency in the arm `as-is` minus that in this arm. `predicted` is what a disturber under
+    way adds to the mean, from the arm `as-is` alone. `difference` is measured minus predicted, with the joint interval;
+    the two agree if it includes 0. Without enough meetings there is no prediction. `reason` says why the verdict is
+    `unknown`.
     """
 
     arm: str
@@ -39,5 +40,5 @@ class Isolation(TypedDict):
 
 
 def isolation_in(summary: Mapping[str, object]) -> Isolation:
-    """Gives what the summary of an isolation has in addition to that of every run."""
+    """Gives what the summary of an isolation has in addition to what every summary has."""
     return cast("Isolation", summary["isolation"])

@@ -1,14 +1,14 @@
 """What each step of a ladder adds, measured twice: from latencies of untraced journeys, and from traces.
 
-The two share no journeys and no instrument. **Measured** is the difference of the mean latencies by the generator's
-clock, over untraced journeys. **Attributed** is the difference of the parts of the hop budgets that belong to the step,
-over traced journeys. Both weight each journey by its share of the load, and both are linear in their blocks' deviations
-(`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its interval comes from the
-blocks' deviations of this difference, so a block's common effect on both cancels.
+The two measurements share no journeys and no instrument. **Measured** is the difference of the mean latencies by the
+generator's clock, over untraced journeys. **Attributed** is the difference of the parts of the hop budgets that belong
+to the step, over traced journeys. Both weight each journey by its share of the load, and both are linear in their
+blocks' deviations (`hops.analysis.hop_differences`). So is the **remainder**, measured minus attributed. Its interval
+comes from the blocks' deviations of this difference, so a block's common effect on both cancels.
 
 The cost of tracing cannot be measured without traced journeys. In steps that add tracing, all journeys of both arms are
 measured. Attributed is the observer effect: what being traced adds to a journey's mean, times the share of traced
-journeys, in the upper arm less the lower. The remainder is the cost of tracing to untraced journeys.
+journeys, in the upper arm less the same in the lower arm. The remainder is the cost of tracing to untraced journeys.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def ladder_steps(
 def belongs_to(step: Step) -> Callable[[str], bool]:
     """Returns a test of whether a part belongs to what a step adds.
 
-    A new proxy turns one wire into two, so the wire that it replaces belongs to it, like its own two.
+    A new proxy turns one wire into two, so the replaced wire belongs to the step, like the two new wires.
     """
     kinds = [_OF[thing] for thing in step.things]
     return lambda part: any(belongs(part) for belongs in kinds)
@@ -80,7 +80,8 @@ _OF: Mapping[str, Callable[[str], bool]] = {
     ladder.MEMORY: lambda part: part.startswith(("db:", "pool:")),
     ladder.UNTRACED: lambda _: False,
     ladder.SDK: lambda _: False,
-    # Metrics cost time wherever a component works or waits; delivering updates takes the processor from all.
+    # Metrics cost time wherever a component works or waits; delivering updates takes processor time from all
+    # components.
     ladder.METRICS: lambda _: True,
     ladder.UPDATES: lambda _: True,
     ladder.CLUSTER: lambda part: part.startswith("wire:"),
@@ -102,7 +103,7 @@ class _Change:
 
     @classmethod
     def of(cls, lower: TracedMeans, upper: TracedMeans, columns: Sequence[bool] = (True,)) -> _Change:
-        """Adds up some columns of both."""
+        """Adds up some columns of both arms, and subtracts the lower arm's sums from the upper's."""
         chosen = np.array(columns, dtype=bool)
         return cls(
             (upper.means - lower.means)[:, chosen].sum(axis=1),

@@ -7,7 +7,7 @@ from hops.kinds.ladder.document import Ladder, LadderRow, LadderStep
 from hops.units import ALL
 
 _NAMED_SHARE = 0.2
-"""Minimum share of all changes elsewhere for a group to be named."""
+"""Minimum share of all changes outside the step's own parts for a group to be named."""
 
 
 def row_of(step: LadderStep, journey: str = ALL) -> LadderRow | None:

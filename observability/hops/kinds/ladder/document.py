@@ -23,8 +23,8 @@ class LadderRow(TypedDict):
     that do not belong to the step, and `groups` the same by group.
 
     In steps that add or change tracing, `measured` is over all journeys. `attributed` is the share of traced journeys
-    times what being traced adds to one, in the upper arm less the lower. `traces` counts the upper arm's journeys
-    without and with a trace, and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
+    times what being traced adds to one, in the upper arm less the same in the lower arm. `traces` counts the upper
+    arm's journeys without and with a trace, and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
     """
 
     journey: str
@@ -77,5 +77,5 @@ class Ladder(TypedDict):
 
 
 def ladder_of(summary: Mapping[str, object]) -> Ladder:
-    """Gives what the summary of a ladder has in addition to that of every run."""
+    """Gives what the summary of a ladder has in addition to what every summary has."""
     return cast("Ladder", summary["ladder"])

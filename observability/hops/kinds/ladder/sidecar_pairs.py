@@ -1,7 +1,7 @@
-"""What a pair of sidecars adds to a call: the time between caller and callee with sidecars, less that without.
+"""What a pair of sidecars adds to a call: the time between caller and callee with sidecars, less the time without.
 
-That time is on the wires and in both proxies, and does not depend on the services' work. Every call counts, even off
-the critical path.
+That time is spent on the wires and in both proxies, and does not depend on the services' work. Every call counts, even
+off the critical path.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
 
 
 def ladder_details(ladder: Ladder) -> list[Element]:
-    """Shows the same by journey, by group of parts, and by link."""
+    """Shows what each step adds by journey and by group of parts, and what sidecars add by link."""
     elements: list[Element] = [
         Fold("Each step in each journey", [journeys_table(ladder)]),
         Fold("How the parts that do not belong to the step changed", [groups_table(ladder)]),

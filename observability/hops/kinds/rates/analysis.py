@@ -1,8 +1,8 @@
 """The effect of load on latency and processors, as measured.
 
-**Where does the ranking flip?** The p50 and the mean of each topology are interpolated between the equal rates, block
-by block, and compared as curves over the rate (`hops.analysis.break_even`). The tests are corrected over all pairs and
-journeys, and the rate at which two curves cross has an interval.
+**Where does the ranking flip?** The p50 and the mean of each topology are interpolated, block by block, between the
+rates at which all topologies ran, and compared as curves over the rate (`hops.analysis.break_even`). The tests are
+corrected over all pairs and journeys, and the rate at which two curves cross has an interval.
 
 **What is full first?** Each process's use of CPU grows almost linearly with the journeys answered in a second. It is
 full at the rate where the line reaches its limit: one core for an event loop, the machine's cores for all processes

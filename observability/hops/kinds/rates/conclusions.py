@@ -23,7 +23,7 @@ def rates_sentences(summary: Summary) -> list[str]:
 
 
 def at_rate(summary: Summary, rate: float) -> Summary:
-    """Selects the topologies and comparisons at one of the equal rates, under the topologies' names."""
+    """Selects the topologies and comparisons at one rate at which all topologies ran, under the topologies' names."""
     arms = rates_of(summary)["arms"]
     return rename_arms(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
 

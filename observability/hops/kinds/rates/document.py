@@ -10,7 +10,7 @@ from hops.run.documents.estimate import Estimate
 
 
 class RateArm(TypedDict):
-    """One arm: a topology at a rate, in journeys a second; `percent` of what it holds, None if not given in percent.
+    """One arm: a topology at a rate, in journeys a second; `percent` is the share of its sustained rate, if so given.
 
     `cpu_ms` is the CPU time of a journey in all components but the generator; `cores` is what all processes used
     together, including the generator.
@@ -28,8 +28,8 @@ class Crossing(TypedDict):
     """The rate at which the ranking of two topologies flips, in one metric of one journey or of `all`.
 
     `verdict` is as for distances. `from`: `faster` is shown to be faster from the rate `at` on, and the other topology
-    below it. `up_to`: it is shown up to `ci95[0]`, and nothing beyond. `always`: it is shown at every rate. `reason`
-    says why nothing was tested.
+    below it. `up_to`: `faster` is shown to be faster up to `ci95[0]`, and nothing is shown beyond. `always`: `faster`
+    is shown to be faster at every rate. `reason` says why nothing was tested.
     """
 
     journey: str
@@ -58,7 +58,7 @@ class Filling(TypedDict):
 
 
 class Rates(TypedDict):
-    """The effect of load. `equal` are the rates of every topology, ascending; `fillings` begin with the first."""
+    """The effect of load. `equal` are the rates that all topologies share, ascending; `fillings` are sorted by rate."""
 
     arms: list[RateArm]
     equal: list[float]
@@ -67,5 +67,5 @@ class Rates(TypedDict):
 
 
 def rates_of(summary: Mapping[str, object]) -> Rates:
-    """Gives what the summary of an experiment over rates has in addition to that of every run."""
+    """Gives what the summary of an experiment over rates has in addition to what every summary has."""
     return cast("Rates", summary["rates"])

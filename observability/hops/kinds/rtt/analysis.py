@@ -6,8 +6,8 @@ Three questions, answered with intervals over blocks (`hops.statistics.over_bloc
 round trips that the journey needs. Only single journeys have such a slope: the journeys of a mix need different numbers
 of round trips, so the p50 of the mix does not grow with their mean.
 
-**Does the model predict what was measured?** It gets only the arms at the shortest round-trip time, and predicts p50 of
-the others. A block's common effect on measured and predicted cancels in their difference.
+**Does the model predict what was measured?** The model gets only the arms at the shortest round-trip time, and predicts
+p50 of the other arms. A block's common effect on measured and predicted cancels in their difference.
 
 **Does it predict where the ranking flips?** See `hops.kinds.rtt.break_even`.
 """
@@ -150,7 +150,7 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
 def predicted_points(
     journey: str, topology: str, rtts_ms: Floats, measured: Curve, predicted: Curve
 ) -> list[PredictedPoint]:
-    """Compares each measured p50 with its prediction, except the nearest, which the prediction comes from.
+    """Compares each measured p50 with its prediction, except at the nearest distance, which predictions come from.
 
     Args:
         journey: Name of the journey, or `all`.

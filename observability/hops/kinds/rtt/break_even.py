@@ -2,9 +2,9 @@
 
 A break-even is where the medians of two topologies cross within the measured distances: by the model, and as measured,
 interpolated between the measured round-trip times block by block. A block moves a crossing by as much as it moves the
-difference there, divided by the slope of the difference over the distance. The joint interval of two break-evens is
-over the blocks' moves of one less those of the other (`hops.statistics.over_blocks`), so that a block's common effect
-cancels.
+difference there, divided by the slope of the difference over the distance. The joint interval of two break-evens comes
+from how far each block moves one, less how far it moves the other (`hops.statistics.over_blocks`), so that a block's
+common effect cancels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hops.statistics.over_blocks import spread_of
 _PIECES = 200
 """Number of pieces into which the range of the measured distances is cut."""
 _REACH = 0.05
-"""Share of the range, on both sides of a crossing, over which the slope of the difference is taken."""
+"""Share of the range, on each side of a crossing, over which the slope of the difference is taken."""
 
 
 def break_even_checks(
@@ -42,7 +42,7 @@ def break_even_checks(
         rtts_ms: The measured round-trip times, ascending.
         travel: Journeys of the nearest arms as returned by `analysis.travel`, by topology in the user's order.
         measured: Measured p50 at each round-trip time, by journey and topology.
-        round_trips: Mean of each journey, by topology.
+        round_trips: Mean round trips of each journey, by topology.
     """
     grid = np.union1d(np.linspace(rtts_ms[0], rtts_ms[-1], _PIECES + 1), rtts_ms)
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt_ms) for rtt_ms in grid.tolist()])

@@ -42,12 +42,12 @@ class PredictedPoint(TypedDict):
 
 
 class BreakEvenCheck(TypedDict):
-    """One pair's break-even within the measured round-trip times, predicted as the points are, and measured.
+    """One pair's break-even within the measured round-trip times: predicted like the points, and measured.
 
     `difference` is measured minus predicted, ms, with the joint interval of both; None unless both verdicts are `from`.
-    The two `agree` if it includes 0. Without it, they `agree` if both show the same topology faster at every distance,
-    and `differ` if they show different topologies faster at the same distance. `reason` says why nothing could be
-    tested.
+    The two `agree` if the interval includes 0. Without a difference, they `agree` if both show the same topology faster
+    at every distance, and `differ` if they show different topologies faster at the same distance. `reason` says why
+    nothing could be tested.
     """
 
     journey: str
@@ -69,5 +69,5 @@ class DistanceCheck(TypedDict):
 
 
 def check_of(summary: Mapping[str, object]) -> DistanceCheck:
-    """Gives what the summary of an experiment over distances has in addition to that of every run."""
+    """Gives what the summary of an experiment over distances has in addition to what every summary has."""
     return cast("DistanceCheck", summary["rtt"])

@@ -19,7 +19,7 @@ from hops.run.switches import switches_of
 
 
 def figures_of(measured: Measured) -> Mapping[str, Any]:
-    """Compares the model of distance with the measurements, and computes it for the nearest arms."""
+    """Compares the model of distance with the measurements, and computes the model's figures from the nearest arms."""
     rtts_ms, distances = at_distances(measured.run, measured.latencies)
     return {
         "rtt": distance_check(rtts_ms, distances),

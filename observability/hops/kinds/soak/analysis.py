@@ -22,9 +22,9 @@ COUNTS = ("descriptors", "threads", "connections")
 MEMORY_MB_PER_HOUR = 1.0
 """Growth of memory that does not count as a leak: an interval's lower end must be above it."""
 ONE = 1.0
-"""Descriptors, threads and connections are whole numbers: smaller growth over the whole load counts as none."""
+"""Descriptors, threads and connections are whole numbers: growth below this over the whole load counts as none."""
 SLOWER = 0.05
-"""Minimum growth of a latency over the whole load, as a share of it, to count."""
+"""Minimum growth of a latency over the whole load, as a share of the latency, to count as growth."""
 PERCENTILES = {"p50": 0.5, "p99": 0.99}
 MINUTE_S = 60.0
 
@@ -55,7 +55,7 @@ class Soak(TypedDict):
 
 
 def soak_of(summary: Mapping[str, object]) -> Soak:
-    """Gives what the summary of a soak test has in addition to that of every run."""
+    """Gives what the summary of a soak test has in addition to what every summary has."""
     return cast("Soak", summary[KIND])
 
 

@@ -16,7 +16,7 @@ WINDOWS = 30
 """Maximum number of windows over which samples are averaged, since adjacent samples are alike."""
 MIN_WINDOWS = 6
 MIN_HOURS = 0.75
-"""Minimum time to tell growth from one-time filling, which seemed to be 1 to 5 MiB an hour in 20 to 40 min."""
+"""Minimum time to tell growth from one-time filling, which looked like growth of 1 to 5 MiB an hour in 20 to 40 min."""
 HOUR_S = 3_600
 
 
@@ -45,8 +45,8 @@ class Trend:
         """Whether the figure is shown to grow.
 
         Args:
-            by_per_hour: Allowed growth.
-            least: Growth over the whole time below which it counts as none.
+            by_per_hour: Allowed growth per hour.
+            least: Minimum growth over the whole time to count as growth.
         """
         return self.tells and self.ci95[0] > by_per_hour and self.per_hour * self.hours > least
 

@@ -154,7 +154,7 @@ class _Judged:
         }
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:
-        """Gives the figure in the study's own terms, if the verdict uses another."""
+        """Gives the figure in the study's own terms, if the verdict uses another figure."""
         if claim["metric"] == "payload_bytes":
             (_, mine), (_, other) = self.figures.bytes_by_part(arms[0], arms[1])
             return f"Before compression: {times(mine / other)}." if mine and other else ""
@@ -184,7 +184,7 @@ class _Judged:
         return self._why_faster(arms, turned=((effect or 1.0) > 1) == (metric != "throughput"))
 
     def _why_faster(self, arms: list[str], turned: bool | None) -> list[str]:
-        """Explains by budgets why a side is faster: the right side if `turned`; the side that traces show if None."""
+        """Explains by budgets why the left side is faster (right if `turned`; if None, the side that traces show)."""
         measured = self.measured
         rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
         row = next((row for row in rows if row["journey"] == ALL), None)
@@ -196,7 +196,7 @@ class _Judged:
         return why(row, waves)
 
     def _other_client(self, claim: Claim) -> OtherClient | None:
-        """Judges the claim with clients that batch if these do not, or the reverse, if such arms ran."""
+        """Judges the claim with clients that batch if its own do not, or the reverse, provided that such arms ran."""
         load, sides = claim["loads"][0], claim["topologies"]
         arms = [arm_label(self.study["id"], side, load) for side in sides]
         swapped = [arm_label(self.study["id"], _with_other_client(side), load) for side in sides]

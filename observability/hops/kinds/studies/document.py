@@ -44,9 +44,9 @@ class Claim(TypedDict):
 
     `value` is the published ratio, or the two ends of a range. `published` has the absolute figures that the study
     printed for left and right, in its own unit. `between` are sides of an order between left and right. `topologies`
-    represent all sides here, in that order, and `why_topologies` says why. `loads` are the loads that answer it, in
-    their order, and `reason` says why none can. `also` are further loads, by name, with their topologies; they decide
-    nothing.
+    represent all sides here, in that order, and `why_topologies` says why. `loads` are the loads that answer the claim,
+    in their order, and `reason` says why none can. `also` are further loads, by name, with their topologies; they
+    decide nothing.
     """
 
     id: str
@@ -173,7 +173,7 @@ def arm_label(study: str, topology: str, load: str) -> str:
 
 
 def replayed_in(summary: Summary) -> list[Replayed]:
-    """Gives what the summary of replayed studies has in addition to that of every run."""
+    """Gives what the summary of replayed studies has in addition to what every summary has."""
     return cast("StudySummary", summary)["studies"]
 
 

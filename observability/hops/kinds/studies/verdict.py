@@ -25,7 +25,7 @@ class Effect:
     Args:
         value: Left divided by right, or left minus right.
         interval: 95 % interval of the value.
-        p: Probability of an effect at least this far from none; None if it was not tested.
+        p: Probability of an effect at least this far from no effect; None if it was not tested.
         blocks: Number of blocks.
         difference: Whether the value is left minus right, in points.
         reason: Why there is no interval; None if there is one.
@@ -57,7 +57,7 @@ class Judgement:
 
     Args:
         outcome: The verdict on the direction.
-        reason: Its reason.
+        reason: Reason for the outcome.
         blocks: Number of blocks that would show a direction; None if too many, or if one is shown.
     """
 
@@ -97,7 +97,7 @@ def judge_order(full: Sequence[int | None], refused: str | None) -> Judgement:
     """Judges a claimed order by the number of users from which each side levels off.
 
     Args:
-        full: That number for each side, in the claimed order; None for a side that does not level off.
+        full: Number of users from which each side levels off, in the claimed order; None if it does not.
         refused: Why nothing can be said; None if something can.
     """
     if refused:

@@ -35,8 +35,8 @@ Regression = Literal["shown", "possible", "no", "unknown"]
 class RunDifference(Difference):
     """One metric of one journey in two runs: `difference` is b minus a, `ratio` is b divided by a.
 
-    `effect` is the probability that a journey of b is faster than one of a. `verdict` says whether b is `lower` or
-    `higher`. `regression` is None without a threshold, or if the metric is not watched.
+    `effect` is the probability that a journey of b is faster than a journey of a. `verdict` says whether b is `lower`
+    or `higher`. `regression` is None without a threshold, or if the metric is not watched.
     """
 
     topology_a: str
@@ -143,7 +143,7 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
         threshold: How much slower is too much; None for no verdict.
     """
     rows = [_row(name_a, name_b, pair) for name_a, name_b, pair in compared]
-    # Topologies of the same name in two runs are two systems.
+    # Topologies with the same name in two runs are two systems.
     judge(rows, lambda row: (f"a {row['topology_a']}", f"b {row['topology_b']}"), "lower", "higher")
     if threshold is not None:
         for row in rows:
@@ -152,7 +152,7 @@ def judge_runs(compared: Iterable[tuple[str, str, Pair]], threshold: Threshold |
 
 
 def regressions(comparison: RunsComparison, level: Regression) -> list[RunDifference]:
-    """Lists the rows for which the threshold gives this verdict."""
+    """Lists the rows whose comparison with the threshold has this verdict."""
     return [row for row in comparison["rows"] if row["regression"] == level]
 
 

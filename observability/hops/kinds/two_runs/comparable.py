@@ -52,7 +52,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
 
 
 def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
-    """Pairs the topologies of `a` and `b`: those in both, else the only one of each.
+    """Pairs the topologies of `a` and `b`: each topology in both runs, else the only topology of each run.
 
     Raises:
         NotComparableError: There is no such pair.

@@ -1,1 +1,1 @@
-"""How late customers learn of changes of their orders, and what their waiting costs."""
+"""How late customers learn of changes to their orders, and what their waiting costs."""

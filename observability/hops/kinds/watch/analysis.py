@@ -39,7 +39,7 @@ def watch_figures(measured: Measured) -> Mapping[str, Watched]:
 
 
 def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
-    """Evaluates the gates of all trials, and those of updates."""
+    """Evaluates the gates of all trials, and the gates on updates."""
     gates, left_out = every_gate(run, figures)
     waited = [one for one in watched_of(figures)["waited"] if one["watchers"]]
     budgets = [one["budget_ms"] for one in waited if one["traced"]]

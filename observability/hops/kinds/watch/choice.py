@@ -27,7 +27,8 @@ class Choice:
     Attributes:
         topology: Topology in which they wait.
         way: How they wait, in words.
-        late_ms: Lateness of an update at p99, the maximum over the blocks; for polling, at the interval.
+        late_ms: Lateness of an update at p99, the maximum over the blocks; for polling, if customers poll at
+            `interval_s`.
         interval_s: Time between two polls; 0 for a stream.
         cores: CPU for their waiting, in cores.
         cores_high: Upper end of its 95 % interval; with a single block, the mean plus `TIED_CORES`.
@@ -62,7 +63,7 @@ def choices(watched: Watched, watchers: int, lateness_s: float) -> list[Choice]:
 
 
 def _limit(ways: Sequence[Choice]) -> float:
-    """Computes the CPU, in cores, up to which a way may be as cheap as the cheapest."""
+    """Computes up to how many cores of CPU a way to wait may be as cheap as the cheapest way."""
     return min(ways, key=lambda one: one.cores).cores_high if ways else 0.0
 
 

@@ -82,5 +82,5 @@ class Watched(TypedDict):
 
 
 def watched_of(summary: Mapping[str, object]) -> Watched:
-    """Gives what the summary of such a run has in addition to that of every run."""
+    """Gives what the summary of a run with waiting customers has in addition to what every summary has."""
     return cast("Watched", summary[KIND])

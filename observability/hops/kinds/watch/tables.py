@@ -39,7 +39,7 @@ def section(view: SummaryView) -> Section:
 
 
 def lateness_table(watched: Watched) -> Table:
-    """Shows how late updates were, and whether each watcher got its own."""
+    """Shows how late updates were, and whether each watcher got its own updates."""
     rows: list[Sequence[Cell]] = []
     for (topology, way, count), of in cases(watched):
         figures = [over_blocks(each(of, _lateness(name))) for name in PERCENTILES]
@@ -107,7 +107,7 @@ def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
 
 
 def conclusions(watched: Watched) -> Iterator[str]:
-    """Describes which numbers were too many for the shop, and at which interval polling costs as much as a stream."""
+    """Describes which numbers of watchers were too many, and at which interval polling costs as much as a stream."""
     cores, seen = cores_of(watched), dict(cases(watched))
     for (topology, way, count), of in seen.items():
         if not holds(of):
@@ -180,7 +180,7 @@ def _alone(watched: Watched, one: Waited) -> Waited:
 
 
 def cases(watched: Watched) -> Iterator[tuple[Case, list[Waited]]]:
-    """Groups the results of each topology, way and number of watchers but 0, by block."""
+    """Groups the results of each topology, way and number of watchers except 0, by block."""
     for topology in watched["topologies"]:
         for way in watched["ways"]:
             for count in filter(None, watched["counts"]):

@@ -26,7 +26,7 @@ from hops.units import ALL
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
 WIDE = 640
-"""Width of the budgets that stand alone, in pixels."""
+"""Width of budget charts that have no other chart next to them, in pixels."""
 _CHARTED = ("p50_band", "p99_band")
 HTTP3_SENDS_INSIDE = (
     " Over HTTP/3, proxy:edge has the time to encrypt and send the answer; over HTTP/1.1 and HTTP/2 that is part of "

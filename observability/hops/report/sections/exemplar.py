@@ -33,7 +33,7 @@ from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
 _STEP, _DEEPEST = 0.7, 6.0
-"""Indentation of a level, in rem; less in a deep tree, so that the names keep their place."""
+"""Indentation of a level, in rem; less in a deep tree, so that names have room."""
 _MIN_PERCENT = 0.25
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
 """Groups that most runs lack."""

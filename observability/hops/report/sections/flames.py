@@ -44,7 +44,7 @@ class _Frame:
         path: Its call path.
         ms: Its width.
         labels: Its label, then shorter forms for less room.
-        title: What a reader sees who points at it.
+        title: Text that appears when a reader points at the frame.
         fill: Its colour.
         opacity: Its opacity, 0 to 1; paler frames let the label be read.
     """
@@ -81,7 +81,7 @@ def flame_elements(view: View) -> list[Element]:
 
 
 def difference_flame(view: View, left: str, right: str) -> list[Element]:
-    """Shows the difference of two mean traces; nothing if the run did not keep them."""
+    """Shows the difference of two mean traces; nothing if the run did not keep call paths."""
     if not all(_trace_of(view, name) for name in (left, right)):
         return []
     paths = {name: _paths(view, name) for name in (left, right)}

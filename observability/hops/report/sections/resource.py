@@ -30,7 +30,7 @@ _LIKE = {
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }
-"""Groups of components that look like a group of parts with another name."""
+"""Groups of components that are drawn like a group of parts with a different name."""
 
 
 def section(view: View) -> Section:
@@ -65,7 +65,7 @@ def section(view: View) -> Section:
 
 
 def _origin(view: View) -> list[Element]:
-    """Describes what counted resources in a cluster, and how exactly."""
+    """Describes what measured resources in a cluster, and how precisely."""
     if "resources_from" not in view.summary:
         return []
     origin = view.summary["resources_from"]
@@ -84,7 +84,7 @@ def groups_of(view: View) -> list[str]:
 
 
 def fills() -> list[str]:
-    """Lists the fill of each group of components: that of the corresponding group of budget parts."""
+    """Lists the fill of each group of components: the fill of the corresponding group of budget parts."""
     return [group_fill(_LIKE.get(group, group)) for group in GROUPS]
 
 

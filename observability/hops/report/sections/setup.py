@@ -17,7 +17,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
     Args:
         manifest: Manifest of the run.
         facts: Load and machine, in words.
-        notes: Elements below them.
+        notes: Elements below the facts.
     """
     elements: list[Element]
     distinct = _distinct(manifest)

@@ -14,7 +14,7 @@ from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
-"""A cell's shade, by its ratio to the fastest of its row."""
+"""A cell's shade, by the ratio of its value to the fastest in its row."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -89,7 +89,7 @@ def box_chart(view: View, journey: str) -> Chart:
 
 
 def box_table(view: View) -> Table:
-    """Lists the same figures."""
+    """Lists the figures that the boxes show."""
     columns = [Column("journey", numeric=False), Column(view.compared.one, numeric=False)]
     columns += [Column(f"p{round(100 * share)}", "ms") for share in _QUANTILES]
     rows = [

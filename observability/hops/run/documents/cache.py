@@ -17,7 +17,7 @@ class EdgeCacheCounts(TypedDict):
     """What a shared cache in front of the edge did during the load.
 
     `requests` are the clients', and `hits` the requests among them that it answered from the cache. `fetches` are its
-    requests to the edge. `bytes` are headers and bodies between the two, in both directions.
+    requests to the edge. `bytes` are headers and bodies between cache and edge, in both directions.
     """
 
     requests: int

@@ -23,15 +23,15 @@ class Stretch(TypedDict):
 class BreakEven(TypedDict):
     """Which of two topologies answers a journey, or `all`, faster at p50, by round-trip time.
 
-    `left` has fewer round trips; if both have equally many, it is the first in the user's order. `sooner` is the
+    `left` has fewer round trips; if both have equally many, `left` is the first in the user's order. `sooner` is the
     topology of the verdict:
 
     - `from`: it is faster from `at_ms` on, and the other topology is faster at shorter distances;
     - `up_to`: it is faster near the edge; beyond the beginning of `ci95_ms`, nothing is shown;
     - `beyond`: it is faster from the end of `ci95_ms` on; at shorter distances, nothing is shown;
     - `always`: it is faster at both ends of the range, and the other topology is nowhere shown to be faster;
-    - `never`: the same, and it is the right topology; so the left one is never faster, although every millisecond of
-      distance helps it.
+    - `never`: the same as `always`, but for the right topology; so the left topology is never faster, although every
+      millisecond of distance helps it.
 
     `at_ms` is the estimate: None if the medians have the same order at both ends of the range. `ci95_ms` contains the
     round-trip times around it at which no topology is shown to be faster. An end is None if they reach the end of the
@@ -73,7 +73,7 @@ class JourneyDistance(TypedDict):
     """One journey, or `all`, over the distance between customer and edge; all fields by topology, p50 in ms.
 
     `curves` are at each of `Distance.grid_ms`, at the bandwidth of the run. `own_ms` is without distance and with
-    unlimited bandwidth. `measured` is at the run's own network, unless its channels had different ones.
+    unlimited bandwidth. `measured` is at the run's own network, unless its channels had different networks.
     """
 
     curves: dict[str, list[float]]
@@ -88,8 +88,8 @@ class JourneyDistance(TypedDict):
 class AtNetwork(TypedDict):
     """Predicted p50, ms, at one network, by journey (including `all`) and topology.
 
-    `network` is None if channels differ. `fastest` has the fastest topology of each journey and those not shown to be
-    slower. So a single name is shown to be the fastest. A journey that could not be tested is missing.
+    `network` is None if channels differ. `fastest` has the fastest topology of each journey and all topologies not
+    shown to be slower. So a single name is shown to be the fastest. A journey that could not be tested is missing.
     """
 
     network: ChannelNetwork | None
@@ -101,8 +101,8 @@ class Distance(TypedDict):
     """What distance between customer and edge does to p50, by the model of `hops.analysis.distance`.
 
     `named` is by the networks of `hops.run.network.NAMED`. `channels` has the journeys of each channel, at the
-    channel's network in the workload, and as `all` every journey at its channel's network. It is empty if all channels
-    have the same network or no network.
+    channel's network in the workload, and under `all` every journey at its channel's network. It is empty if all
+    channels have the same network or no network.
     """
 
     grid_ms: list[float]

@@ -1,6 +1,6 @@
 """A run's description of itself in `manifest.json`: the keys that every reader needs."""
 
-# Annotations are evaluated: in annotations as text, `NotRequired` would not count in `__required_keys__`.
+# This module evaluates its annotations: in textual annotations, `NotRequired` would not affect `__required_keys__`.
 from typing import Any, NotRequired, TypedDict
 
 

@@ -9,12 +9,14 @@ from hops.run.documents.estimate import Estimate
 class Meeting(TypedDict):
     """How much longer journeys of one kind take if another journey arrived shortly before them.
 
-    `journey` is the kind that arrives, `all` for every journey. `met` is the kind that arrived before, within its
-    median duration. `share` is the share of journeys that met one, 0 to 1. `more` is how much longer those took on
-    average than similar journeys, ms. `mean_ms` is the product: its part of the mean over all journeys.
+    `journey` is the kind that arrives, `all` for every journey. `met` is the kind of the other journey, which arrived
+    earlier by at most its kind's median duration. `share` is the share of journeys that met such a journey, 0 to 1.
+    `more` is how much longer these took on average than similar journeys, ms. `mean_ms` is the product: what meetings
+    add to the mean over all journeys.
 
-    `percentiles` has the differences of p50 and p99, ms; p99 only with enough journeys. `beyond_p99` is the share that
-    met one among journeys above the p99; None if these are too few. Older summaries lack both.
+    `percentiles` has the differences of p50 and p99, ms; p99 only with enough journeys. `beyond_p99` is, among the
+    journeys above p99, the share that met such a journey; None if too few journeys are above p99. Older summaries lack
+    `percentiles` and `beyond_p99`.
     """
 
     topology: str

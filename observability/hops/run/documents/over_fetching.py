@@ -15,7 +15,7 @@ class OverFetching(TypedDict):
     bodies before compression, `sent_beyond` those of bodies as they came, both in their encoding, without headers.
     `sent_share` is their share of the bodies as they came, 0 to 1. `ms` and `p50_share` are by network: the time that
     `sent_beyond` takes there at its bandwidth, and its share of the predicted p50. Below `matters_below_mbit`, at the
-    run's round-trip time, the share is `MATTERS` or more; None if it never is.
+    run's round-trip time, the share is `MATTERS` or more; None if it is always less.
     """
 
     topology: str
@@ -33,8 +33,8 @@ class OverFetching(TypedDict):
 class Saving(TypedDict):
     """What selection saves of one journey, or of `all`, in one topology: arm `usual` minus arm `selecting`.
 
-    `mean_ms` is of the traced means, and `parts_ms` splits it by group (`hops.budget.groups.GROUPS`). `cpu` compares
-    the CPU time of a journey, with `selecting` left; only `all` has it.
+    `mean_ms` is the difference of the traced means, and `parts_ms` splits it by group (`hops.budget.groups.GROUPS`).
+    `cpu` compares the CPU time of a journey, with `selecting` left; only `all` has it.
     """
 
     journey: str

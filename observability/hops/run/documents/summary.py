@@ -1,6 +1,6 @@
 """The whole of `summary.json`."""
 
-# Annotations are evaluated: in annotations as text, `NotRequired` would not count in `__required_keys__`.
+# This module evaluates its annotations: in textual annotations, `NotRequired` would not affect `__required_keys__`.
 from typing import Any, Literal, NotRequired, TypedDict
 
 from hops.run.documents.cache import CacheCounts
@@ -45,7 +45,7 @@ class Summary(OfCluster):
     - `failures` and `differing` need journeys that failed or were answered differently;
     - `programs` needs other programs that used the processors: the busiest, each in its worst trial;
     - `over_fetching` needs screens that show only some of what journeys read;
-    - `selection` also needs arms that differ only in which clients select;
+    - `selection` also needs arms that differ only in which clients select fields;
     - `traces_unrequested` counts, by target, the traces that it recorded without a request for one.
     """
 

@@ -42,8 +42,8 @@ class SpanCost(TypedDict):
 class ObservedTopology(TypedDict):
     """What tracing adds to the median latency of one topology, ms, and where.
 
-    `share` is the same as a share of the untraced median. `journeys` are those whose time the edge's log splits,
-    because they send one request at a time. `places` and `components` count only these.
+    `share` is this addition as a share of the untraced median. `journeys` counts the journeys whose time the edge's log
+    splits, because they send one request at a time. `places` and `components` count only these.
     """
 
     p50: float | None
