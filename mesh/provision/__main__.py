@@ -1,4 +1,4 @@
-"""`python3 -m provision STEP`: one step of set-up; the Makefile knows when each is due."""
+"""`python3 -m provision STEP`: one step of set-up; the Makefile knows when each step is due."""
 
 import sys
 

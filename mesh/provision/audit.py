@@ -82,7 +82,7 @@ def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
 
 
 def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) -> bool:
-    """Runs a scanner and prints its output; returns whether it found accepted advisories only.
+    """Runs a scanner and prints its output; returns whether all advisories that it found are accepted.
 
     Args:
         title: Subject of the scan.

@@ -32,7 +32,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
 }
 
 STAMPED = {"jaeger", "graphiql", "docs", "mermaid", "istio", "kube-score", "toxiproxy"}
-"""Steps whose success is recorded in `.tools/NAME.stamp`, which the Makefile compares with their inputs."""
+"""Steps whose success is recorded in `.tools/NAME.stamp`, which the Makefile compares with the steps' inputs."""
 OPTIONAL = {"graphiql", "mermaid"}
 """Steps that nothing else needs: their failure is only reported."""
 
@@ -41,7 +41,7 @@ def main(names: Sequence[str]) -> int:
     """Runs the steps of these names in parallel.
 
     Returns:
-        The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own.
+        The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own exit code.
     """
     if not names or not STEPS.keys() >= set(names):
         print(f"error: name one step or more: {', '.join(STEPS)}.", file=sys.stderr)

@@ -38,10 +38,10 @@ ADVICE = (
 
 
 def uv() -> str:
-    """The path of uv at its pinned version: the one on PATH, else our own, installed if need be.
+    """The path of uv at its pinned version: the uv on PATH, else our own, installed if necessary.
 
     Raises:
-        SetupError: It cannot be installed.
+        SetupError: uv cannot be installed.
     """
     with _INSTALLING:
         return _uv()
@@ -153,7 +153,7 @@ def require(argv: Sequence[str], failure: str) -> None:
         failure: Description of the failure.
 
     Raises:
-        SetupError: It failed; the message has the failure and the end of its output.
+        SetupError: The command failed; the message has the failure and the end of the command's output.
     """
     run(Step(failure, "", argv, "", env=LIMITS, limit_s=120, quiet=True))
 

@@ -17,7 +17,7 @@ class StepError(SetupError):
     """A command failed, took too long, or fell silent.
 
     Attributes:
-        cause: Why, in one line: its last line of output if it ended by itself.
+        cause: The cause in one line: the command's last line of output, if the command ended by itself.
     """
 
     def __init__(self, message: str, cause: str) -> None:

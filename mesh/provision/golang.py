@@ -43,10 +43,10 @@ def go(module: Path) -> str:
     our own Go, installed if necessary.
 
     Args:
-        module: Folder of its `go.mod`.
+        module: Folder of the `go.mod`.
 
     Raises:
-        SetupError: It cannot be installed.
+        SetupError: Go cannot be installed.
     """
     with _INSTALLING:
         return _go(module)
@@ -102,7 +102,7 @@ def build_service(component: str, root: Path = ROOT) -> Path:
         root: Folder of the checkout that has the sources.
 
     Returns:
-        Its program.
+        The component's program.
 
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
@@ -126,7 +126,7 @@ def build(
 
     Args:
         name: Name of the program, for people.
-        module: Folder of its `go.mod`.
+        module: Folder of the `go.mod`.
         package: Package of its `main`.
         into: File to make; it appears only when it is complete.
         hint: How long the build takes, roughly.
@@ -162,11 +162,11 @@ def fetch(name: str, module: Path, package: str) -> int:
 
     Args:
         name: Name of the program, for people.
-        module: Folder of its `go.mod`.
+        module: Folder of the `go.mod`.
         package: Package of its `main`.
 
     Returns:
-        How many packages it consists of.
+        How many packages the program consists of.
 
     Raises:
         SetupError: A module cannot be fetched.
@@ -191,14 +191,14 @@ def tool(package: str, program: str) -> Path:
     """Builds a version of a program from the Go module proxy.
 
     Args:
-        package: Its package and version, such as `example.org/cmd/tool@v1.2.3`.
-        program: Its name.
+        package: The program's package and version, such as `example.org/cmd/tool@v1.2.3`.
+        program: The program's name.
 
     Returns:
-        Its path, in `.tools/bin`.
+        The program's path, in `.tools/bin`.
 
     Raises:
-        SetupError: It cannot be fetched or does not compile.
+        SetupError: The program cannot be fetched or does not compile.
     """
     argv = [go(ROOT / "load"), "install", package]
     env = {**ENVIRONMENT, "GOBIN": str(BIN)}

@@ -30,7 +30,7 @@ LIMITS = {
     "npm_config_fetch_retry_mintimeout": "1000",
     "npm_config_fetch_timeout": "20000",
 }
-"""Times are in milliseconds."""
+"""Limits of npm's fetches; times are in milliseconds."""
 ADVICE = (
     "Everything else works without it; the same command tries again. Check the network and its proxy (HTTPS_PROXY); "
     "another registry can be named with npm_config_registry."

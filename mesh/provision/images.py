@@ -84,7 +84,7 @@ def engine(environ: Mapping[str, str]) -> str:
         environ: `IMAGE_ENGINE` is read from it, the name or path of another program.
 
     Raises:
-        SetupError: There is none.
+        SetupError: There is no such program.
     """
     given = environ.get("IMAGE_ENGINE")
     for name in (given,) if given else ENGINES:

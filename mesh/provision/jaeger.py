@@ -39,7 +39,7 @@ LEFT_OUT = MODULE / "elasticsearch"
 DEPENDENCY = "github.com/jaegertracing/jaeger"
 COMMAND = f"{DEPENDENCY}/cmd/jaeger"
 BUILT_VERSION = "2.13.0"
-"""Jaeger's version in v1.76.0 of the Go module, which is the module's last one."""
+"""Jaeger's version in v1.76.0 of the Go module, which is the module's last version."""
 HINT = "3 min on 2 cores, once; later checkouts find it in the cache"
 CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
 
@@ -91,7 +91,7 @@ def release_path() -> Path:
 
 
 def _reason_to_build(choice: str) -> str:
-    """Why no release is fetched; empty if one is."""
+    """Why no release is fetched; empty if a release is fetched."""
     machine = (platform.system(), platform.machine())
     if choice == "build":
         return "JAEGER=build says so"
@@ -135,10 +135,10 @@ def _fetch(program: Path, base: str) -> None:
 
 
 def _start(program: Path) -> None:
-    """Makes a program read the project's configuration, as at its start.
+    """Makes a Jaeger program read the project's configuration, as it does when it starts.
 
     Raises:
-        SetupError: It does not start on this machine, or refuses the configuration.
+        SetupError: The program does not start on this machine, or refuses the configuration.
     """
     examples = {"HOST": "127.0.0.1", "PORT": "1"}
     names = re.findall(r"\$\{env:(\w+)\}", CONFIG.read_text())

@@ -20,7 +20,7 @@ from provision.tools import VALE
 
 CONFIGURATION = ROOT / ".vale.ini"
 BASELINE = "docs/style/baseline.txt"
-"""Below the checkout: a line per file and rule with the number of findings that are allowed."""
+"""The baseline's path in the checkout; its lines have a file, a rule and the number of allowed findings."""
 COMMENT_MARKS = {".go": "//", ".proto": "//", ".sql": "--", ".mk": "#", "Makefile": "#"}
 """Mark of comments in each language, by suffix or name of a file."""
 GENERATED = (
@@ -124,7 +124,7 @@ def refuse_growth(allowed: Counts, now: Counts) -> None:
     """Lets counts shrink, and lets findings move into a file that the baseline does not have yet.
 
     Raises:
-        SetupError: A file of the baseline has more findings of a rule, or all files together have.
+        SetupError: A file of the baseline has more findings of a rule, or all files together have more.
     """
     known = {file for file, _ in allowed}
     grown = [
@@ -188,7 +188,7 @@ def findings(root: Path, files: Sequence[str]) -> list[Finding]:
 
     Args:
         root: Folder that the files are in.
-        files: Paths below it; files in languages without a reader here are skipped.
+        files: Paths below `root`; files in languages without a reader here are skipped.
 
     Returns:
         The findings, sorted.

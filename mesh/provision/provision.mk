@@ -1,5 +1,5 @@
-# What a fresh machine lacks. Each file below is made once, and again when its inputs have changed; when none has,
-# make only compares times.
+# What a fresh machine lacks. Each file below is made once, and again when its inputs have changed; if no input has
+# changed, make only compares times.
 ENVIRONMENT := .venv/.synced
 JAEGER_PINS := $(addprefix observability/jaeger/build/,go.mod go.sum elasticsearch/client.go elasticsearch/esapi/indices.go)
 PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
@@ -12,7 +12,8 @@ ISTIO_IF_ASKED := $(if $(filter mesh=istio,$(MAKEOVERRIDES)),$(if $(filter runti
 
 ##@ Set up
 
-# A step runs where it is due. Below `setup`, it is noted instead, and the recipe of `setup` runs all due steps side by side.
+# A step runs when it is due. Below `setup`, steps are noted instead, and the recipe of `setup` runs all due steps in
+# parallel.
 provide = $(PROVISION) $(1)
 due :=
 setup: provide = $(eval due += $(1)):
@@ -25,7 +26,7 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 
 # Links into the shared cache. Where a link leads nowhere, its stamp counts as old.
 .PHONY: missing
-# JAEGER=build and JAEGER=release replace the other one, if that is in place.
+# JAEGER=build and JAEGER=release replace a Jaeger of the other kind, if that is in place.
 jaeger_in_place = $(if $(findstring /jaeger-release-,$(realpath .tools/bin/jaeger)),release,build)
 .tools/jaeger.stamp: $(JAEGER_PINS) mesh/provision/jaeger.py $(if $(JAEGER_BIN)$(realpath .tools/bin/jaeger),,missing) \
   $(if $(filter-out $(jaeger_in_place),$(JAEGER)),missing)
@@ -92,7 +93,7 @@ lint-manifests: $(ENVIRONMENT)
 federation: $(ENVIRONMENT) ## Compose the subgraphs into mesh/router/supergraph.graphql, which the router serves
 	@$(PROVISION) federation
 
-# Without Node and a composer.
+# This check needs neither Node nor a composer.
 .PHONY: lint-federation
 lint-federation: $(ENVIRONMENT)
 	@$(RUN) -m shop.platform.graphql.supergraph check mesh/router/supergraph.graphql
@@ -105,7 +106,7 @@ lint-prose:
 prose-baseline: ## Lower the count of English findings that make lint allows, after fixing some
 	@$(PROVISION) prose-baseline
 
-# It names no index and no address: packages are identified by their hashes, wherever they come from.
+# The lock file names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock
 lock: $(ENVIRONMENT) ## Regenerate requirements.lock after changing a dependency
 	@$(PROVISION) lock

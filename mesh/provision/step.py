@@ -43,13 +43,13 @@ class Step:
         registry: The registry that it fetches from, named when the network is at fault.
         cwd: The folder that it runs in.
         env: Variables in addition to those of the environment.
-        limit_s: It is ended after this time, in seconds.
-        silence_s: It is ended after this time without output, in seconds; None where silence is normal.
-        answer_s: It is ended if it has written nothing after this time, in seconds; None if silence at the start is
-            normal.
+        limit_s: The command is ended after this time, in seconds.
+        silence_s: The command is ended after this time without output, in seconds; None where silence is normal.
+        answer_s: The command is ended if it has written nothing after this time, in seconds; None if silence at the
+            start is normal.
         unit: Unit of the count of its output lines; None to show the last line instead.
         total: Approximate number of units.
-        quiet: Whether it is not shown, because it takes only seconds.
+        quiet: Whether the command is not shown, because it takes only seconds.
     """
 
     title: str
@@ -86,7 +86,8 @@ def run(step: Step) -> str:
         Its standard output and error.
 
     Raises:
-        StepError: It failed, took too long, or fell silent; the message has the end of its output and the advice.
+        StepError: The command failed, took too long, or fell silent; the message has the end of its output and the
+            advice.
         StoppedError: `stop` was called.
     """
     pause(0)
@@ -165,7 +166,7 @@ def output_of(*argv: str, **variables: str) -> str:
 
 
 def _cause(output: str) -> str:
-    """The lines that name the cause: those about the network if there are any, else the last ones."""
+    """The lines that name the cause: the lines about the network if there are any, else the last lines."""
     lines = output.splitlines()
     about_network = [line for line in lines if NO_ANSWER.search(line)]
     return "\n".join(f"  {line[:300]}" for line in (about_network or lines)[-TAIL_LINES:])
@@ -200,7 +201,7 @@ def show(title: str, line: str | None) -> None:
 
     Args:
         title: The step's title.
-        line: What to show; None at its end.
+        line: What to show; None at the step's end.
     """
     with _terminal:
         if not sys.stderr.isatty():

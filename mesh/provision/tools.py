@@ -16,10 +16,10 @@ class Tool:
     """A program in Go.
 
     Attributes:
-        program: Its name in `.tools/bin`.
+        program: Name of the program in `.tools/bin`.
         module: Folder of the `go.mod` and `go.sum` that pin it.
-        dependency: The module that it is part of.
-        package: Its package, below that.
+        dependency: The module that the program is part of.
+        package: The program's package, below that module.
         environment: Variables of its build, in addition to those of every build.
     """
 
@@ -31,16 +31,16 @@ class Tool:
 
     @property
     def path(self) -> Path:
-        """Its path in this checkout."""
+        """The program's path in this checkout."""
         return BIN / self.program
 
     @property
     def cached(self) -> Path:
-        """Its path in the shared cache, by version."""
+        """The program's path in the shared cache, by version."""
         return golang.cache_path(self.program, self.module, self.dependency)
 
     def build(self) -> None:
-        """Puts it in place, and builds it if it is missing in the shared cache.
+        """Puts the program in place, and builds it if it is missing in the shared cache.
 
         Raises:
             SetupError: A module cannot be fetched or does not compile.

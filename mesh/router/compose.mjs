@@ -1,4 +1,5 @@
-// Composes the subgraphs' SDL into the supergraph: node compose.mjs FOLDER FILE. The folder has NAME.graphql of each one.
+// Composes the subgraphs' SDL into the supergraph: node compose.mjs FOLDER FILE. The folder has NAME.graphql for each
+// subgraph.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { composeServices } from "@theguild/federation-composition";

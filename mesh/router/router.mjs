@@ -15,7 +15,7 @@ const LIMITS = { maxTokens: 500, maxCost: 5_000, listSize: 20, maxDocuments: 128
 const SIGNALS = ["SIGTERM", "SIGINT"];
 const WORK_SHARE = 0.95; // of the caller's time limit
 
-/** Codes of the router, as the shop has them; what a subgraph says keeps its code. */
+/** The shop's code for each error code of the router; errors from a subgraph keep their codes. */
 const CODES = {
   GRAPHQL_PARSE_FAILED: "INVALID_ARGUMENT",
   GRAPHQL_VALIDATION_FAILED: "INVALID_ARGUMENT",
@@ -65,7 +65,7 @@ class Subgraph {
     if (socket) this.agent.createConnection = (_, connected) => net.connect(socket, connected);
   }
 
-  /** Fetches from each replica in turn; another one is asked if a connection fails before anything was sent. */
+  /** Fetches from each replica in turn; the next replica is tried if a connection fails before anything was sent. */
   async fetch(fetchFn, url, options, ...rest) {
     for (let left = this.places.length; ; left--) {
       const place = this.places[this.#next++ % this.places.length];
@@ -78,7 +78,7 @@ class Subgraph {
   }
 }
 
-/** Sends each fetch to a replica, with what is left of the caller's time and the call's place in its trace. */
+/** Sends each fetch to a replica, with the rest of the caller's time limit and the call's trace context. */
 function useSubgraphs(subgraphs, tracing) {
   return {
     onFetch({ executionRequest, fetchFn, setFetchFn }) {
@@ -100,7 +100,7 @@ function useSubgraphs(subgraphs, tracing) {
   };
 }
 
-/** Bounds documents, and gives errors the shop's codes: what a subgraph's connection says stays here. */
+/** Limits the size of documents, and gives errors the shop's codes and messages. */
 function useShopErrors() {
   return {
     onParse({ setParseFn }) {
@@ -118,7 +118,7 @@ function useShopErrors() {
   };
 }
 
-/** An entity that its subgraph does not show has its key only; its other fields cannot be null. */
+/** Matches the error for an entity that its subgraph does not show: its fields except its key are then null. */
 const NOT_SHOWN = /^Cannot return null for non-nullable field/;
 
 function shopError(error, status) {
@@ -154,7 +154,7 @@ const tracing = openTracing(process.env);
 const gateway = createGatewayRuntime({
   supergraph,
   transports: { http: transport },
-  // Calls share no fetches: in a trace, a call whose fetch belongs to another one looks like a lost span.
+  // Calls share no fetches: in a trace, a call whose fetch belongs to another call looks like a lost span.
   transportEntries: { "*": { options: { deduplicateInflightRequests: false } } },
   healthCheckEndpoint: "/healthz",
   graphiql: false,

@@ -1,4 +1,4 @@
-// Spans of the router, as hop budgets read them, and its account of them.
+// Spans of the router, as hop budgets read them, and the router's account of what they cost.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,11 +14,11 @@ const CLOCK_RENEWED_MS = 30_000; // as clocks drift apart
 const SERVER_FAULTS = new Set(["INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED"]);
 const calls = new AsyncLocalStorage();
 
-/** Runs work for one request, whose facts `currentCall` returns there. */
+/** Runs work for one request; inside it, `currentCall` returns the request's facts. */
 export const within = (call, work) => calls.run(call, work);
 export const currentCall = () => calls.getStore() ?? newCall({}, 5_000);
 
-/** A request's facts; `late` aborts what it waits for when its time is over. */
+/** A request's facts; `late` aborts what the request waits for when its time is over. */
 export const newCall = (headers, ms) => ({ headers, endsAt: performance.now() + ms, late: AbortSignal.timeout(ms) });
 
 /** The caller's span, if it samples. */
@@ -28,7 +28,7 @@ function sampledCaller(traceparent) {
 }
 
 /**
- * The clock of spans: OpenTelemetry's own begins them at whole milliseconds, some before their callers' spans.
+ * The clock of spans: OpenTelemetry's own clock begins spans at whole milliseconds, some before their callers' spans.
  *
  * `Date.now` is behind the system's clock by less than a millisecond, so the largest difference seen is nearly right.
  */
@@ -111,7 +111,7 @@ export function openTracing(env) {
   const clock = new Clock();
   let open = 0;
 
-  /** Runs work in a span below the current one; without one, the request is not sampled. */
+  /** Runs work in a span below the current span; without a current span, the request is not sampled. */
   function inSpan(spanName, work, kind = SpanKind.INTERNAL) {
     if (!trace.getActiveSpan()) return work();
     const span = tracer.startSpan(spanName, { kind, startTime: clock.now() });
@@ -189,7 +189,7 @@ export function openTracing(env) {
         if (SERVER_FAULTS.has(code)) span.setStatus({ code: SpanStatusCode.ERROR });
         span.end(clock.now());
       };
-      // The first of the two events: if a client leaves, the answer never finishes.
+      // The span ends at the first of the two events: if a client leaves, the answer never finishes.
       response.once("finish", end).once("close", end);
       const call = currentCall();
       await (span ? context.with(trace.setSpan(below, span), () => answer(span)) : answer(undefined));

@@ -18,7 +18,7 @@ BAD_INPUT = 2
 CHECKOUT = "experiment"
 """A package that only a checkout has, not an installed wheel."""
 _OF_PAGES = ("polars", "psutil", "scipy", "vl_convert")
-"""Packages of the extra `analysis`, which `--html` takes and the figures of the same command do not."""
+"""Packages of the extra `analysis`, which `--html` needs but the figures of the same command do not."""
 
 
 class OnDemand(TyperGroup):
@@ -44,7 +44,7 @@ class OnDemand(TyperGroup):
             raise _not_installed(ctx.invoked_subcommand, error) from error
 
     def format_help(self, _ctx: Any, formatter: Any) -> None:
-        """Writes the commands on one screen: those for traces separately, the others by group."""
+        """Writes the commands on one screen: commands for traces separately, all others by group."""
         formatter.write_usage("hopwise", "COMMAND [OPTION]...")
         formatter.write_text("See where a request's time goes, hop by hop: from traces to budgets that add up.")
         for group in GROUPS.values():
@@ -77,10 +77,10 @@ def import_command(row: Command) -> Any:
         row: Row of the command in the table.
 
     Returns:
-        The command, as a Typer app's.
+        The command, as if it belonged to a Typer app.
 
     Raises:
-        ModuleNotFoundError: It needs a module that is not installed.
+        ModuleNotFoundError: The command needs a module that is not installed.
     """
     module, _, attribute = row.where.partition(":")
     command = getattr(import_module(module), attribute)
@@ -110,7 +110,7 @@ def _needs(name: str, missing: str) -> str:
         extra = "analysis"
     if extra == "shop" and find_spec(CHECKOUT) is None:
         return "runs in a checkout of the project, after make setup"
-    # By a path: on PyPI, the name belongs to another project.
+    # The advice names a path: on PyPI, the name belongs to another project.
     install = f"pip install 'PATH[{extra}]'"
     return f"needs {missing}, which is not installed: {install}, with the path of the wheel or of the checkout"
 

@@ -74,7 +74,7 @@ class Command:
 
     @property
     def in_wheel(self) -> bool:
-        """Whether it is installed without a checkout."""
+        """Whether the command is installed without a checkout."""
         return self.where.startswith("hops.")
 
     @property

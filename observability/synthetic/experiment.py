@@ -1,7 +1,7 @@
 """Synthetic experiments whose true values are known, to test the statistics.
 
-Latencies are realistic. They are skewed, in one of several shapes. Neighbours are correlated, as in a queue. A
-journey's request makes it fast or slow in every trial alike, since all trials replay one tape. Each block and each
+Latencies are realistic. They are skewed, in one of several shapes. Neighbouring journeys are correlated, as in a queue.
+A journey's request makes it fast or slow in every trial alike, since all trials replay one tape. Each block and each
 trial shifts all of its journeys by a separate factor, and some trials may be slow altogether.
 """
 
@@ -49,11 +49,11 @@ class Noise:
 
     @property
     def own_shape(self) -> Shape:
-        """Distribution of what does not belong to the tape."""
+        """Distribution of the scatter that does not come from the tape."""
         return self.shape or Lognormal(self.sigma * math.sqrt(1 - self.tape))
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draws factors of neighbouring journeys, each with mean 1, without the tape's."""
+        """Draws factors of neighbouring journeys, each with mean 1, without the tape's factors."""
         # The import takes half a second, for which every command would wait.
         from scipy import signal
 
@@ -62,7 +62,7 @@ class Noise:
         return self.own_shape.factors(signal.lfilter([1.0], [1.0, -self.correlation], fresh))
 
     def draw_trial(self, rng: np.random.Generator) -> float:
-        """Draws the factor of one trial, without that of its block."""
+        """Draws the factor of one trial, without its block's factor."""
         slow = self.slow_by if self.slow_trials and rng.random() < self.slow_trials else 1.0
         return slow * math.exp(rng.normal(0, self.trial))
 
@@ -233,7 +233,7 @@ class Simulation:
         return {name: _figures(values, self.setting.noise) for name, values in {ALL: logs, **journeys}.items()}
 
     def break_even(self, left: Distant, right: Distant, journey: str) -> float:
-        """Computes the round-trip time, ms, at which infinitely many blocks of both would have the same p50."""
+        """Computes the round-trip time, ms, at which both topologies have the same p50 over infinitely many blocks."""
 
         def off(rtt_ms: float) -> float:
             return self._median(left, journey, rtt_ms) - self._median(right, journey, rtt_ms)

@@ -1,9 +1,9 @@
 """Synthetic experiments in which it is known which journeys wait for which, how long, and what else slows them.
 
 Journeys of four kinds arrive at random. In the topology `busy`, a journey that arrives while a `bulk_lines` is under
-way waits for it, exponentially distributed; in `calm` no journey waits. Both replay one tape: the request makes a
-journey fast or slow in every trial, and each trial shifts all of its journeys. A third cause, such as pauses, slows
-all journeys that are under way, in both topologies.
+way waits for it, for an exponentially distributed time; in `calm` no journey waits. Both replay one tape: the request
+makes a journey fast or slow in every trial, and each trial shifts all of its journeys. A third cause, such as pauses,
+slows all journeys that are under way, in both topologies.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Interference:
     def experiment(self, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
         """Runs one experiment: rows of `rows.JOURNEYS`, with the columns that the analysis reads and `block` in front.
 
-        They are by topology, and also have `queued_ns`: how long each journey waited before its work began.
+        The rows are by topology, and also have `queued_ns`: how long each journey waited before its work began.
         """
         at_ms = np.cumsum(rng.exponential(1e3 / self.rate, self.journeys))
         kinds = rng.choice(list(KINDS), self.journeys, p=list(KINDS.values()))
@@ -115,7 +115,7 @@ class Interference:
         return rows
 
     def _slow_down(self, at_ms: Floats, ms: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Computes when the work of journeys begins and ends with the third cause; in a pause it begins late."""
+        """Computes when the work of journeys begins and ends with the third cause; in a pause, work begins late."""
         assert self.third is not None
         both = self.third.ended_ms(np.tile(at_ms, 2), np.concatenate([np.full(at_ms.size, 1e-3), ms]), rng)
         return both[: at_ms.size], both[at_ms.size :]
@@ -123,7 +123,8 @@ class Interference:
     def truth(self, journey: str) -> dict[str, float]:
         """Computes how much higher mean and percentiles in `busy` are if a `bulk_lines` came shortly before, ms.
 
-        Shortly before means within its median duration: some of these do not wait, and some of the others do.
+        Shortly before means within its median duration: some of the journeys that arrive then do not wait, and some
+        others do.
 
         Args:
             journey: Kind of the arriving journey; `all` for the mix.

@@ -23,7 +23,7 @@ STEPS: dict[Load, list[tuple[Phase, float]]] = {
 
 
 def write_capacity_run(folder: Path, load: Load, **changes: Any) -> Path:
-    """Writes a run whose topologies hold 40 journeys a second, without summary and report.
+    """Writes a run whose topologies sustain 40 journeys a second, without summary and report.
 
     Args:
         folder: Folder to write into; created if missing.

@@ -64,7 +64,7 @@ class Arm:
         topology: Name of the topology; an unknown topology behaves like `hybrid`.
         switches: Switches that differ from those of the run, in the manifest.
         rtt_ms: Round-trip time between customer and edge.
-        rate: Journeys a second of its tape, for the manifest; None for those of the run.
+        rate: Journeys a second of its tape, for the manifest; None for the run's rate.
         parts: Changes the means of a journey's parts, ms.
         call_ms: Changes the mean time of a call between its two components.
         traced: Whether any journey is traced.

@@ -126,7 +126,7 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
 
 
 def call_paths(parts: Iterable[str]) -> dict[str, str]:
-    """Gives each part of a budget a call path; a component that several others call is below the first.
+    """Gives each part of a budget a call path; a component that several others call is below its first caller.
 
     Args:
         parts: Parts of a journey as `parts_ms` orders them.

@@ -81,7 +81,7 @@ class YamlFile:
         """Gives the entries of a mapping whose keys are texts.
 
         Args:
-            names: Name of its entries, for messages.
+            names: Name of the mapping's entries, for messages.
             place: Place of the mapping.
 
             Raises:
