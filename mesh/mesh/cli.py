@@ -104,7 +104,7 @@ def with_monitor(switches: Given, monitor: str) -> Given:
 
     Raises:
         SwitchError: `monitor` is neither on nor off, or it is on and there would be nothing to look at.
-        NotInstalledError: It is on, and there is no Prometheus.
+        NotInstalledError: `monitor` is on, and there is no Prometheus.
     """
     if monitor not in ("off", "on"):
         raise SwitchError(f"monitor={monitor}: valid: off, on.")

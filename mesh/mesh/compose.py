@@ -57,13 +57,14 @@ FILE, FOLDER = Path("compose.yaml"), Path("compose")
 """The file, and the folder of the configuration that its containers mount."""
 HEADER = "# Made by `make compose`: change the topology, the tables of ports and routes, or mesh/mesh/compose.py.\n"
 SECRETS = Path("/var/lib/hopwise/secrets")
-"""Where `shop.secrets` has a folder for every component that has secrets; each folder is a separate volume."""
+"""Where `shop.secrets` has a folder for every component that has secrets; each of these folders is a separate
+volume."""
 PUBLIC, ADMIN = "public", "admin"
 ENVOY_IMAGE = "edge-envoy"
 KONG = "edge-kong"
 JAEGER_IMAGE = f"docker.io/jaegertracing/jaeger:{JAEGER_VERSION}"
 BASE_IMAGE = "docker.io/library/debian:bookworm-slim"
-"""The Containerfile's own default; settings can pin it by its digest."""
+"""The base image that the Containerfile uses by default; settings can pin an image by its digest."""
 CPUS = 1.0
 """CPU time per second that a container may use. Docker refuses a limit above the machine's number of CPUs."""
 START_LIMIT_S = 120
@@ -114,7 +115,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     Args:
         topology: Which components run, and which calls which.
         data: The data that the shop starts with.
-        folder: The folder that they are for; sources of images are named relative to it.
+        folder: The folder that the files are for; sources of images are named relative to it.
         metrics: Whether Prometheus collects the components' metrics and Grafana shows them.
 
     Raises:
@@ -200,7 +201,7 @@ def _database(data: Data, places: ClusterPlaces) -> Service:
         command=_literal(["bash", "-euo", "pipefail", "-c", "\n".join(steps)]),
         environment={"SHOP_ADMIN_URL": _url(POSTGRES, POSTGRES, places), **_password_of(ADMIN)},
         volumes=[_secrets_of(ADMIN)],
-        # It waits for PostgreSQL by itself, because Podman 4.3 cannot wait for a container's health. If an ended
+        # The task waits for PostgreSQL by itself, because Podman 4.3 cannot wait for a container's health. If an ended
         # container depends on a running one, Podman 4.3 starts nothing after it.
         depends_on={"secrets": DONE},
     )
@@ -226,7 +227,7 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
         topology, places, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics is not None, measured=False
     )
     settings = environment(component, around)
-    settings.pop("SHOP_GRAPHIQL", None)  # it is not in the image
+    settings.pop("SHOP_GRAPHIQL", None)  # GraphiQL is not in the image
     if component not in GATEWAYS:
         settings["SHOP_DATABASE_URL"] = _url(role_name(component), TRIAL_DATABASE, places)
         settings |= _password_of(component)

@@ -36,7 +36,7 @@ METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
 OPTIONS = ("--concurrency", "1", "--log-level", "warning")
 """One worker: on the few cores of a test machine, more workers would only compete."""
 ALONE = "--disable-hot-restart"
-"""For an Envoy without hot restart: it shares no memory with other Envoys of its machine."""
+"""Options of an Envoy without hot restart: it shares no memory with other Envoys of its machine."""
 
 
 def base_config(file: Path) -> dict[str, Any]:

@@ -63,9 +63,9 @@ def mapper(
 
     Args:
         reply: The reply.
-        asked: Filters of the requests that it answers.
-        body: Its body.
-        headers: Headers that it has in addition.
+        asked: Filters of the requests that the reply answers.
+        body: Body of the reply.
+        headers: Additional headers of the reply.
     """
     again = [header("retry-after", str(reply.retry_after_s))] if reply.retry_after_s else []
     return {

@@ -63,7 +63,7 @@ class ComponentDiedError(MeshError):
     """A component exited during a run.
 
     Attributes:
-        component: Its name.
+        component: Name of the component.
         when_lost: The effect on the run, as in `Component`.
     """
 

@@ -54,12 +54,12 @@ class RunFolder:
         target: File that names the load generator's target.
         lock: File that is locked while a run lives.
         processes: File that names the processes of the run, for the next run to clean up after a crash.
-        state: File that `status` and `down` read of a system that was left running.
+        state: File in which a system that was left running describes itself for `status` and `down`.
         prometheus: Prometheus' data, kept between runs.
         istio_resources: Folder that istiod reads its resources from.
         envoy_id: Number by which successive Envoys of the run's edge find their shared memory.
-        sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
-            path may be longer than a socket's may be.
+        sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose path
+            may be too long for a socket.
     """
 
     def __init__(self, path: Path) -> None:
@@ -156,7 +156,7 @@ def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
     """The folder of a built Jaeger UI that `JAEGER_UI` names; None if it names none.
 
     Raises:
-        NotInstalledError: There is no `index.html` in it.
+        NotInstalledError: There is no `index.html` in the folder.
     """
     given = environ.get("JAEGER_UI", "")
     if not given:
@@ -179,7 +179,7 @@ def kong(environ: Mapping[str, str]) -> Path:
     """The Kong program: `KONG_BIN`, else `kong` on PATH; checks its version.
 
     Raises:
-        NotInstalledError: It is not there, or is not Kong 3.
+        NotInstalledError: The program is not there, or is not Kong 3.
     """
     path = _on_path(
         "kong",

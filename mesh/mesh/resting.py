@@ -14,7 +14,7 @@ class Resting(Protocol):
     """A system that may come to rest."""
 
     def check(self) -> None:
-        """Checks that it still runs."""
+        """Checks that the system still runs."""
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes of each component on this machine."""
@@ -44,11 +44,11 @@ def wait_for_rest(system: Resting, cores: float, limit_s: float) -> float:
 
     Args:
         system: A system that runs.
-        cores: CPU seconds per second below which it has come to rest.
-        limit_s: How long to wait at most, in seconds.
+        cores: CPU seconds per second below which the system has come to rest.
+        limit_s: Maximum wait, in seconds.
 
     Returns:
-        How long it took, in seconds.
+        How long the wait took, in seconds.
 
     Raises:
         ComponentDiedError: A component ended meanwhile.

@@ -58,7 +58,7 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
         """Checks that every component still runs and that nobody has asked to stop.
 
         Raises:
-            ComponentDiedError: One has ended; the message names it and says why.
+            ComponentDiedError: A component has ended; the message names it and says why.
             Interrupted: The user has asked to stop.
         """
 
@@ -81,11 +81,12 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
         """The current state of the sidecars; None without a mesh."""
 
     def node_of(self, component: str) -> str:
-        """The node of a cluster that a component runs on; empty on this machine, or if it runs on several."""
+        """The node of a cluster that a component runs on; empty on this machine, or if the component runs on several
+        nodes."""
 
     def stop_serving(self) -> None:
-        """Stops the components that serve customers, so that they send their last spans; trace store and database
-        stay."""
+        """Stops the components that serve customers, so that they send their last spans; trace store and database keep
+        running."""
 
 
 def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> Runtime:
@@ -107,7 +108,7 @@ def require_runtime(switches: Switches) -> None:
     """Checks that the runtime of these switches can be used, before anything is created in it.
 
     Raises:
-        MeshError: It cannot; the message has the reason and what to do.
+        MeshError: The runtime cannot be used; the message has the reason and what to do.
     """
     if switches.in_cluster:
         from mesh.kubernetes.cluster.kubectl import Kubectl

@@ -11,7 +11,7 @@ from mesh.paths import RunFolder
 
 
 class CacheCounts(NamedTuple):
-    """Counters of a cache: rows requested, rows that it had, and requests that it did not answer in time."""
+    """Counters of a cache: rows requested, rows found, and requests that the cache did not answer in time."""
 
     asked: int = 0
     hits: int = 0

@@ -35,8 +35,8 @@ class Checkout:
     Attributes:
         name: Name of the setting that chose it.
         given: What the user gave: a revision or a folder.
-        commit: Its commit.
-        folder: Its folder, as `Topology.checkout` has it.
+        commit: Commit of the checkout.
+        folder: Folder of the checkout, in the form of `Topology.checkout`.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Checkout:
 
     @property
     def path(self) -> Path:
-        """Its folder on this machine."""
+        """The checkout's folder on this machine."""
         return ROOT / self.folder
 
     def require_unchanged(self) -> None:
-        """Checks that the folder is there with its commit, and that nothing that it supplies differs from it.
+        """Checks that the folder is there at its commit, and that nothing that it supplies differs from that commit.
 
         Raises:
             InputError: The folder is missing or has changed; the message says what to do.
@@ -81,7 +81,7 @@ def find_checkout(name: str, given: str) -> Checkout:
         given: A revision of this repository; or a folder, which begins with `.`, `/` or `~`.
 
     Raises:
-        InputError: There is no such checkout, its contract differs, or it was changed.
+        InputError: There is no such checkout, its contract differs, or its files were changed.
         StartError: Its environment cannot be made.
     """
     if not given:
@@ -89,7 +89,8 @@ def find_checkout(name: str, given: str) -> Checkout:
     found = _of_folder(name, given) if given[0] in "./~" else _of_revision(name, given)
     found.require_unchanged()
     _require_contract(found, found.path.joinpath(DECLARES).read_text(encoding="utf-8"))
-    # A worktree never changes, so neither does its environment; another folder's may be behind its lock file.
+    # A worktree never changes, so neither does its environment; the environment of a folder may be behind its lock
+    # file.
     made = found.path.parent == VERSIONS and (found.path / ".venv" / ".synced").is_file()
     if found.folder and not made:
         _make_environment(found)
@@ -153,7 +154,7 @@ def _require_contract(found: Checkout, declares: str) -> None:
 
 def _add_worktree(path: Path, commit: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    _git(ROOT, "worktree", "prune")  # forgets those whose folders were removed
+    _git(ROOT, "worktree", "prune")  # forgets worktrees whose folders were removed
     try:
         done = subprocess.run(  # noqa: S603 - our own command line
             ["git", "-C", str(ROOT), "worktree", "add", "--quiet", "--detach", str(path), commit],  # noqa: S607
@@ -170,7 +171,7 @@ def _add_worktree(path: Path, commit: str) -> None:
 
 
 def _make_environment(found: Checkout) -> None:
-    """Does in another checkout what `make setup` does for its Python packages; quick if nothing is missing."""
+    """Sets up another checkout's Python packages as `make setup` does; quick if nothing is missing."""
     step = Step(
         title=f"Environment of {found.commit[:12]} (the packages of its lock file)",
         hint="20 s, more on a slow network",

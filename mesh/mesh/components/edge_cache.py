@@ -32,7 +32,7 @@ STATISTICS_LIMIT_S = 10.0
 
 
 def invalidation_socket(folder: RunFolder, *, emulated: bool) -> Path:
-    """The Unix domain socket where the shop invalidates answers; it is beyond the network if one is emulated."""
+    """The Unix domain socket where the shop invalidates answers; it is behind the emulated network, if there is one."""
     return folder.sockets / ("far-ban" if emulated else "ban")
 
 
@@ -92,7 +92,7 @@ def _link(line: Line, ports: Ports, folder: RunFolder) -> Component:
 
 
 def _workdir(folder: RunFolder) -> Path:
-    # Outside of the checkout, whose path may be longer than Varnish accepts.
+    # This is outside of the checkout, whose path may be longer than Varnish accepts.
     return folder.sockets / "varnish"
 
 

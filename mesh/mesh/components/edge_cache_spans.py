@@ -94,7 +94,7 @@ def send(spans: list[dict[str, Any]], otlp: str) -> None:
     """Sends spans to the trace store.
 
     Raises:
-        OSError: It cannot be reached, or refuses them.
+        OSError: The trace store cannot be reached, or refuses the spans.
     """
     connection = http.client.HTTPConnection(otlp, timeout=POST_LIMIT_S)
     try:
@@ -145,5 +145,5 @@ def _read(stream: Any, lines: queue.SimpleQueue[str | None]) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(5)  # spans may be late, requests may not
+    os.nice(5)  # spans may be late, but requests may not
     main()

@@ -22,10 +22,10 @@ class Exporter:
     """An exporter.
 
     Attributes:
-        component: Name of its component, of its job and of its port.
-        name: Name of the program upstream; Debian's starts with "prometheus-".
+        component: Name of the exporter's component, scrape job and port.
+        name: Name of the program upstream; Debian's name starts with "prometheus-".
         prefix: First part of its metrics' names.
-        option: Option for the address that it listens on.
+        option: Option for the address that the exporter listens on.
     """
 
     component: str
@@ -46,12 +46,12 @@ class Exporter:
 
     @property
     def missing(self) -> str:
-        """The message for users who do not have it."""
+        """The message for users who do not have the exporter."""
         how = f"install {self.name} (Debian and Ubuntu: apt-get install {self.debian_package})"
         return f"no {self.prefix}* metrics: {how}"
 
     def listens_at(self, place: Place) -> list[str]:
-        """The options for the address that it listens on."""
+        """The options for the address that the exporter listens on."""
         return [f"{self.option}={place}"]
 
 
@@ -77,7 +77,8 @@ def exporter_component(
         env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, urlsplit(database.admin_url).path[1:]))}
     else:
         assert cache is not None
-        # The password is in the address and not in REDIS_PASSWORD, which redis_exporter sends to any other target, too.
+        # The password is in the address and not in REDIS_PASSWORD, because redis_exporter would send that to every
+        # target.
         env = {"REDIS_ADDR": urlsplit(cache.url)._replace(scheme="redis").geturl()}
     return Component(
         exporter.component,

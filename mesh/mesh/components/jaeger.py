@@ -103,7 +103,7 @@ def span_counts(ports: Ports) -> SpanCounts:
     """Asks a running Jaeger for its counters.
 
     Raises:
-        StartError: It does not answer.
+        StartError: Jaeger does not answer.
     """
     connection = http.client.HTTPConnection(HOST, ports["jaeger-metrics"], timeout=5)
     try:

@@ -24,7 +24,7 @@ class KeyPair:
 
 
 def key_pair(folder: RunFolder) -> KeyPair:
-    """The run's key pair, made on first use; kept, so that tokens outlive a restart."""
+    """The run's key pair, made on first use; it stays there, so that tokens outlive a restart."""
     return key_pair_in(folder.keys)
 
 

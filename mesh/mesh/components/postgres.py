@@ -125,7 +125,7 @@ def superuser_password(folder: RunFolder) -> str:
         new = path.with_name(f"{path.name}.{os.getpid()}")
         _write_private(new, secrets.token_hex(32))
         try:
-            # A link, not a rename: of two runs that start at once, both use the password that the first one made.
+            # A link, not a rename: of two runs that start at once, both use the password that the first run made.
             path.hardlink_to(new)
         except FileExistsError:
             pass
@@ -140,7 +140,7 @@ def require_external(db: Database) -> None:
     """Checks that the server of DATABASE_URL answers.
 
     Raises:
-        StartError: It does not.
+        StartError: The server does not answer.
     """
     import psycopg
 
@@ -182,7 +182,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
         argv=argv,
         ready=postmaster_ready(data, ports[POSTGRES]),
         after=frozenset(component.name for component in components),
-        start_limit_s=60,  # it may have to replay its log after a crash
+        start_limit_s=60,  # the server may have to replay its log after a crash
         stop_limit_s=20,
         stop_rank=STORE_RANK,
         stop_signal=signal.SIGINT,  # "fast": ends the sessions, and leaves a clean data folder

@@ -27,7 +27,7 @@ from mesh.errors import StartError
 from mesh.paths import POSTGRES_PACKAGE, RunFolder, postgres_programs
 
 STATE = Path("/var/lib/hopwise")
-"""Only root can write there, so no other user can block the path."""
+"""Folder of root's clusters; only root can write there, so no other user can block the path."""
 
 UIDS = range(60706, 61184)
 """User ids that no account or systemd service gets (https://systemd.io/UIDS-GIDS), and that every container has."""

@@ -103,7 +103,7 @@ def jobs_of(
         **({"istiod": ("/metrics", places.endpoints("istiod-http"))} if switches.mesh == "istio" else {}),
     }
     entered = topology.behind_edge
-    # Whether clients reach it, so that they get its answers.
+    # Whether clients reach the component, so that its answers count.
     jobs = [_job(name, path, at, {"entered": str(name in entered).lower()}) for name, (path, at) in asked.items()]
     return [*jobs, *_sidecar_jobs(workloads)]
 

@@ -75,7 +75,7 @@ class Surroundings:
         keys: Key pair of the tokens.
         trial: Name of the trial, for its traces.
         extra: More settings, by component.
-        store: Where the services keep their data: "postgres", or "memory" that is filled from it.
+        store: Where the services keep their data: "postgres", or "memory" that is filled from the database.
         delay_ms: Time added to every request that a component serves, by component.
         hold: How the event loop of a component is blocked, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
@@ -208,7 +208,7 @@ def python_of(checkout: str) -> str:
 
 
 def argv_of(component: str, program: Program | None, checkout: str = "") -> list[str]:
-    """The command line of a service or gateway; a built-in program is built if it is not yet.
+    """The command line of a service or gateway; a built-in program is compiled if necessary.
 
     Args:
         component: Name of the component.

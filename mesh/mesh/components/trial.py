@@ -38,7 +38,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     """Checks that a topology can run with these switches.
 
     Raises:
-        SwitchError: It cannot; the message has the reason, and what it can run with.
+        SwitchError: The topology cannot; the message has the reason, and what it can run with.
     """
     _require_programs(topology.with_implementations(switches.implementation), switches)
     if topology.frames_thrift:
@@ -107,7 +107,7 @@ def _require_cacheable(topology: Topology, switches: Switches) -> None:
 
 
 def _require_programs(topology: Topology, switches: Switches) -> None:
-    """Checks that components run by other programs get only switches in the contract of
+    """Checks that components that other programs replace get only switches in the contract of
     docs/system/your-component.md."""
     for _, problem in find_unserved(topology):
         raise SwitchError(f"implementation: {problem}.")
@@ -191,12 +191,12 @@ def target_document(
     """The document that names the load generator's target.
 
     Args:
-        topology: What it sends to.
-        switches: The switches that it runs with.
+        topology: Topology that the generator sends to.
+        switches: The switches that the topology runs with.
         trial: Name of the trial.
         places: Where the generator reaches the topology.
         private_key: Where the generator finds the key that signs its tokens.
-        ca_certificate: Where it finds the certificate that it must trust; None without TLS.
+        ca_certificate: Where the generator finds the certificate that it must trust; None without TLS.
     """
     entry = {channel.value: _entry(topology, switches, places, channel) for channel in topology.entry}
     return {

@@ -33,7 +33,7 @@ class Cache:
     """The cache of one run.
 
     Attributes:
-        url: Its URL, with the password.
+        url: URL of the cache, with the password.
         embedded: Whether this project starts the server.
         namespace: First part of every key, new for each start, so that no trial reads an earlier trial's entries.
     """
@@ -75,7 +75,7 @@ def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Co
         return []
     program, file = valkey(), folder.config / "valkey.conf"
     settings = {**SETTINGS, "port": str(ports[VALKEY]), "requirepass": urlsplit(server.url).password or ""}
-    # In a private file: every user can read a command line.
+    # The password is in a private file, because every user can read a command line.
     file.touch(mode=0o600)
     file.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
     argv = [str(program), str(file)]
@@ -86,9 +86,9 @@ def require_external(server: Cache) -> None:
     """Checks that the server of CACHE_URL answers and is new enough.
 
     Raises:
-        StartError: It does not answer or is too old.
+        StartError: The server does not answer or is too old.
     """
-    # Not at the top: other runs need not wait for its import.
+    # Imported here, so that other runs need not wait for the import.
     from valkey import Valkey
     from valkey.exceptions import ValkeyError
 
@@ -103,10 +103,10 @@ def require_version(info: Mapping[str, object]) -> None:
     """Checks the version that a server reports.
 
     Args:
-        info: Its answer to `INFO server`.
+        info: The server's answer to `INFO server`.
 
     Raises:
-        StartError: It is older than `MIN_VERSION`.
+        StartError: The server is older than `MIN_VERSION`.
     """
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = str(info.get("valkey_version") or info.get("redis_version"))

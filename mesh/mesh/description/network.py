@@ -87,7 +87,7 @@ def read_rtt(name: str, given: str) -> float:
     """Reads a round-trip time such as `40ms`, in ms, kept to the microsecond.
 
     Raises:
-        SwitchError: It is not a time, or is out of range.
+        SwitchError: The text is not a time, or is out of range.
     """
     rtt_ms = milliseconds(given)
     if rtt_ms is None or not 0 <= rtt_ms <= MAX_RTT_MS:
@@ -96,10 +96,10 @@ def read_rtt(name: str, given: str) -> float:
 
 
 def read_bandwidth(name: str, given: str) -> str:
-    """Checks a bandwidth such as `10mbit/2mbit` (down/up) or `10mbit` (both), and returns it as it is.
+    """Checks a bandwidth such as `10mbit/2mbit` (down/up) or `10mbit` (both), and returns it unchanged.
 
     Raises:
-        SwitchError: It is not a bandwidth, or is out of range.
+        SwitchError: The text is not a bandwidth, or is out of range.
     """
     rates = given.split("/")
     if len(rates) > 2 or not all(MIN_BITS_S <= _bits_s(rate) <= MAX_BITS_S for rate in rates):

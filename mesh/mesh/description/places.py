@@ -36,8 +36,8 @@ class Places(Protocol):
 
         Args:
             name: Name of the port.
-            replica: Number of the component's process, from 1; natively each process has its own address.
+            replica: Number of the component's process, from 1; on this machine each process has its own address.
         """
 
     def endpoints(self, name: str) -> Sequence[Place]:
-        """The places that its callers use; several if they balance their calls."""
+        """The places that a port's callers use; several if callers balance their calls."""

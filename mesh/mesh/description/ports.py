@@ -31,7 +31,7 @@ class Ports:
         offsets: Distance from the base, by the port's name.
         addresses: Loopback address of each component's sidecar.
         replicas: How many processes a component runs as; components that are not named run as one.
-        is_apart: Whether they belong to the set of components that one kind of journey has to itself.
+        is_apart: Whether the ports belong to the separate components that serve one kind of journey only.
     """
 
     base: int
@@ -42,7 +42,8 @@ class Ports:
 
     @property
     def apart(self) -> Ports:
-        """The ports of the components that one kind of journey has to itself; these components call each other."""
+        """The ports of the separate components that serve one kind of journey only; these components call each
+        other."""
         return replace(self, is_apart=True)
 
     def __getitem__(self, name: str) -> int:
@@ -66,8 +67,8 @@ class Ports:
         return [self.listens(name, replica) for replica in self.replicas_of(component)]
 
     def replicas_of(self, component: str) -> Sequence[int]:
-        """The numbers of a component's replicas, from 1; numbers of the separate set start after the maximum of the
-        others."""
+        """The numbers of a component's replicas, from 1; separate components' numbers start above the other components'
+        maximum."""
         first = MAX_REPLICAS + 1 if self.is_apart and component in SERVES else 1
         return range(first, first + self.replicas.get(component, 1))
 
@@ -81,10 +82,10 @@ class Ports:
         Args:
             names: Names of the ports.
             at: Address of the ports; None for the addresses that callers use.
-            udp: Whether they are ports of UDP, not of TCP.
+            udp: Whether the ports are for UDP, not for TCP.
 
         Raises:
-            PortError: Some are taken; the message names each of them, the process that has it, and what to do.
+            PortError: Ports are taken; the message names each taken port, the process that has it, and what to do.
         """
         places = [
             (name, place)
@@ -108,7 +109,7 @@ class Ports:
 
 
 def at_replica(address: str, replica: int) -> str:
-    """The loopback address of a replica, given the first one's: `127.0.1.5` for the second, `127.0.0.5` given."""
+    """The loopback address of a replica, given the first replica's: `127.0.1.5` for the second, `127.0.0.5` given."""
     first, second, third, fourth = address.split(".")
     return f"{first}.{second}.{int(third) + replica - 1}.{fourth}"
 
@@ -144,7 +145,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
 def _free(place: Place, *, udp: bool) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as probe:
         if not udp:
-            # Connections of the run before may still linger in TIME_WAIT; only a listener blocks the port.
+            # Connections of the previous run may still linger in TIME_WAIT; only a listener blocks the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((place.host, place.port))

@@ -1,7 +1,7 @@
 """A proxy's own answers to requests that it cannot forward: the shop's errors, in the gateways' format.
 
-A problem (RFC 9457) over HTTP, errors as GraphQL has them where clients send GraphQL, a status and a message over gRPC.
-No answer reveals what is behind the proxy. Codes, titles and types are those of `shop.platform.error_codes`.
+Over HTTP, an answer is a problem (RFC 9457), or where clients send GraphQL, a GraphQL error; over gRPC, a status and a
+message. No answer reveals what is behind the proxy. Codes, titles and types are those of `shop.platform.error_codes`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 GRAPHQL = "/graphql"
-"""The path at and below which errors have GraphQL's shape."""
+"""The path at which, and below which, errors have GraphQL's shape."""
 DOMAIN = "hopwise"
 """Domain of the codes, over gRPC."""
 GRAPHQL_TYPE = "application/graphql-response+json"
@@ -23,8 +23,8 @@ class Reply:
     """One kind of failure.
 
     Attributes:
-        min_status: The lowest HTTP status that it is for.
-        max_status: The highest HTTP status that it is for.
+        min_status: The lowest HTTP status that the reply is for.
+        max_status: The highest HTTP status that the reply is for.
         code: The shop's error code.
         title: Title of the problem.
         grpc_status: Number of the status over gRPC.

@@ -17,7 +17,7 @@ LASTING: Mapping[str, Mapping[Protocol, Sequence[str]]] = {
     "rest-gateway": {Protocol.REST: PATHS[Protocol.REST]},
     NOTIFICATION: PATHS,
 }
-"""The same by component."""
+"""Regular expressions of these paths, by component."""
 MAX_STREAMS = 10_000
 """How many streams a proxy keeps open to a component. Each is a request, and over HTTP/1.1 a connection, for as long as
 its client waits."""

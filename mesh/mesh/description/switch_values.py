@@ -24,7 +24,7 @@ class Need:
 
     Attributes:
         met: Returns whether the precondition is met, given all switches.
-        what: The missing part and the remedy; `{name}` and `{default}` are the switch's.
+        what: The missing part and the remedy; `{name}` and `{default}` stand for those of the switch.
     """
 
     met: Callable[[Any], bool]
@@ -38,7 +38,7 @@ class Values:
     Attributes:
         help: The help text of a command's option.
         valid: The valid values, in words.
-        read: Reads a value, given the switch's name; raises a SwitchError that lists the valid ones.
+        read: Reads a value, given the switch's name; raises a SwitchError that lists the valid values.
     """
 
     help: str

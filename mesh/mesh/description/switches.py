@@ -328,7 +328,7 @@ _NETWORK = ("network", "rtt", "bandwidth")
 
 
 def settings_of(command: str) -> tuple[Setting, ...]:
-    """Returns the settings of a command of the table, switches with their help among them."""
+    """Returns the settings of a command of the table, including switches, with their help."""
     settings: list[Setting] = []
     for setting in (TARGETS.get(command) or COMMANDS[command]).settings:
         if isinstance(setting, Setting):

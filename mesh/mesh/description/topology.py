@@ -61,7 +61,7 @@ SERVICES: Mapping[str, frozenset[str]] = {
     "order": frozenset({"product", "user", "payment"}),
     "notification": frozenset({"order", "user"}),
 }
-"""The services, callees before their callers, and which others each one calls."""
+"""The services, callees before their callers, and which other services each service calls."""
 
 NOTIFICATION = "notification"
 """The service that runs with `updates=on` only; a topology need not have it."""
@@ -132,7 +132,7 @@ UNCACHED: Mapping[str, str] = {
     "federation": "the router marks no answer as public",
     "graphql-services": "the services' own GraphQL marks no answer as public",
 }
-"""Why a shared cache keeps nothing for the other request formats."""
+"""Why a shared cache keeps no answers in the other request formats."""
 
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
     # Connect is for clients; components use gRPC. Only a router, which replaces a gateway, queries subgraphs.
@@ -153,7 +153,7 @@ BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
 """The project's other implementations: the components of each, and the protocols that they serve."""
 
 CALLS_OVER: Mapping[str, Protocol] = {"go": Protocol.GRPC, "hive": Protocol.FEDERATION}
-"""The protocol in which they call services."""
+"""The protocol in which these programs call services."""
 
 MAX_NAME = 60
 """Characters of a topology's name."""
@@ -194,7 +194,7 @@ class Topology(BaseModel):
         entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
         links: Callees of each caller, with the protocol of the link.
         plan: `naive` sends a request for each item and does not use batches; with `streaming`, gRPC clients read a
-            document as a stream. Neither is the default.
+            document as a stream. By default, a topology does neither.
         library: Library through which clients speak gRPC: `connect-go` also speaks gRPC-Web and Connect, and is for
             comparing them with gRPC.
         programs: Programs that replace Python components, by the component's name.
@@ -409,10 +409,10 @@ def names(folder: Path = TOPOLOGIES, *, updates: str = "off") -> list[str]:
 
     Args:
         folder: Where their files are.
-        updates: The switch of this name: "on" leaves out those without a notification service.
+        updates: The switch of this name: "on" leaves out topologies without a notification service.
 
     Raises:
-        TopologyError: One of their files is wrong; names the file, the line and the mistake.
+        TopologyError: One of their files is wrong; the message names the file, the line and the mistake.
     """
     files = sorted(folder.glob("*.yaml"), key=lambda file: file.stem)
     return [file.stem for file in files if updates == "off" or _parse_file(file).has_updates]
@@ -427,7 +427,7 @@ def load_topology(which: str, folder: Path = TOPOLOGIES, *, updates: str = "off"
         updates: The switch of this name: "on" for a topology with its notification service.
 
     Raises:
-        TopologyError: It is unknown or wrong; the message names the file, the line and the mistake.
+        TopologyError: The topology is unknown or wrong; the message names the file, the line and the mistake.
     """
     file = folder / f"{which}.yaml"
     if which.endswith((".yaml", ".yml")) or "/" in which:
@@ -460,7 +460,7 @@ def parse_topology(text: str, source: str) -> Topology:
         source: Name of the file, for messages.
 
     Raises:
-        TopologyError: It is not YAML, has the wrong shape, or describes a system that cannot run.
+        TopologyError: The text is not YAML, has the wrong shape, or describes a system that cannot run.
     """
     return _topology_of(YamlFile(source, text, TopologyError))
 

@@ -1,9 +1,9 @@
 """Refuses requests at the edge, early and cheaply, when a component answers more slowly than it should.
 
 Each component behind the edge has a filter of Envoy's adaptive concurrency. Every 200 ms, it compares the median
-response time with a fixed time, and adjusts how many requests it admits at once. The others get a 503 at once.
-Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are less strict.
-Callers that send many requests a second share a part of the capacity, so that other callers get through.
+response time with a fixed time, and adjusts how many concurrent requests it admits. All other requests get a 503
+immediately. Checkouts and later requests of a multi-step journey declare a higher urgency (RFC 9218); their limits are
+less strict. Callers that send many requests a second share a part of the capacity, so that other callers get through.
 
 Requests that are slow by nature, such as password hashes, pass only a fixed limit: their time says nothing about
 congestion. Nor does the duration of a stream, so streams pass no limit.
@@ -29,7 +29,7 @@ PERCENTILE, UPDATE_MS = 50, 200
 BUSY = "x-hopwise-busy"
 """The header by which the edge marks a request whose caller sends more than its share."""
 CALLERS = "admission.callers"
-"""Name of the filter that marks them."""
+"""Name of the filter that marks these requests."""
 OPENINGS = "openings"
 """Name of the filter that limits how fast a token opens streams."""
 BY_TOKEN = {"actions": [{"request_headers": {"header_name": "authorization", "descriptor_key": "token"}}]}
@@ -79,13 +79,13 @@ class Limit:
     """One of the limits that requests pass in sequence.
 
     Attributes:
-        name: Name of its filter, before the component's.
+        name: First part of the filter's name; the component's name follows.
         times: Factor by which the highest median response time exceeds that of the first limit.
         max_requests: Maximum number of concurrent requests, even if answers are quick. With a higher maximum, a sudden
             peak would queue a second's work of two cores before the first response time is known.
         passed_by: Values of the header that let a request bypass it.
-        min_requests: As `Admission.min_requests`, where it differs.
-        busy: Whether it is for requests of busy callers only, which have `BUSY_SHARE` of the capacity.
+        min_requests: As `Admission.min_requests`, if this limit needs another value.
+        busy: Whether the limit is for requests of busy callers only, which have `BUSY_SHARE` of the capacity.
     """
 
     name: str
@@ -106,8 +106,8 @@ LIMITS = (
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
     Limit("admission.all", 3, 40, min_requests=16),
 )
-"""Requests of a journey under way always find capacity in addition to new requests; otherwise the work done so far is
-wasted."""
+"""Requests of a journey under way always find capacity in addition to that of new requests; otherwise the work done so
+far would be wasted."""
 HASHES = Limit("admission.hashes", 50, 64, min_requests=8)
 BULK = Limit("admission.bulk", 50, 16, min_requests=2)
 """The limits of requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
@@ -174,7 +174,8 @@ def openings_filter() -> Mapping[str, Any]:
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
-    """Returns Envoy's HTTP filters for a topology, the first ones of its chain; each route enables its own."""
+    """Returns Envoy's HTTP filters for a topology, which begin its chain; each route enables the filters that it
+    needs."""
     slow = dict.fromkeys((slow.limit, route.component) for route, slow in slow_routes(topology))
     usual = ((limit, component) for component in topology.behind_edge for limit in LIMITS)
     rendered = [_but(limit, _filter(limit, at)) for limit, at in (*usual, *slow)]
@@ -193,7 +194,7 @@ def enable(*names: str) -> Mapping[str, Any]:
 
 
 def slow_routes(topology: Topology) -> list[tuple[Route, Slow]]:
-    """Returns the routes of requests that are slow by nature; they come before the others."""
+    """Returns the routes of requests that are slow by nature; these routes come before all others."""
     return [
         (Route(component, Match.EXACTLY, path), slow)
         for component, protocol in topology.behind_edge.items()
@@ -273,7 +274,7 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
 
 
 def _but(limit: Limit, rendered: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A limit that requests with certain headers bypass."""
+    """A limit that applies to all requests but those with certain headers."""
     passed_by = [_is(PRIORITY, value) for value in limit.passed_by]
     if limit.busy:
         passed_by.append({"not_matcher": _is(BUSY, "1")})

@@ -14,6 +14,6 @@ NAMES = ("localhost", HOST, EDGE)
 def edge_certificate(folder: RunFolder) -> Certificate:
     """A new certificate for the edge, from a new authority; both are among the run's keys.
 
-    As on the web, the edge also sends an intermediate certificate, between its own and the root.
+    As on the web, the edge also sends an intermediate certificate, between its own certificate and the root.
     """
     return issue(make_authority(folder.keys / "edge-ca", EDGE, identity=""), NAMES, folder.keys / EDGE)

@@ -29,7 +29,7 @@ HANDING_OVER = (
     *("--drain-strategy", "immediate", "--drain-time-s", "1"),
     *("--parent-shutdown-time-s", str(limits.LEAVES_S)),
 )
-"""Until it ends, each answer asks the client to close the connection."""
+"""Until the old edge ends, each of its answers asks the client to close the connection."""
 
 
 def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
@@ -77,7 +77,7 @@ class _Line:
 
     def __init__(self, file: Path, folder: RunFolder) -> None:
         self._file = file
-        # At a path, because any process that can reach the socket gets the edge's listeners.
+        # The socket is at a path, because any process that can reach it gets the edge's listeners.
         place = ("--base-id", str(folder.envoy_id), "--socket-path", str(folder.sockets / "envoy"))
         self._options = (*place, *HANDING_OVER)
         self._epoch = 0
@@ -88,7 +88,7 @@ class _Line:
         return self._command()
 
     def next(self) -> Sequence[str]:
-        """The command line of the next Envoy, which takes over from the last."""
+        """The command line of the next Envoy, which takes over from the current one."""
         self._epoch += 1
         return self._command()
 

@@ -116,7 +116,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if topology.translates:
         filters = [_filter("grpc_web", "GrpcWeb"), *filters]
     if topology.admits_browsers:
-        # First in the chain, so that pages can read refusals too.
+        # This filter is first in the chain, so that pages can read refusals too.
         filters = [_filter("cors", "Cors"), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
@@ -147,7 +147,7 @@ def _filter(name: str, kind: str) -> dict[str, Any]:
 
 
 def _admit_browsers(routes: list[dict[str, Any]]) -> None:
-    """Lets pages of every origin make calls. They gain no customer's permissions: browsers do not add a token."""
+    """Lets pages of every origin make calls. The pages gain no customer's permissions: browsers do not add a token."""
     policy = {
         "@type": f"{TYPES}/envoy.extensions.filters.http.cors.v3.CorsPolicy",
         "allow_origin_string_match": [{"safe_regex": {"regex": ".+"}}],
@@ -166,7 +166,7 @@ def _admit_browsers(routes: list[dict[str, Any]]) -> None:
             route["response_headers_to_add"] = [header("access-control-allow-origin", "*")]
     led = next(route["route"] for route in calls if "route" in route)
     asked = [{"name": name, "present_match": True} for name in ("origin", "access-control-request-method")]
-    # Before the refusals of methods. The filter answers, and needs a route that leads somewhere.
+    # This route comes before the refusals of methods. The filter answers, but needs a route that leads somewhere.
     preflight = {
         "match": {
             "prefix": limits.CALLS,
@@ -211,7 +211,7 @@ def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, An
         "typed_config": {
             "@type": full_type,
             "downstream_tls_context": _tls_context(certificate, ["h3"]),
-            # An attacker who records early data (0-RTT) can replay it, and with it a checkout or a login.
+            # An attacker who records early data (0-RTT) can replay it, and so repeat a checkout or a login.
             "enable_early_data": False,
         },
     }

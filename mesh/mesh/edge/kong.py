@@ -26,7 +26,7 @@ PHASES = ("rewrite", "header_filter", "body_filter", "log")
 BUFFERS = "64 16k"
 """Buffers of one answer: even the largest, a bulk read, is not written to disk."""
 HEADERS = "4 128k"
-"""More than the edge's limit, so that edge.lua refuses headers that are slightly too large."""
+"""Kong's limit on headers: above the edge's, so that edge.lua refuses headers that are slightly too large."""
 
 
 OPENINGS = {
@@ -51,7 +51,7 @@ def require_kong(topology: Topology) -> None:
     """Check that Kong can be a topology's edge.
 
     Raises:
-        SwitchError: It cannot; the message has the reason.
+        SwitchError: Kong cannot; the message has the reason.
     """
     if topology.translates:
         raise SwitchError(
@@ -104,7 +104,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_ADMIN_GUI_LISTEN": "off",
         # Otherwise it reports the time of each of its steps to callers on loopback addresses that request it.
         "KONG_REQUEST_DEBUG": "off",
-        # Without `reuseport`, which Kong sets by default: a second edge would silently share the port.
+        # `reuseport`, which Kong sets by default, is left out: with it, a second edge would silently share the port.
         "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
         "KONG_STATUS_LISTEN": str(plan.metrics or plan.admin),
         "KONG_PROXY_ERROR_LOG": "/dev/stderr",
@@ -118,7 +118,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_UNTRUSTED_LUA": "on",
         # One worker, as with Envoy: on the few cores of a test machine, more workers would only compete.
         "KONG_NGINX_WORKER_PROCESSES": "1",
-        # For a worker whose successor is ready.
+        # Time limit for a worker whose successor is ready.
         "KONG_NGINX_MAIN_WORKER_SHUTDOWN_TIMEOUT": f"{limits.LEAVES_S}s",
         "KONG_HEADERS": "off",
         "KONG_HEADERS_UPSTREAM": "off",
@@ -203,7 +203,7 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route], *, streams:
 
 
 def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[dict[str, Any]]:
-    # Not global: a request that is not forwarded would leave spans of a trace that nobody requested.
+    # The plugin is not global: a request that is not forwarded would leave spans of a trace that nobody requested.
     yield {
         "name": "opentelemetry",
         "config": {

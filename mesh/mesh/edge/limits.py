@@ -21,9 +21,9 @@ WATCH_IDLE_S = 45
 CONNECTION_IDLE_S = 300
 CONNECT_S = 1
 UPSTREAM_IDLE_S = 30
-"""Gateways keep idle connections longer, so a request never gets a connection that is being closed."""
+"""Gateways keep idle connections longer than this, so a request never gets a connection that is being closed."""
 JOURNEY = "x-journey"
-"""The header by which the load generator names the kind of journey that has components to itself."""
+"""The header by which the load generator names the kind of journey, if that kind has separate components."""
 CHECK_EVERY_S = CHECK_LIMIT_S = 1
 """Interval of the health checks of a component's replicas, and the time limit of each check."""
 UNHEALTHY_AFTER = 2
@@ -31,10 +31,10 @@ UNHEALTHY_AFTER = 2
 HEALTH_PATH = "/healthz"
 """Path of a component's health check over HTTP; over gRPC, it has gRPC's health service."""
 MAX_BODY = 131_072
-"""Bytes of a request's body; above the limit of gateways and services, so that these refuse a slightly too large body
-with their own message."""
+"""Maximum bytes of a request's body; above the limit of gateways and services, so that these refuse a slightly too
+large body with their own message."""
 MAX_HEADER_BYTES = 60 * 1024
-"""Bytes of a request's line and headers together."""
+"""Maximum bytes of a request's line and headers together."""
 MAX_HEADER_COUNT = 100
 MAX_CONNECTIONS = 10_000
 STREAMS_PER_CONNECTION = 1024
@@ -50,10 +50,11 @@ REMOVED_SUFFIX = "-bin"
 """Clients have no reason to send binary metadata or gRPC's internal headers to the services, and gRPC fails the call
 with INTERNAL if it cannot parse one."""
 REMOVED_PATTERN = ".*[^0-9a-z_.:-].*"
-"""Names that HTTP allows and gRPC does not: it fails the call with INTERNAL. Kong's nginx removes them by itself."""
+"""Names of headers that HTTP allows but gRPC does not: gRPC fails the call with INTERNAL. Kong's nginx removes them by
+itself."""
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
-"""The edge refuses the others, with the methods of the route in `Allow` (`mesh.edge.routes`)."""
+"""Methods that the edge forwards; it refuses others, with the route's methods in `Allow` (`mesh.edge.routes`)."""
 CALL_METHODS = ("GET", "POST")
 """Methods of calls from pages of other origins."""
 CALLS = "/shop."
@@ -74,7 +75,7 @@ ALLOWED_HEADERS = (
 )
 """Headers that pages of other origins may send with a call."""
 EXPOSED_HEADERS = ("grpc-status", "grpc-message", "grpc-status-details-bin", "retry-after")
-"""Headers that they may read in its answer."""
+"""Headers that pages of other origins may read in a call's answer."""
 REFLECTIONS = "/grpc.reflection."
 """Prefix of the paths of gRPC reflection."""
 
@@ -88,7 +89,7 @@ class Checked:
         pattern: Regular expression that its whole value must match.
         answer: The status that selects the reply to an invalid value (`mesh.edge.replies`).
         refusal: Message for the client.
-        below: Prefix of the paths for which it is checked.
+        below: Prefix of the paths for which the header is checked.
     """
 
     name: str
@@ -115,11 +116,11 @@ CHECKED: Sequence[Checked] = (
     ),
     Checked(":method", METHODS, 405, ""),
     CALLED_BY_POST,
-    # Envoy joins two of a kind with a comma.
+    # Envoy joins two headers with the same name with a comma.
     Checked(":authority", r"[A-Za-z0-9._~%!$&'()*+;=:\[\]-]+", 462, "there must be one host, with a valid name"),
     Checked("authorization", "[^,]*", 463, "there must be one authorization header at most, without a comma"),
 )
 CHECKED_OF_REFLECTION: Sequence[Checked] = [replace(one, below=REFLECTIONS) for one in CHECKED if one.below == CALLS]
-"""The same checks for gRPC reflection at the edge: its calls share connections with the others."""
+"""The same checks for gRPC reflection at the edge: its calls share connections with all other calls."""
 ALPN = ["h2", "http/1.1"]
 """Protocols that clients may choose over TLS."""

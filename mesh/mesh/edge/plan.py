@@ -25,12 +25,14 @@ class Upstream:
     """A gateway or service behind the edge.
 
     Attributes:
-        component: Its name.
-        protocol: The protocol between the edge and it.
-        places: Where it is reached. The edge balances requests over several places, and over the addresses of a name.
-        socket: The Unix domain socket where the edge's own sidecar accepts requests for it; None without a mesh.
+        component: Name of the gateway or service.
+        protocol: The protocol between the edge and the component.
+        places: Where the component is reached. The edge balances requests over several places, and over the addresses
+            of a name.
+        socket: The Unix domain socket where the edge's own sidecar accepts requests for the component; None without a
+            mesh.
         authority: The host that such requests carry.
-        journey: The kind of journey that has it exclusively; empty if it serves all others.
+        journey: The only kind of journey that the component serves; empty if it serves all other kinds.
     """
 
     component: str
@@ -59,18 +61,18 @@ class EdgePlan:
     Attributes:
         topology: The topology; the edge routes to its entries.
         listen: Where clients reach the edge.
-        admin: Its admin address in a container; on a shared machine there is no admin port.
-        upstreams: The components behind it, by name.
+        admin: The edge's admin address in a container; on a shared machine there is no admin port.
+        upstreams: The components behind the edge, by name.
         otlp_grpc: Where the trace store accepts spans over gRPC.
-        otlp_http: Where it accepts them over HTTP.
+        otlp_http: Where the trace store accepts spans over HTTP.
         access_log: File of the JSON access log.
-        plugins: Its functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
+        plugins: The edge's functions in addition to routing: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
-        certificate: Its certificate for clients, which connect by TLS; None for no TLS.
-        quic: Whether it speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
-        apart: The components that one kind of journey has exclusively, by name; empty if no kind has any.
-        admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
-        metrics: Where it exposes its metrics; None for nowhere.
+        certificate: The edge's certificate for clients, which connect with TLS; None for no TLS.
+        quic: Whether the edge speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
+        apart: The separate components that serve one kind of journey only, by name; empty if there are none.
+        admission: Whether the edge refuses requests when answers take too long (`mesh.edge.admission`).
+        metrics: Where the edge exposes its metrics; None if it does not.
         page: The page at its root, HTML; empty for none.
         describer: Name of the component that describes the gRPC services to clients; empty for none.
         sampling: Percent of the requests that are traced, unless their sender opts out.
@@ -96,19 +98,19 @@ class EdgePlan:
 
     @property
     def routes(self) -> list[Route]:
-        """Its routes to components; the first that matches a path wins."""
+        """The edge's routes to components; the first route that matches a path wins."""
         return routes(self.topology, self.describer)
 
     @property
     def checked(self) -> Sequence[Checked]:
-        """The headers that it refuses unless they are valid."""
+        """The headers that the edge refuses unless they are valid."""
         # Connect reads by GET, and its library refuses GET for other calls.
         reads = Protocol.CONNECT in self.topology.exposed.values()
         checked = [one for one in CHECKED if not (reads and one is CALLED_BY_POST)]
         return [*checked, *(CHECKED_OF_REFLECTION if self.describer else ())]
 
     def leads_to(self, component: str) -> list[Upstream]:
-        """Where requests for a component go; the exclusive components of a kind of journey come first."""
+        """Where requests for a component go; components that serve one kind of journey only come first."""
         return [upstreams[component] for upstreams in (self.apart, self.upstreams) if component in upstreams]
 
 
@@ -134,12 +136,13 @@ def edge_plan(
         topology: The topology.
         places: Where everything listens and is reached.
         access_log: File of the JSON access log.
-        sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without one.
+        sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without a
+            sidecar.
         plugins: The edge's functions in addition to routing.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
         certificate: The edge's certificate for clients; None for no TLS.
-        quic: Whether it speaks HTTP/3 too; needs a certificate.
-        apart: The kind of journey that has exclusive components, and their places; None if no kind has any.
+        quic: Whether the edge speaks HTTP/3 too; needs a certificate.
+        apart: The kind of journey that has separate components, and their places; None if there are none.
         admission: Whether the edge refuses requests when answers take longer than they should.
         metrics: Whether the edge exposes its metrics.
         page: The page at its root, HTML; empty for none.

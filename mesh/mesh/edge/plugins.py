@@ -24,7 +24,7 @@ LINE = (
     '[%START_TIME%] "%REQ(:METHOD)% %PATH(NQ)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% '
     '%BYTES_SENT% %DURATION% "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%"\n'
 )
-"""Envoy's line in it: the default fields, without the query."""
+"""Envoy's line in that file: the default fields, without the query."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Plugin:
 
     Attributes:
         kong: Kong's plugin.
-        envoy_filter: Envoy's HTTP filter; None if Envoy does it without one.
-        envoy_manager: Its changes of Envoy's connection manager.
+        envoy_filter: Envoy's HTTP filter; None if Envoy needs none.
+        envoy_manager: Changes of Envoy's connection manager.
         envoy_log: Envoy's access logger, in addition to the edge's own; None for none.
     """
 
@@ -88,7 +88,7 @@ def _correlation_id() -> Plugin:
 
 
 def _size_limit() -> Plugin:
-    # Envoy's buffer filter has this limit in every set, as has Kong's nginx.
+    # Envoy's buffer filter has this limit in every set of plugins; so does Kong's nginx.
     size = {"allowed_payload_size": limits.MAX_BODY, "size_unit": "bytes"}
     return Plugin(kong={"name": "request-size-limiting", "config": size})
 
@@ -112,7 +112,7 @@ def _metrics() -> Plugin:
 
 def _file_log(plan: EdgePlan) -> Plugin:
     path = str(STDOUT if plan.access_log == STDOUT else plan.access_log.with_name(PLUGIN_LOG))
-    # Without the query and cookies, which may contain personal data. Kong itself leaves out `authorization`.
+    # The log leaves out the query and cookies, which may contain personal data. Kong itself leaves out `authorization`.
     hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring", "headers.cookie")}
     log_type = f"{TYPES}/envoy.extensions.access_loggers.file.v3.FileAccessLog"
     line = {"text_format_source": {"inline_string": LINE}}

@@ -16,10 +16,10 @@ class Match(Enum):
 
     EXACTLY = auto()
     BELOW = auto()
-    """The path itself, and every path below it."""
+    """Matches the path itself, and every path below it."""
     PREFIX = auto()
     REGEX = auto()
-    """A regular expression that the whole path matches."""
+    """Matches paths that match a regular expression as a whole."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Route:
         component: The gateway or service.
         match: How the path is compared.
         path: The path, or the regular expression.
-        methods: Methods of the route's paths; empty for a part of another route, which has them.
+        methods: Methods of the route's paths; empty for a part of another route, which lists its methods.
         streams: Whether answers are long-lived: they have no time limit while data keeps arriving.
         sockets: Whether requests may become WebSockets.
         converses: Whether the component answers before the request is complete.
@@ -83,7 +83,7 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route("product", Match.BELOW, "/v1/documents", READS),
         Route("user", Match.BELOW, "/v1/users", EVERY),
         Route("user", Match.EXACTLY, "/v1/sessions", CALLS),
-        # Also `/v1/orders/17:cancel`, which is below it.
+        # This includes `/v1/orders/17:cancel`, which is below it.
         Route("order", Match.BELOW, "/v1/orders", (*READS, "POST", "PATCH")),
         Route("order", Match.BELOW, "/v1/order-lines", READS),
         Route("payment", Match.BELOW, "/v1/payments", (*READS, "POST", "PUT")),

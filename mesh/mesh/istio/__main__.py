@@ -20,10 +20,10 @@ from mesh.sidecars.workloads import workloads
 
 
 def check(name: str, mtls: str, canary: int) -> None:
-    """Check the resources of one topology with some switches, with every kind of fault in them.
+    """Check the resources of one topology with some switches, including every kind of injected fault.
 
     Raises:
-        MeshError: Istio refuses some, or warns of them.
+        MeshError: Istio refuses resources, or warns about them.
     """
     topology, ports = load_topology(name), load_ports({})
     called = topology.components[0]
@@ -37,7 +37,7 @@ def check(name: str, mtls: str, canary: int) -> None:
 
 
 def main() -> int:
-    """Check them all; returns the exit code."""
+    """Check the resources of all topologies; returns the exit code."""
     runs = list(product(names(), ("off", "on"), (0, 10)))
     try:
         with ThreadPoolExecutor(max_workers=2) as checks:

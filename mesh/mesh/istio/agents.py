@@ -26,8 +26,9 @@ from mesh.supervisor.readiness import Check, UnixConnection
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1
-"""The agent requires a port of Envoy's admin pages. Before it stops Envoy, it requests there that connections be
-drained, and continues without an answer. Nothing listens at this port, so the request reaches no other Envoy."""
+"""The agent requires a port of Envoy's admin pages. Before the agent stops Envoy, it sends a request to drain
+connections there, and continues without an answer. Nothing listens at this port, so the request reaches no other
+Envoy."""
 STATS_CONFIG = {
     "use_all_default_tags": False,
     "stats_tags": [
@@ -61,7 +62,7 @@ def agent_component(
         ports: Ports of the run.
         folder: Folder of the run.
         authority: Authority that the sidecar trusts.
-        issuer: Issuer of its token.
+        issuer: Issuer of the sidecar's token.
         metrics: Whether the sidecar exposes its metrics.
 
     Raises:
@@ -103,12 +104,12 @@ def agent_component(
         "TRUST_DOMAIN": TRUST_DOMAIN,
         "ISTIO_META_CLUSTER_ID": CLUSTER,
         "ISTIO_META_DNS_CAPTURE": "false",
-        # The name in istiod's certificate, which has no addresses.
+        # This is the name in istiod's certificate, which has no addresses.
         "ISTIOD_SAN": f"{ISTIOD}.{ROOT_NAMESPACE}.svc",
         "PILOT_CERT_PROVIDER": "istiod",
         "ECC_SIGNATURE_ALGORITHM": "ECDSA",
         "GRPC_XDS_BOOTSTRAP": "",
-        # Otherwise it queries the metadata services of clouds for its location.
+        # Otherwise the agent queries the metadata services of clouds for its location.
         "CLOUD_PLATFORM": "none",
         "PROXY_CONFIG": json.dumps(proxy_config),
     }

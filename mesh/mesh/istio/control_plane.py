@@ -47,8 +47,8 @@ def istiod_component(
         folder: Folder of the run.
         authority: The run's certificate authority.
         issuer: Issues the sidecars' tokens.
-        when_lost: Whether it is started again when it dies, `restart` or `leave`; sidecars keep the configuration that
-            they have.
+        when_lost: Whether istiod is started again when it dies, `restart` or `leave`; sidecars keep the configuration
+            that they have.
 
     Raises:
         NotInstalledError: There is no istiod program.

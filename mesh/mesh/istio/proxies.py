@@ -39,7 +39,7 @@ def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resourc
 def span_patches(workload: Workload, to: Place, naming: Naming = NATIVE) -> list[dict[str, Any]]:
     """Patches that give a sidecar's spans their names, one for each direction, and send them to a service."""
     directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
-    # In a cluster, one patch is for all pods of a component.
+    # In a cluster, one patch applies to all pods of a component.
     instance = workload.name if naming is NATIVE else None
     return [_manager_patch(context, workload, name, to, instance) for context, name in directions.items()]
 
@@ -50,7 +50,7 @@ def time_limits(naming: Naming = NATIVE) -> Resource:
     router = {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router", "respect_expected_rq_timeout": True}
     match = {"listener": {"filterChain": {"filter": {"name": MANAGER, "subFilter": {"name": ROUTER}}}}}
     value = {"name": ROUTER, "typed_config": router}
-    # With Istio's routes, Envoy writes its own limit into grpc-timeout, even over a shorter limit of the caller. Envoy
+    # With Istio's routes, Envoy writes its own limit into grpc-timeout, even if the caller's limit is shorter. Envoy
     # does not change the header where a route limits the duration of streams; 0 is no limit.
     routed = {"vhost": {"route": {"action": "ROUTE"}}}
     # A VirtualService cannot name the header that its `retriable-headers` looks for.

@@ -12,7 +12,7 @@ import yaml
 from mesh.sidecars.workloads import DOMAIN, NAMESPACE, TRUST_DOMAIN
 
 ROOT_NAMESPACE = "istio-system"
-"""Resources in it apply to the whole mesh."""
+"""Resources in this namespace apply to the whole mesh."""
 MADE_FOR = "hopwise/made-for"
 """The annotation with the topology's link or component that a resource was made for, so that errors can name it."""
 NETWORKING, ENVOY = "networking.istio.io/v1", "networking.istio.io/v1alpha3"
@@ -24,8 +24,8 @@ class Naming:
     """Names within a mesh.
 
     Attributes:
-        namespace: Namespace of its workloads and their resources.
-        root_namespace: Namespace of the resources that apply to all of it.
+        namespace: Namespace of the mesh's workloads and their resources.
+        root_namespace: Namespace of the resources that apply to the whole mesh.
         domain: Suffix of the services' host names.
     """
 
@@ -62,8 +62,8 @@ class Resource:
 
     Attributes:
         kind: Kind, such as `VirtualService`.
-        name: Name, unique among those of its kind.
-        made_for: What it was made for, such as `link order -> product` or `component product`.
+        name: Name, unique among resources of its kind.
+        made_for: What the resource was made for, such as `link order -> product` or `component product`.
         spec: Its content.
         version: API group and version of the kind.
         namespace: Namespace; the mesh's own resources are in `ROOT_NAMESPACE`.

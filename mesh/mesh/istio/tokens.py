@@ -16,7 +16,7 @@ from mesh.sidecars.workloads import NAMESPACE, Workload
 ISSUER, AUDIENCE = "hopwise", "istio-ca"
 LIFETIME_S = 24 * 3600.0
 RENEWED_AFTER_S = 3600.0
-"""Long before they expire: an agent reads its token again for each certificate."""
+"""Age at which tokens are renewed, long before they expire: an agent reads its token for each certificate."""
 
 
 def is_due(token: Path) -> bool:
@@ -28,7 +28,7 @@ class TokenIssuer:
     """Signs the tokens of a run.
 
     Args:
-        folder: Folder of the run; the key is among its keys, and is kept.
+        folder: Folder of the run; the signing key is among the run's keys, and stays there.
     """
 
     def __init__(self, folder: RunFolder) -> None:
@@ -54,7 +54,7 @@ class TokenIssuer:
 
         Args:
             service: Service account of its holder.
-            lifetime_s: How long it is valid, in seconds.
+            lifetime_s: How long the token is valid, in seconds.
         """
         now = time.time()
         claims = {
@@ -67,7 +67,7 @@ class TokenIssuer:
         return jwt.encode(claims, self._key, algorithm="RS256")
 
     def write(self, workload: Workload, file: Path) -> None:
-        """Write a new token of a workload over the old one."""
+        """Write a new token of a workload over the old token."""
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(".new")
         new.touch(mode=0o600)

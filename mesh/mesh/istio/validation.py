@@ -24,7 +24,7 @@ def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> N
     """Check resources one by one, as a cluster does before it accepts them.
 
     Raises:
-        TopologyError: Istio refuses some; the message names the links or components that they were made for.
+        TopologyError: Istio refuses resources; the message names the links or components that they were made for.
         NotInstalledError: There is no istioctl.
     """
     done = _istioctl("validate", "-f", str(file))
@@ -41,7 +41,7 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
     """Check that resources fit together: that what they refer to exists, and that they do not contradict each other.
 
     Raises:
-        TopologyError: They do not; the message names the links or components that they were made for.
+        TopologyError: They do not fit; the message names the links or components that they were made for.
         NotInstalledError: There is no istioctl.
     """
     problems = [
@@ -53,14 +53,14 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
 
 
 def require_sound(file: Path, what: str) -> None:
-    """Check that the resources of a cluster, of Kubernetes and of Istio, fit together.
+    """Check that all resources for a cluster, both Kubernetes' and Istio's, fit together.
 
     Args:
         file: The file that they were written to.
         what: Description of the resources, for messages.
 
     Raises:
-        TopologyError: They do not; the message names the resources.
+        TopologyError: They do not fit; the message names the resources.
         NotInstalledError: There is no istioctl.
     """
     problems = [f"{message['origin']}: {message['code']}: {message['message']}" for message in _analyze(file)]

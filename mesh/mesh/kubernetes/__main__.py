@@ -41,7 +41,7 @@ def lint(resources: list[Document], what: str) -> None:
     """Run kube-score on resources.
 
     Raises:
-        StartError: It has complaints; the message lists them.
+        StartError: kube-score has complaints; the message lists them.
     """
     argv = [str(LINTER), "score", "--output-format=ci", f"--kubernetes-version=v{'.'.join(map(str, MIN_VERSION))}"]
     argv += ["--enable-optional-test=container-seccomp-profile", f"--ignore-test={','.join(IGNORED)}", "-"]
@@ -66,7 +66,7 @@ def variants() -> Iterator[tuple[str, list[Document]]]:
 
 
 def main() -> int:
-    """Check them all; returns the exit code."""
+    """Check all variants; returns the exit code."""
     istioctl = ROOT / ".tools" / "bin" / "istioctl"
     tools = {"kube-score": (LINTER, "make kube-score"), "Istio's own checks": (istioctl, "make istio")}
     for title, (program, how) in tools.items():

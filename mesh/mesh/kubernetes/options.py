@@ -94,7 +94,7 @@ def cluster_options(
         sampling: Percent of the requests that are traced in production.
 
     Raises:
-        SwitchError: A value that Kubernetes would refuse; the message has a valid one.
+        SwitchError: Kubernetes would refuse a value; the message has a valid value.
     """
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", namespace):
         raise SwitchError(

@@ -18,7 +18,7 @@ OWN_POD = frozenset({f"{EDGE}-admin"})
 
 @dataclass(frozen=True)
 class ClusterPlaces:
-    """The ports of the ports file at a cluster's addresses.
+    """The ports of the ports file, at the addresses of a cluster.
 
     Attributes:
         ports: The ports at their default base: each pod has its own address, so nothing collides.

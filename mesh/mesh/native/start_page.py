@@ -98,7 +98,8 @@ def start_page(
 
 
 def read_budgets(latest: Path, topology: str) -> list[Budget]:
-    """Reads the budgets of the last run: the topology's if the run has it, otherwise those of all its topologies."""
+    """Reads the budgets of the last run: the topology's budget if the run has it, otherwise the budgets of all its
+    topologies."""
     try:
         summary = json.loads((latest / "summary.json").read_text(encoding="utf-8"))
         of, run = summary["topologies"], (latest.resolve().name, summary["verdict"])

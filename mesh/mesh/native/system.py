@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 LAST_TRACES = 20
 """How many traces Jaeger lists."""
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
-"""The page of a component for each protocol that it serves, and its path."""
+"""For each protocol, the page of a component that serves it, and the page's path."""
 
 
 UPDATES = {
@@ -83,7 +83,7 @@ class System(Run):
 
     Args:
         topology: Which components run, and which calls which.
-        switches: The switches that it runs with.
+        switches: The switches that the topology runs with.
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
         data: The data that the run starts with; by default, the switches' scale and seed 1.
@@ -92,12 +92,12 @@ class System(Run):
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
         monitor: Whether Prometheus runs too; needs `metrics=on`.
-        interactive: Whether people try it out: the edge has a start page, and describes its gRPC services.
+        interactive: Whether people try out the system: the edge has a start page, and describes its gRPC services.
 
     Raises:
         NotInstalledError: There is no Prometheus program, or no Varnish.
         SwitchError: The topology cannot run with these switches.
-        InputError: DATABASE_URL is not the URL of a PostgreSQL server, or CACHE_URL not that of a Valkey server.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server, or CACHE_URL is not the URL of a Valkey server.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class System(Run):
 
     @property
     def additions(self) -> dict[str, list[str]]:
-        """Additions of switches to the topology, by the switch, in lines."""
+        """What switches add to the topology, in lines, by the switch."""
         added: dict[str, list[str]] = {}
         if self.topology.has_updates:
             spoken = [name for name in LASTING if name in self.topology.behind_edge]
@@ -388,7 +388,7 @@ class System(Run):
         return prometheus_component(program, self.folder, self.ports, jobs)
 
     def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:
-        """Every process of the shop; processes of the separate set reach only each other."""
+        """Every process of the shop; separate components for one kind of journey reach only each other."""
         return [
             shop_component(name, replace(around, places=ports), after, replica)
             for ports, name, replica in self._processes()
@@ -407,7 +407,7 @@ class System(Run):
 
     @property
     def _apart(self) -> Sequence[Ports]:
-        """The ports of the separate set of components for one kind of journey, if there is such a set."""
+        """The ports of the separate components for one kind of journey, if there are any."""
         return [self.ports.apart] if self.switches.apart else []
 
     def _edge(self) -> Component:

@@ -15,10 +15,10 @@ from mesh.supervisor.run import Run
 
 @contextmanager
 def open_trace_store(ports: Ports) -> Iterator[bool]:
-    """The Jaeger of a port base: the running one, else a new Jaeger for the duration of the context.
+    """The Jaeger of a port base: the running Jaeger, else a new Jaeger for the duration of the context.
 
     Yields:
-        Whether it was started here, and ends with the context.
+        Whether Jaeger was started here, and ends with the context.
     """
     folder = RunFolder.of(ports.base)
     runs = lock_holder(folder) is not None

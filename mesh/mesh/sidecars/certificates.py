@@ -1,8 +1,8 @@
 """Certificate authorities, and the certificates that they issue to the workloads of a mesh, with their SPIFFE IDs, and
 to the edge.
 
-An authority has the files of Istio's plug-in CA. It is made anew for every run, unless `HOPWISE_MESH_CA` names a
-folder with one for the mesh.
+An authority has the files of Istio's plug-in CA. A new authority is made for every run, unless `HOPWISE_MESH_CA` names
+a folder with an authority for the mesh.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Authority:
 
     @property
     def ca_cert(self) -> Path:
-        """The certificate that signs the others."""
+        """The certificate that signs the workloads' certificates."""
         return self.folder / "ca-cert.pem"
 
     @property
     def ca_key(self) -> Path:
-        """Its private key."""
+        """The private key of `ca_cert`."""
         return self.folder / "ca-key.pem"
 
     @property
@@ -123,7 +123,7 @@ def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORK
         by: The authority that signs it.
         names: Names of the holder: SPIFFE IDs, host names and IP addresses.
         into: Folder for its files; made if it is not there.
-        days: How long it is valid, but no longer than the authority's own.
+        days: How many days the certificate is valid, but no longer than the authority's own.
     """
     into.mkdir(parents=True, exist_ok=True)
     into.chmod(0o700)
@@ -149,7 +149,7 @@ def _check(given: Authority) -> None:
     """Check that an authority can sign for this mesh.
 
     Raises:
-        CertificateError: It cannot.
+        CertificateError: The authority cannot sign.
     """
     for file in (given.root_cert, given.ca_cert, given.cert_chain, given.ca_key):
         if not file.is_file():
@@ -172,7 +172,7 @@ def _check(given: Authority) -> None:
 
 def _leads_to(chain: Sequence[x509.Certificate], root: x509.Certificate) -> bool:
     certificate, rest = chain[0], [*chain[1:], root]
-    # Each issuer signs at most one step, so the walk is no longer than the chain.
+    # Each issuer is used for at most one step, so the walk is no longer than the chain.
     for _ in rest:
         if certificate == root or _issued_by(certificate, root):
             return True

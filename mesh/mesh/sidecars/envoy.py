@@ -39,7 +39,7 @@ from mesh.supervisor.readiness import http_ok_at
 BASE_FILE = Path(__file__).parent / "templates" / "envoy.yaml"
 """The part of the configuration that does not depend on the workload."""
 TIMEOUT = "5s"
-"""The same as the edge's; the caller's remaining time is shorter, and applies first."""
+"""The same limit as the edge's; the caller's remaining time is shorter, and applies first."""
 REPEATED_WHEN = {
     Protocol.GRPC: "connect-failure,refused-stream,reset-before-request,unavailable",
     Protocol.REST: "connect-failure,refused-stream,reset-before-request,gateway-error",
@@ -47,8 +47,9 @@ REPEATED_WHEN = {
 FAILURES_IN_A_ROW, LOOKED_AT_EVERY, EJECTED_FOR = 5, "1s", "5s"
 """Outlier detection counts failed connections, and the answers of a proxy or an unavailable service: 502, 503, 504."""
 MAX_EJECTED = 50
-"""Percent of a service's instances. An only instance is never ejected. A service that reports another service as
-unavailable would otherwise become unavailable itself, even for calls that do not need the other service."""
+"""Percent of a service's instances that may be ejected. A service's only instance is never ejected. A service that
+reports another service as unavailable would otherwise become unavailable itself, even for calls that do not need the
+other service."""
 OUTLIER_DETECTION = {
     "consecutive_gateway_failure": FAILURES_IN_A_ROW,
     "enforcing_consecutive_gateway_failure": 100,
@@ -69,7 +70,7 @@ class StaticMesh:
         workloads: Every workload of the mesh.
         ports: Ports of the run.
         switches: For mTLS, the canary's share, delays and aborts.
-        certificates: Of each workload, by its name; empty without mTLS.
+        certificates: Certificate of each workload, by its name; empty without mTLS.
     """
 
     workloads: tuple[Workload, ...]

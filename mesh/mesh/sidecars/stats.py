@@ -36,7 +36,7 @@ class Answer:
     """The answer of one sidecar.
 
     Attributes:
-        counters: Its counters, by name; None if it did not answer.
+        counters: The sidecar's counters, by name; None if it did not answer.
         listener: The first part of the names of the counters of the listener that callers reach; None for a sidecar
             that serves nothing.
     """
@@ -46,7 +46,7 @@ class Answer:
 
     @property
     def handshakes(self) -> int:
-        """TLS handshakes of its callers."""
+        """TLS handshakes with the sidecar's callers."""
         return sum(
             value
             for name, value in (self.counters or {}).items()
@@ -76,7 +76,7 @@ def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFact
 
 
 def counters_of(text: str | bytes) -> dict[str, int] | None:
-    """The counters in Envoy's answer to `/stats?format=json`; None if it has another form."""
+    """The counters in Envoy's answer to `/stats?format=json`; None if the answer has another form."""
     try:
         return {item["name"]: int(item["value"]) for item in json.loads(text)["stats"] if "value" in item}
     except (ValueError, KeyError):

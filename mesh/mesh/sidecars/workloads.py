@@ -53,7 +53,7 @@ class Outbound:
     Attributes:
         callee: Name of the service or gateway.
         protocol: Protocol of the calls.
-        port: Port of the service, which all workloads of it share.
+        port: Port of the service, which all its workloads share.
         socket: Where the sidecar listens, for its component only.
     """
 
@@ -75,7 +75,7 @@ class Workload:
     Attributes:
         component: Name of the component, such as `product` or `product-canary`.
         replica: Number of the component's process, from 1.
-        service: The service that it is an instance of, such as `product` for both.
+        service: The service that the component is an instance of: `product` for both of these.
         version: `stable` or `canary`.
         address: Loopback address of the sidecar.
         inbound: The protocols that it serves; empty for the edge, whose clients are outside of the mesh.
@@ -111,11 +111,11 @@ class Workload:
 
     @property
     def identity(self) -> str:
-        """The identity in its certificate, the same for all instances of a service."""
+        """The identity in the workload's certificate, the same for all instances of a service."""
         return identity(self.service)
 
     def inbound_of(self, protocol: Protocol) -> Inbound:
-        """Where it serves a protocol."""
+        """Where the component serves a protocol."""
         return next(inbound for inbound in self.inbound if inbound.protocol is protocol)
 
 
@@ -136,7 +136,7 @@ def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bo
         topology: Which components run, and which calls which.
         ports: Ports of the run, the sidecars' addresses, and how many replicas there are.
         folder: Folder of the run, for its sockets.
-        canary: Whether a second product service runs in addition to the stable one.
+        canary: Whether a second product service runs in addition to the stable service.
     """
     components = [EDGE, *topology.components, *([CANARY] if canary else [])]
     return tuple(

@@ -20,12 +20,12 @@ POLL_S = 0.05
 
 
 def start_detached(options: Sequence[str], folder: RunFolder) -> State:
-    """Starts `python -m mesh up` in a separate session, and waits until it is ready.
+    """Starts `python -m mesh up` in a separate session, and waits until the system is ready.
 
     Raises:
         AlreadyRunningError: Another run has the port base.
-        MeshError: It ended early; its messages have been shown.
-        Interrupted: The user asked to stop; it has been stopped.
+        MeshError: The system ended early; its messages have been shown.
+        Interrupted: The user asked to stop; the system has been stopped.
     """
     interrupts = Interrupts()
     interrupts.install()

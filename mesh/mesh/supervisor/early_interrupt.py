@@ -11,8 +11,8 @@ from types import FrameType
 def end_quietly() -> None:
     """Lets Ctrl-C end the process at once, until `raise_again`; for the first line of a program."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Not SIG_DFL: some libraries, such as polars, install a handler that calls the previous one, and SIG_DFL cannot
-        # be called.
+        # SIG_DFL would not do: some libraries, such as polars, install a handler that calls the previous one, and
+        # SIG_DFL cannot be called.
         signal.signal(signal.SIGINT, _end)
 
 

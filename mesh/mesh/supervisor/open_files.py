@@ -22,7 +22,7 @@ def allow(connections: int) -> None:
         SwitchError: The user's limit is too low for this number.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # A proxy has a connection on each side for each request.
+    # A proxy has two connections for each request, one on each side.
     needed, wished = OWN + 2 * connections, OWN + 2 * MAX_CONNECTIONS
     most = wished if hard == resource.RLIM_INFINITY else min(wished, hard)
     if most < needed:

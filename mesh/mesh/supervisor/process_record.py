@@ -43,7 +43,7 @@ class Started:
         try:
             created = psutil.Process(pid).create_time()
         except psutil.Error:
-            created = 0.0  # it is gone already; no process ever matches this
+            created = 0.0  # the process is gone already; no process ever matches this
         return cls(component, pid, created, stop_signal)
 
     def find(self) -> psutil.Process | None:
@@ -72,7 +72,7 @@ def write_json(path: Path, data: object) -> None:
 
 
 def read_record(folder: RunFolder) -> list[Started]:
-    """The record of the last run; empty if it left no readable one."""
+    """The record of the last run; empty if that run left no readable record."""
     try:
         return [Started(**item) for item in json.loads(folder.processes.read_text())]
     except (OSError, ValueError, TypeError):
@@ -111,7 +111,7 @@ class RunLock:
         """Takes the lock, and writes this process's id into its file.
 
         Raises:
-            AlreadyRunningError: Another process has it.
+            AlreadyRunningError: Another process has the lock.
         """
         file = self._folder.lock.open("a+")
         try:
@@ -142,7 +142,7 @@ def require_unlocked(folder: RunFolder) -> None:
     """Checks that no run holds a base's lock.
 
     Raises:
-        AlreadyRunningError: One does.
+        AlreadyRunningError: A run holds the lock.
     """
     holder = lock_holder(folder)
     if holder is not None:

@@ -41,23 +41,25 @@ class Component:
         name: Name of the process, and of its log.
         argv: Gives the command line when the component is started.
         env: Variables in addition to those of `PASSED_ON`.
-        ready: Checks whether it answers; None for a task, which is ready once it has exited with 0.
-        after: Components that must be ready before it starts.
-        imports_meanwhile: Whether it starts at once anyway, does its imports, and waits for the end of its standard
-            input, which closes when those components are ready.
-        stop_rank: Components of the lowest rank are stopped first, those of one rank together.
+        ready: Checks whether the process answers; None for a task, which is ready once it has exited with 0.
+        after: Components that must be ready before this component starts.
+        imports_meanwhile: Whether the process starts at once, does its imports, and then waits for the end of its
+            standard input, which closes when the components of `after` are ready.
+        stop_rank: Components of the lowest rank are stopped first, components of one rank together.
         start_limit_s: How long it may take to get ready, in seconds.
         stop_limit_s: How long it may take to stop before it is killed, in seconds.
         stop_signal: Signal that asks it to stop.
         death_signal: Signal that it gets when its supervisor is killed.
         echo: Whether the user sees a task's progress (its standard error).
-        replica_of: The component of which it is a further replica, and to which its resources count; empty for none.
-        when_lost: What happens to a measured run when it dies. With `end`, the run ends. Otherwise the run continues,
-            because the others need it for changes only; it is started again (`restart`) or not (`leave`).
-        successor: Gives the command line of its next process. That process takes over the listeners of the present one,
-            and ends it once it answers; None if it cannot do that.
-        renew_signal: Signal on which new children take over in the same way; None if it cannot do that.
-        command: The user's command for it, for messages; empty for a program of the project.
+        replica_of: The component that this component is a further replica of, and to which its resources are added;
+            empty for none.
+        when_lost: What happens to a measured run when the component dies. With `end`, the run ends. Otherwise the run
+            continues, because other components need it for changes only; it is started again (`restart`) or not
+            (`leave`).
+        successor: Gives the command line of its next process. That process takes over the listeners of the current
+            process, and ends the current process once it answers; None if the component cannot do that.
+        renew_signal: Signal on which new children take over in the same way; None if the component cannot do that.
+        command: The user's command for the component, for messages; empty for a program of the project.
     """
 
     name: str
@@ -154,7 +156,7 @@ class Supervisor:
         """Stops a component if it runs, starts it again, and waits until it is ready.
 
         Raises:
-            StartError: It did not become ready.
+            StartError: The component did not become ready.
         """
         with self._interrupts.defer():
             if name in self._running:
@@ -162,7 +164,7 @@ class Supervisor:
             self.start([self._components[name]])
 
     def hand_over(self, name: str) -> None:
-        """Starts a component's next process, or children, and waits until they are ready and the old ones have ended.
+        """Starts a component's next process, or children; waits until they are ready and the old processes have ended.
 
         A component that cannot do that, or has ended, is restarted.
 
@@ -187,7 +189,7 @@ class Supervisor:
         before = replace(running, component=other)
         with self._interrupts.defer():
             self._running[other.name] = before
-            # Until it has ended, it may answer instead of the next one.
+            # Until the old process has ended, it may answer instead of the next process.
             alone = before.process.poll
             self.start([replace(component, argv=successor, ready=lambda: alone() is not None and ready())])
             self._stop([before])
@@ -206,7 +208,7 @@ class Supervisor:
         """Stops components, gracefully if they end in time.
 
         Args:
-            ranks: Only those of these stop ranks; None for all.
+            ranks: Only components of these stop ranks; None for all.
 
         Returns:
             The components that had to be killed.
@@ -361,7 +363,7 @@ def guard(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
     if setpriv is None:
         return list(argv)
     flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
-    if argv[0] == setpriv:  # it changes users already; both in one call, because a change of users clears the signal
+    if argv[0] == setpriv:  # it already changes users; one call does both, because a change of users clears the signal
         return [setpriv, *flag, *argv[1:]]
     return [setpriv, *flag, *argv]
 

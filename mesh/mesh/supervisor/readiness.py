@@ -92,7 +92,7 @@ def grpc_serving(port: int, host: str = HOST) -> Check:
 
 
 def grpc_serving_at(listener: Path) -> Check:
-    """The same, of a server on a Unix domain socket."""
+    """Checks that a server on a Unix domain socket answers SERVING, as `grpc_serving` does."""
     return _serving(_connects(lambda: _connect(listener)), f"unix:{listener}")
 
 
@@ -121,7 +121,7 @@ def _serving(listening: Check, target: str) -> Check:
 
 
 def postmaster_ready(data: Path, port: int) -> Check:
-    """Checks that PostgreSQL's pid file says that it accepts connections, and that it does."""
+    """Checks that PostgreSQL accepts connections, and that its pid file says so."""
     listening = tcp(port)
 
     def check() -> bool:

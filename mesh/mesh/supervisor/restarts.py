@@ -10,7 +10,7 @@ from typing import Protocol
 from mesh.errors import ComponentDiedError, StartError
 
 MAX_RESTARTS = 5
-"""How often in a row a component that does not last is restarted."""
+"""Maximum number of consecutive restarts of a component that does not last."""
 LASTS_S = 60.0
 """A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
 FIRST_PAUSE_S = 0.5
@@ -27,7 +27,7 @@ class Restartable(Protocol):
         """Starts a component again.
 
         Raises:
-            StartError: It did not become ready.
+            StartError: The component did not become ready.
         """
 
 

@@ -23,7 +23,7 @@ from mesh.supervisor.signals import Interrupts
 
 
 class Run:
-    """A context manager: components run inside it, and none is left running after it ends, for any reason.
+    """A context manager: components run inside it, and none is left running, for whichever reason it ends.
 
     Args:
         ports: Ports of the run.
@@ -104,8 +104,8 @@ class Run:
     def check(self) -> None:
         """Checks that every component still runs and that nobody has asked to stop.
 
-        A component that is not required is started again, unless it should stay down; the action goes to standard
-        error.
+        A component that is not required is started again, unless it should stay down; a message about this goes to
+        standard error.
 
         Raises:
             ComponentDiedError: A required component has ended; the message names it and has the end of its log.
@@ -123,7 +123,7 @@ class Run:
         return {name: _with_children(pids) for name, pids in self._supervisor.pids_by_component().items()}
 
     def processes(self) -> dict[str, list[int]]:
-        """The running processes, each replica by its own name: its process, then its children."""
+        """The running processes by replica: each replica's process, then its children."""
         return {name: _with_children([pid]) for name, pid in self._supervisor.pids().items()}
 
     def kill(self, component: str) -> None:
@@ -134,7 +134,7 @@ class Run:
         """Starts a component again, after stopping it if it runs, and waits until it is ready.
 
         Raises:
-            StartError: It did not become ready.
+            StartError: The component did not become ready.
         """
         self._supervisor.restart(component)
 
@@ -142,7 +142,7 @@ class Run:
         """Replaces a component's process, or its children, without downtime if the component supports that.
 
         Raises:
-            StartError: The new process did not become ready, or the old one did not end.
+            StartError: The new process did not become ready, or the old process did not end.
         """
         self._supervisor.hand_over(component)
 

@@ -1,4 +1,4 @@
-"""The state that a running system writes for other commands, and how they stop it."""
+"""The state that a running system writes for other commands, and how these commands stop the system."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class State:
         switches: Values of the switches.
         urls: URLs that people open, by the page's name.
         commands: Commands that query the proxies' admin pages, by topic.
-        edge: URL that clients reach it at.
+        edge: URL at which clients reach the topology.
         logs: Folder of the logs.
-        since: When it was ready, in seconds since the epoch.
+        since: When the run became ready, in seconds since the epoch.
         ca_certificate: File of the certificate that clients must trust; empty without TLS.
         restarts: How often each component was restarted.
-        additions: Additions of switches to the topology, by the switch, in lines.
+        additions: What switches add to the topology, in lines, by the switch.
     """
 
     topology: str
@@ -55,7 +55,7 @@ def write_state(folder: RunFolder, state: State) -> None:
 
 
 def read_state(folder: RunFolder) -> State | None:
-    """The state of the ready run on a base; None if there is none."""
+    """The state of the ready run on a base; None if no run is ready."""
     if lock_holder(folder) is None:
         return None
     try:
@@ -87,7 +87,7 @@ def stop_run(folder: RunFolder) -> list[str]:
         The components that were stopped; nothing if none ran.
 
     Raises:
-        MeshError: It did not stop in time.
+        MeshError: The run did not stop in time.
     """
     holder = lock_holder(folder)
     if holder is None:

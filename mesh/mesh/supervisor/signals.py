@@ -27,7 +27,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """Holds signals while processes are started or stopped, and raises them at once otherwise.
+    """Holds signals back while processes are started or stopped, and otherwise raises them at once.
 
     A KeyboardInterrupt between a process's start and the record of its pid would leave the process behind. So a held
     signal is only remembered; `check` raises it at safe points.
@@ -84,7 +84,7 @@ class Interrupts:
 
     @contextmanager
     def defer(self) -> Iterator[None]:
-        """Defer signals for the length of the context, then raise a signal that arrived meanwhile."""
+        """Defer signals for the duration of the context, then raise a signal that arrived meanwhile."""
         before, self._held = self._held, True
         try:
             yield

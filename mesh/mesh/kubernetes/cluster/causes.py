@@ -22,8 +22,8 @@ class Cause:
     """The cause of a problem.
 
     Attributes:
-        pod: The pod that it is about; empty if it is not about one.
-        container: The container that it is about; empty if it is not about one.
+        pod: The pod that the problem is about; empty if it is not about a pod.
+        container: The container that the problem is about; empty if it is not about a container.
         message: The problem, for people.
         crashed: Whether the container's log has more details.
     """
@@ -80,7 +80,7 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         yield Cause(pod, name, f"{pod}: {name} cannot start: {_text_of(waiting)}", crashed=ended is not None)
     elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff" or container.get("restartCount")):
         how = "it ran out of memory" if ended.get("reason") == "OOMKilled" else f"exit code {ended.get('exitCode')}"
-        # A container that could not be started has ended too; only its message has the reason.
+        # A container that could not be started counts as ended too; only its message has the reason.
         more = f": {_text_of(ended)}" if ended.get("message") else ""
         yield Cause(pod, name, f"{pod}: {name} ended, {how}{more}", crashed=True)
 
@@ -125,7 +125,7 @@ def is_done(pod: Resource) -> bool:
 
 
 def running_container(pod: Resource) -> str | None:
-    """The container that a pod waits for: the first one running but not ready; None if there is no such container."""
+    """The container that a pod waits for: the first that runs but is not ready; None if there is no such container."""
     waiting = (
         container["name"]
         for container in _containers(pod["status"])

@@ -22,7 +22,7 @@ _YIELDING = ["nice", "-n", "19"] if shutil.which("nice") else []
 
 @dataclass(frozen=True)
 class Kubectl:
-    """Calls kubectl for one context, and for one namespace if it has one.
+    """Calls kubectl for one context, and for one namespace if `namespace` names one.
 
     Attributes:
         program: The program.
@@ -81,11 +81,11 @@ class Kubectl:
 
         Args:
             arguments: Arguments of kubectl.
-            stdin: Text for its standard input.
-            limit_s: How long it may take, in seconds.
+            stdin: Text for kubectl's standard input.
+            limit_s: How long the call may take, in seconds.
 
         Raises:
-            ClusterError: It took longer.
+            ClusterError: The call took longer.
         """
         return _run(self.command(*arguments), stdin, limit_s)
 
@@ -93,7 +93,7 @@ class Kubectl:
         """Run a call that must succeed and return its output.
 
         Raises:
-            ClusterError: It failed; the message has what the cluster said.
+            ClusterError: The call failed; the message has what the cluster said.
         """
         done = self.ask(*arguments, stdin=stdin, limit_s=limit_s)
         if done.returncode != 0:
@@ -112,7 +112,7 @@ class Kubectl:
         """The version of the cluster, such as `v1.36.3`.
 
         Raises:
-            ClusterError: It does not answer.
+            ClusterError: The cluster does not answer.
         """
         answer = _data(self.run("version", "--output=json", "--request-timeout=10s"), ["version"])
         return str(answer["serverVersion"]["gitVersion"])
@@ -133,7 +133,7 @@ class Kubectl:
         """Create or change resources.
 
         Raises:
-            ClusterError: The cluster refused one.
+            ClusterError: The cluster refused a resource.
         """
         # In JSON, a string stays a string: kubectl reads an unquoted 57e81234 in YAML as a number, but PyYAML does not
         # quote it.
@@ -167,7 +167,7 @@ class Kubectl:
         """Copy a file out of a container.
 
         Raises:
-            ClusterError: It failed; nothing is at the target.
+            ClusterError: The copy failed; nothing is at the target.
         """
         command = self.command("exec", pod, f"--container={container}", "--", "cat", source)
         with _whole(target) as file:

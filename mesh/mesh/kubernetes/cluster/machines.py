@@ -33,7 +33,7 @@ def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
     """Asks one container on each node that the namespace's pods run on.
 
     Returns:
-        The times by the node's name.
+        The times, by the name of the node.
 
     Raises:
         ClusterError: A container does not answer.

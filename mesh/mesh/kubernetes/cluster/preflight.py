@@ -24,7 +24,7 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
     """Check that the current context's cluster answers, lets this user create namespaces, and supports the switches.
 
     Raises:
-        ClusterError: It cannot; the message has the reason and what to do.
+        ClusterError: The cluster cannot be used; the message has the reason and what to do.
     """
     _require_answer(kubectl)
     for verb, resource in NEEDED:
@@ -41,7 +41,7 @@ def require_usage(kubectl: Kubectl) -> None:
     """Check that this user may read the resource usage of a namespace's containers.
 
     Args:
-        kubectl: kubectl for the namespace, which must exist: creating it may give the user permissions in it.
+        kubectl: kubectl for the namespace, which must exist, because its creation may give the user permissions in it.
 
     Raises:
         ClusterError: The user may not read it; the message has the missing permissions.

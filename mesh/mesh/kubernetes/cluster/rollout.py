@@ -25,7 +25,7 @@ POLL_S = 0.5
 LOG_LINES = 15
 WATCHED = "pods,deployments,statefulsets,replicasets,jobs"
 PATIENCE = 3
-"""Number of looks in a row that must show a problem: a first pull, or a pod that is being replaced, may look wrong
+"""Number of consecutive looks that must show a problem: a first pull, or a pod that is being replaced, may look wrong
 once."""
 
 
@@ -49,7 +49,7 @@ class Rollout:
             limit_s: How long it may take, in seconds.
 
         Raises:
-            StartError: They cannot become ready, or did not in time; the message has the first cause.
+            StartError: Pods cannot become ready, or did not in time; the message has the first cause.
         """
         self._until(lambda state: _all_ready(state, names), f"{', '.join(names)} not ready", limit_s)
 
@@ -57,7 +57,7 @@ class Rollout:
         """Wait until a job has succeeded.
 
         Raises:
-            StartError: It failed, or was not done in time; the message has the first cause.
+            StartError: The job failed, or was not done in time; the message has the first cause.
         """
         self._until(lambda state: _is_done(state, job), f"the job {job} is not done", limit_s)
 
@@ -65,7 +65,7 @@ class Rollout:
         """Wait until every pod of a job runs.
 
         Raises:
-            StartError: One cannot, or did not in time; the message has the first cause.
+            StartError: A pod cannot run, or did not run in time; the message has the first cause.
         """
         self._until(lambda state: _all_running(state, job), f"the job {job} is not running", limit_s)
 

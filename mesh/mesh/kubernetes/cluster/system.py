@@ -52,7 +52,7 @@ READY_LIMIT_S = 180.0
 ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
 LOOK_EVERY_S = 60.0
-"""Each look is a call of kubectl, whose CPU time disturbs the measurement in a cluster of one node."""
+"""Pause between two looks: each is a call of kubectl, whose CPU time disturbs measurements on a single node."""
 UNREADY = "no longer ready"
 FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
@@ -62,11 +62,11 @@ class ClusterSystem(Run):
     """Everything of one trial in the cluster of the current kubectl context. Use it in a `with` statement.
 
     Its database, trace store and edge are forwarded to the same ports as natively, so that callers from outside need
-    not know where it runs.
+    not know where the system runs.
 
     Args:
         topology: Which components run, and which calls which.
-        switches: The switches that it runs with.
+        switches: The switches that the topology runs with.
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
         data: The data that the run starts with; by default, the switches' scale and seed 1.
@@ -139,15 +139,15 @@ class ClusterSystem(Run):
         return span_counts(self.ports)
 
     def span_accounts(self) -> dict[str, SpanAccount]:
-        """Empty: the pods' accounts stay in the pods."""
+        """Always empty: the pods' accounts stay in the pods."""
         return {}
 
     def edge_cache_counts(self) -> dict[str, int]:
-        """Empty: a cluster has no cache in front of its edge."""
+        """Always empty: a cluster has no cache in front of its edge."""
         return {}
 
     def cache_counts(self, began_s: float, ended_s: float) -> dict[str, CacheCounts]:  # noqa: ARG002
-        """Empty: a cluster has no cache."""
+        """Always empty: a cluster has no cache."""
         return {}
 
     def port_names(self) -> Sequence[str]:
@@ -202,7 +202,7 @@ class ClusterSystem(Run):
         ways = [
             f"{name}-forward" for to, names in self._ports_to_forward().items() if to in components for name in names
         ]
-        for way in ways:  # each ends with the pod that it leads to
+        for way in ways:  # each port forward ends with the pod that it leads to
             self.kill(way)
         self._ready -= set(map(name_of, pods))
         yield pods
@@ -236,7 +236,7 @@ class ClusterSystem(Run):
         return dead
 
     def check_now(self) -> None:
-        """The same as `check`, but always looks at the cluster again."""
+        """Checks the same as `check`, but always looks at the cluster again."""
         self._looked = -LOOK_EVERY_S
         self.check()
 
@@ -291,7 +291,7 @@ class ClusterSystem(Run):
             StartError: A caller does not reach its callee in time.
         """
         for caller, called in links(self.topology, self.switches).items():
-            if caller == LOAD:  # its pods are created later
+            if caller == LOAD:  # the load generators' pods are created later
                 continue
             places = [place for names in called.values() for name in names for place in self.places.endpoints(name)]
             until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
@@ -309,8 +309,8 @@ class ClusterSystem(Run):
         """The database as pods reach it.
 
         Raises:
-            InputError: They cannot reach the server that DATABASE_URL names.
-            StartError: It does not answer.
+            InputError: Pods cannot reach the server that DATABASE_URL names.
+            StartError: The server does not answer.
         """
         if self.database.embedded:
             return own_database(superuser_password(self.folder), self.places)

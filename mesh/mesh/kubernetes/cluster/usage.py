@@ -37,10 +37,10 @@ class Usage:
     """The usage of a container between two moments.
 
     Attributes:
-        component: Name of the component; that of a sidecar ends in `-sidecar`.
+        component: Name of the component; for a sidecar, it ends in `-sidecar`.
         container: Unique identifier of the container.
         began_ns: Start, in nanoseconds of the Unix epoch by the node's clock.
-        ended_ns: End, likewise.
+        ended_ns: End, in nanoseconds by the same clock.
         cpu_s: CPU seconds used in between.
         memory_mb: Working set at the end, MiB.
     """
@@ -78,7 +78,7 @@ class Kubelets:
         all figures.
 
         Raises:
-            ClusterError: The cluster does not give them.
+            ClusterError: The cluster does not give the figures.
         """
         pods = self.kubectl.get("pods")["items"]
         nodes = sorted({pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")})
@@ -118,7 +118,7 @@ class MetricsApi:
     name: str = METRICS_API
 
     def look(self) -> Sequence[Usage]:
-        """The same as `Kubelets.look`."""
+        """Returns the newest figures, as `Kubelets.look` does."""
         path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{self.kubectl.namespace or 'default'}/pods"
         return list(usage_of(self.kubectl.raw(path)))
 
@@ -130,7 +130,7 @@ def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
         kubectl: kubectl for the namespace of the run, whose pods are running.
 
     Raises:
-        ClusterError: There is none.
+        ClusterError: There is no such source.
     """
     refused = []
     for source in (Kubelets(kubectl), MetricsApi(kubectl)):

@@ -19,9 +19,9 @@ USER = 65532
 LEAVES_S = 5
 """How long a terminating pod keeps accepting calls, until every node knows that it gets no new connections."""
 FORGOTTEN_S = 40
-"""The same if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
+"""That time if callers look up pods by DNS: a name server may cache addresses for 30 s, and callers for 5 s."""
 DRAIN_S = 10
-"""How long clients then have to close their connections, as each answer requests."""
+"""How long clients have after that to close their connections, as each answer requests."""
 GRACE_S = 90
 STAYS_S = 5
 """How long a new pod must be ready before an update continues: callers look for new pods every 5 s."""
@@ -53,7 +53,7 @@ class Size:
     Attributes:
         cpu: Requested CPU.
         memory: Requested memory.
-        max_memory: Memory above which it is killed.
+        max_memory: Memory above which the container is killed.
         max_storage: Maximum size of its files, including those in its pod's volumes.
     """
 
@@ -76,13 +76,13 @@ class Workload:
 
     Attributes:
         name: Name of the component.
-        service: The service that it is an instance of: `product` for `product-canary` too.
-        containers: Its containers.
-        volumes: Their volumes, beyond `/tmp`.
+        service: The service that the pods are instances of: `product` for `product-canary` too.
+        containers: Containers of each pod.
+        volumes: Volumes of each pod, in addition to `/tmp`.
         before: Init containers, which run to completion first.
         version: `stable` or `canary`.
         annotations: Annotations of the pods.
-        sidecar: Whether it has a sidecar where there is a mesh.
+        sidecar: Whether each pod has a sidecar if there is a mesh.
     """
 
     name: str
@@ -116,11 +116,11 @@ def document(
     """A resource with its labels.
 
     Args:
-        kind: Its kind.
+        kind: Kind of the resource.
         version: API group and version of the kind.
         name: Its name.
         options: For namespace and labels.
-        of: The component that it is for, if its name differs.
+        of: The component that the resource is for, if its name differs.
         content: Everything except its metadata.
     """
     metadata = {"name": name, "namespace": options.namespace, "labels": labels(of or name, options)}
@@ -150,10 +150,10 @@ def container(
 
     Args:
         name: Its name.
-        image: Full name of its image.
+        image: Full name of the container's image.
         options: For the pull policy.
-        size: What it needs.
-        mounts: Where its volumes are, beyond `/tmp`.
+        size: The container's requests and limits.
+        mounts: Where its volumes are mounted, in addition to `/tmp`.
         content: Everything else, such as its command, environment and probes.
     """
     return {
@@ -176,7 +176,7 @@ def probes(probe: Document, *, startup: Document | None = None) -> Document:
 
     Args:
         probe: The check, such as `{"grpc": {"port": 18020}}`.
-        startup: The check while it starts; by default, the same.
+        startup: The check while the container starts; by default, the same as `probe`.
     """
     ends = {"terminationGracePeriodSeconds": HUNG_GRACE_S}
     return {
@@ -232,7 +232,7 @@ def deployment(workload: Workload, options: ClusterOptions) -> Document:
         "maxSkew": 1,
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": select_pods(workload.name),
-        # Otherwise the old pods of an update count, and the new pods crowd onto nodes that had few old ones.
+        # Otherwise an update's old pods count, and the new pods crowd onto nodes that had few old pods.
         "matchLabelKeys": ["pod-template-hash"],
     }
     keys = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")

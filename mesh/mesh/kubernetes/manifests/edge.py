@@ -45,7 +45,7 @@ def plan_of(
 
     Args:
         topology: Which components run, and which calls which.
-        switches: The switches that it runs with.
+        switches: The switches that the topology runs with.
         places: Where everything listens and is reached.
         options: For names, and the share of requests that is traced in production.
         measured: Whether the instrument reads the access log and the traces; otherwise the log goes to standard output.
@@ -100,7 +100,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     Args:
         program: `envoy` or `kong`.
         plan: What the edge must do.
-        config: Its configuration; a change of it creates new pods.
+        config: The edge's configuration; a change of it creates new pods.
         options: For images and names.
     """
     digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
@@ -130,7 +130,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             env=[{"name": name, "value": value} for name, value in own.items()],
             ports=ports,
             **asked,
-            # Its image's stop signal ends it gracefully: requests under way are answered.
+            # Its image's stop signal ends it gracefully: requests in flight are answered.
             lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
         )
         volumes.append({"name": "prefix", "emptyDir": {"sizeLimit": "512Mi"}})

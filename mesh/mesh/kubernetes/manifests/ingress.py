@@ -26,7 +26,7 @@ CERTIFICATE = "shop-tls"
 
 
 def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
-    """Istio's gateway with routes to the edge for the topology's clients; or an Ingress.
+    """Istio's gateway with routes to the edge for the topology's clients; without a mesh, an Ingress.
 
     Raises:
         SwitchError: All clients speak gRPC, and there is no mesh: an Ingress does not support gRPC.
@@ -74,8 +74,7 @@ def _ingress(topology: Topology, port: int, options: ClusterOptions) -> Document
     return document("Ingress", "networking.k8s.io/v1", EDGE, options, spec=spec)
 
 
-# The namespace refuses callers without a link, at the gateway's pods too, and the gateway's clients have no
-# certificates.
+# The namespace refuses callers without a link, even at the gateway's pods, whose clients have no certificates.
 _ANYBODY: Document = {
     "targetRefs": [{"group": GATEWAY_API.partition("/")[0], "kind": "Gateway", "name": GATEWAY}],
     "action": "ALLOW",

@@ -37,7 +37,7 @@ def mesh_resources(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[Document]:
     """Istio's resources: authorization, traffic and tracing."""
-    # Their sockets and addresses are for a native mesh; the rest also applies here.
+    # The workloads' sockets and addresses are for a native mesh; the rest also applies here.
     members = workloads(topology, places.ports, RunFolder(Path()), canary=switches.canary > 0)
     names = naming(options)
     spans = Place(options.collector or names.host(JAEGER), places.endpoints(JAEGER_PORT)[0].port)
@@ -63,7 +63,7 @@ def pod_annotations(
     """Istio's annotations for the sidecar of a component's pods."""
     # Ports outside of the mesh, which pods call directly.
     outside = [*(places.endpoints(name)[0].port for name in (POSTGRES, *SPAN_PORTS)), options.managed_port]
-    # Clients are outside of the mesh: the edge's sidecar is for its outbound calls only. Prometheus is outside, too.
+    # Clients are outside of the mesh: the edge's sidecar handles outbound calls only. Prometheus is outside, too.
     open_to_all = [
         *([EDGE] if component == EDGE else []),
         *([metrics_port(component)] if switches.metrics == "on" else []),

@@ -23,10 +23,10 @@ FOLDER = "/var/lib/hopwise"
 TAPE, TARGET, OUT = f"{FOLDER}/tape.jsonl", f"{FOLDER}/target.json", f"{FOLDER}/out"
 """Files that a generator waits for, and the folder of its results."""
 CPU_M, MIN_CPU_M = 500, 100
-"""CPU requests in thousandths of a processor: of all generators together, and the minimum of each."""
+"""CPU requests in thousandths of a processor: of all generators together, and the minimum of each generator."""
 EXTRA_S = 600
-"""How long a generator may live in addition to its load, in seconds: for its start, the wait for the others, and the
-collection of its results."""
+"""How long a generator may live in addition to its load, in seconds: for its start, the wait for the other generators,
+and the collection of its results."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         LOAD,
         options.image("shopload"),
         options,
-        # A larger request than any component's: a generator that waits for a processor measures itself.
+        # The request is larger than any component's: a generator that waits for a processor measures itself.
         Size(cpu=f"{max(MIN_CPU_M, CPU_M // job.nodes)}m", max_memory="1Gi"),
         mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
         args=list(job.arguments),

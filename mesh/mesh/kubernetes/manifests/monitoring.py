@@ -12,7 +12,7 @@ from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 
 METRICS, OF_ENVOY = "metrics", "envoy-metrics"
-"""Names of the ports with metrics; Envoy's path differs from the others'."""
+"""Names of the ports with metrics; Envoy's path differs from all other paths."""
 PATHS = {METRICS: "/metrics", OF_ENVOY: METRICS_PATH}
 
 

@@ -161,7 +161,7 @@ def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Docum
         container: The container whose CPU counts; by default, it has the Deployment's name.
     """
     target = {"type": "AverageValue", "averageValue": BUSY}
-    # Of one container: a sidecar's CPU time would add pods before the component needs them.
+    # The usage is that of one container: a sidecar's CPU time would add pods before the component needs them.
     measured = {"name": "cpu", "container": container or name, "target": target}
     spec = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},

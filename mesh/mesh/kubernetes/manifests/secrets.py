@@ -44,7 +44,7 @@ def keys_volume(*names: str) -> Document:
 
 
 def database_volume(*keys: str) -> Document:
-    """The volume of a part of the secret `database`, likewise."""
+    """The volume of a part of the secret `database`, which only its pod's user may read."""
     return _volume(DATABASE, keys)
 
 

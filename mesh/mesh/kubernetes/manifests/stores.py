@@ -56,7 +56,7 @@ def initdb(password: str) -> str:
         password: File with the superuser's password.
     """
     made = f"{DATA}/data"
-    # In place only when complete: an interrupted start is repeated.
+    # The data are put in place only when complete, so an interrupted start is repeated.
     return (
         f"[ -d {made} ] || {{ rm -rf {made}.new && "
         f"initdb -D {made}.new --pwfile={password} {' '.join(INITDB)} && mv {made}.new {made}; }}"
