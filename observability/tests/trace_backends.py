@@ -29,7 +29,7 @@ READY_S, STOP_S = 30.0, 10.0
 
 @contextmanager
 def running(command: list[str | Path], ready: str, log: Path) -> Iterator[None]:
-    """A program for as long as the context lasts, from when it says at an address that it is ready."""
+    """A program that runs for the duration of the context, which begins when an address reports that it is ready."""
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=log.parent)
     try:
@@ -60,7 +60,7 @@ class Component:
 
     Args:
         name: The component's name.
-        otlp: Where it exports to, "host:port", over gRPC.
+        otlp: Where the component exports spans to, "host:port", over gRPC.
     """
 
     def __init__(self, name: str, otlp: str) -> None:
@@ -102,7 +102,7 @@ def a_look_at_a_product(client: Component, product: Component, began: int) -> tu
 
 
 def read_when_whole(url: str, query: Query, root: Span, limit_s: float) -> TraceSet:
-    """Asks a query API until it has all of a look at a product, or the time is over; returns its last answer."""
+    """Queries an API until it has all spans of a look at a product, or the time is over; returns its last answer."""
     deadline = time.monotonic() + limit_s
     read = read_sources([url], query=query)
     while len(read.traces.get(root.trace_id.hex(), ())) < 3 and time.monotonic() < deadline:

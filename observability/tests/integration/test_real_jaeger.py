@@ -1,4 +1,4 @@
-"""Nanoseconds through Jaeger and back."""
+"""Times in nanoseconds survive the way through Jaeger and back."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def test_nanoseconds_survive(jaeger_url, components):
     client.flush()
     trace_id = root.trace_id.hex()
 
-    # The callee's spans arrive later, as it exports on its own: the first look finds an incomplete trace.
+    # The callee's spans arrive later, as it exports them separately: the first look finds an incomplete trace.
     early = await fetch_traces(jaeger_url, [trace_id], patience_s=0, complete=bool)
     assert len(early.traces.get(trace_id, [])) <= 2
     product.flush()

@@ -1,4 +1,5 @@
-"""Spans of a real Envoy as the sidecars of one call: what it says of tries, faults and calls that were given up."""
+"""Spans of a real Envoy as the sidecars of one call: what they report about tries, faults and calls that were given
+up."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ THERE = {"order-outbound", "product-inbound", "product"}
 
 
 def listener(folder, service, cluster, *, direction, filters=(), **route):
-    """One direction of a sidecar, on a socket of its name."""
+    """One direction of a sidecar, on a socket named after it."""
     tracer = {
         "@type": "type.googleapis.com/envoy.config.trace.v3.OpenTelemetryConfig",
         "service_name": service,
@@ -75,7 +76,7 @@ def listener(folder, service, cluster, *, direction, filters=(), **route):
 
 
 def cluster(folder, name, *, http2=False):
-    """Who listens on the socket of its name."""
+    """The Envoy cluster of the listener on the socket with this name."""
     endpoint = {"endpoint": {"address": {"pipe": {"path": str(folder / f"{name}.sock")}}}}
     made = {
         "name": name,
@@ -125,7 +126,7 @@ def config(folder):
 
 
 class Collector(otlp_grpc.TraceServiceServicer):
-    """Keeps the spans that are exported to it."""
+    """Stores the spans that are exported to it."""
 
     def __init__(self):
         self.spans = []
@@ -183,13 +184,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Call:
-    """Sends requests as order's CLIENT span would, and gathers the trace that each leaves."""
+    """Sends requests as order's CLIENT span would, and collects the trace that each request leaves."""
 
     def __init__(self, folder, collector):
         self._folder, self._collector = folder, collector
 
     def __call__(self, path, *, by="order-outbound", services=THERE, timeout_s=5.0, **headers):
-        """The trace of one request, once spans of these services have come and no more do."""
+        """The trace of one request, once spans of these services have arrived and no more arrive."""
         trace_id = uuid.uuid4().hex
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         headers["traceparent"] = f"00-{trace_id}-{ROOT_ID}-01"

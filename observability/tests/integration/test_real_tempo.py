@@ -1,4 +1,4 @@
-"""Traces asked for at Grafana Tempo 3, which `TEMPO_BIN` names; without it, this is skipped."""
+"""Traces requested from Grafana Tempo 3, whose program `TEMPO_BIN` names; without `TEMPO_BIN`, this is skipped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ storage: {{trace: {{backend: local, wal: {{path: wal}}, local: {{path: blocks}}}
 usage_report: {{reporting_enabled: false}}
 """
 AGO_NS = 120 * 10**9
-"""Tempo does not search what has begun within the last half minute."""
+"""Tempo's searches leave out traces that began within the last half minute."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The report in a real browser: drawn, sortable, accessible, and nothing over anything else."""
+"""The report in a real browser: drawn, sortable, accessible, and without overlaps."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MODES = {
 NAMED = ("compare", "bench", "noisy", "ladder", "rtt")
 ALL = (*NAMED, "stress")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-# Marks one text of each look. Thousands of cells look alike, and axe takes milliseconds for the contrast of each.
+# Marks one text of each style. Thousands of cells have one style, and axe takes milliseconds for the contrast of each.
 MARK_LOOKS = """() => {
     const grounds = new Map([[null, '']]), seen = new Set();
     for (const one of document.querySelectorAll('*')) {
@@ -98,7 +98,7 @@ def report(request: pytest.FixtureRequest, reports: dict[str, Path]) -> Path:
 
 
 class Opened:
-    """A page, and what its console said."""
+    """A page, and the messages on its console."""
 
     def __init__(self, browser: Browser, report: Path, **options: Any) -> None:
         self.page: Page = browser.new_page(**options)
@@ -119,7 +119,7 @@ class Opened:
         self.page.close()
 
 
-# Colours move nothing: what is dark has the places of what is light.
+# Colours move nothing: elements are at the same places in dark and light.
 @pytest.fixture(scope="module", params=list(product(ALL, ("light", "phone"))), ids="-".join)
 def opened(request: pytest.FixtureRequest, browser: Browser, reports: dict[str, Path]) -> Iterator[Opened]:
     """A report with all its details open, for tests that only look."""

@@ -1,4 +1,4 @@
-"""The wheel in a fresh environment: the trace tools, without a shop and in little room."""
+"""The wheel in a fresh environment: the trace tools, without a shop and in little disk space."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_MB = 60
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an environment with the wheel, at the versions of the lock."""
+    """The folder of an environment with the wheel, and dependencies at the versions of the lock file."""
     folder = tmp_path_factory.mktemp("wheel")
     _run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder))
     environment = folder / "environment"

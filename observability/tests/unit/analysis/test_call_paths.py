@@ -1,4 +1,5 @@
-"""Mean traces by call path: they are the mean hop budgets, and their differences have the intervals of these."""
+"""Mean traces by call path: they equal the mean hop budgets, and their differences have the intervals of hop
+budgets."""
 
 from __future__ import annotations
 

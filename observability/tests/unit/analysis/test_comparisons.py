@@ -67,7 +67,8 @@ def test_what_would_have_been_seen_follows_from_spread_freedom_and_correction():
     rows = add_verdicts(compare_latencies(simulate({"a": 1.0, "b": 1.0})))
     row = next(row for row in rows if (row["journey"], row["metric"]) == ("all", "p50"))
     assert (row["verdict"], row["freedom"]) == ("not_shown", 4)
-    # Alone the mix needs |t| of 2.78 at 5 %; with three quarters of it, 3.06. Power of 80 % needs more.
+    # Alone the mix needs a |t| of 2.78 at 5 %; with three quarters of the 5 %, it needs 3.06. A power of 80 % needs
+    # more.
     error = np.log(row["ratio_ci95"][1] / row["ratio"]) / stats.t.ppf(0.975, 4)
     shown = 1 - stats.nct.cdf(stats.t.ppf(1 - 0.0375 / 2, 4), 4, np.log(row["visible_ratio"]) / error)
     assert shown == pytest.approx(0.8, abs=1e-4)

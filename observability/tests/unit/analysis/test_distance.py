@@ -1,4 +1,4 @@
-"""What distance does to medians, on runs whose own times, round trips and bytes are known."""
+"""What distance does to medians, in runs whose own times, round trips and bytes are known."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from synthetic.experiment import Noise
 from synthetic.run import write_generated_run
 
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
-"""Calm, so that a few hundred journeys tell medians apart."""
+"""Little scatter, so that a few hundred journeys distinguish medians."""
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    # The hybrid shop takes 12 ms longer for each journey, and one round trip where rest takes two.
+    # The hybrid shop takes 12 ms longer for each journey, and needs one round trip where rest needs two.
     delays = {"hybrid": {"work:product": 12.0, "work:order": 12.0}}
     write_generated_run(
         folder, topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=600, noise=CALM, delays_ms=delays

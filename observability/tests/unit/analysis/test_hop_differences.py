@@ -1,4 +1,4 @@
-"""Why means differ: parts that add up, and the right part found."""
+"""Why means differ: parts add up, and the right part is found."""
 
 from __future__ import annotations
 

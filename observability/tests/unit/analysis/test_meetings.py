@@ -1,4 +1,4 @@
-"""What ran at the same time as slow journeys, on made-up experiments whose causes are known."""
+"""What ran at the same time as slow journeys, in made-up experiments whose causes are known."""
 
 from __future__ import annotations
 

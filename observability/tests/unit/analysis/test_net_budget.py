@@ -1,4 +1,4 @@
-"""Budgets net of tracing: what is taken off is what the accounts say, and nothing gets lost on the way."""
+"""Budgets net of tracing: what is subtracted is what the accounts report, and no time gets lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def rows_of(*rows):
 
 @st.composite
 def traced(draw):
-    """The rows of traces in some blocks, and what some of the blocks' components say that spans cost."""
+    """The rows of traces in some blocks, and the cost of spans that some components report there."""
     costs = st.floats(0, 2 * NS_PER_MS)
     accounts = st.dictionaries(
         st.sampled_from(["client", "edge", "order"]), st.fixed_dictionaries(dict.fromkeys(ACCOUNT, costs))
@@ -111,7 +111,7 @@ def test_spans_inside_a_part_that_an_earlier_version_did_not_count_cost_somethin
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two blocks of one topology whose processes, but not the edge, say what their spans cost."""
+    """Two blocks of one topology whose processes, except the edge, report what their spans cost."""
     folder = write_generated_run(tmp_path_factory.mktemp("run"), topologies=["rest"], blocks=2, traced=0.5)
     run = read_run(folder)
     makers = {maker[0] for part in run.hops["part"].unique() if (maker := maker_of(part)) and maker[0] != "edge"}

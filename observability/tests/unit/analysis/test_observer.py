@@ -1,4 +1,4 @@
-"""Where tracing adds its time, on made-up runs that say how much it adds where."""
+"""Where tracing adds time, in made-up runs in which the added times are known."""
 
 from __future__ import annotations
 

@@ -19,11 +19,11 @@ from hops.tables.view import SummaryView
 from synthetic.run import Arm, write_generated_run
 
 BEYOND = {"rest": 6400, "hybrid": 0, "twin": 10}
-"""Mean bytes beyond the need of `product`, by topology."""
+"""Mean bytes of `product` that no screen shows, by topology."""
 
 
 def add_sample(folder, arm, beyond):
-    """Adds two products whose answers have this many bytes beyond the screen, in the mean."""
+    """Adds two products whose answers have, on average, this many bytes that no screen shows."""
     file = folder / "trials" / f"1-{arm}" / SAMPLE_FILE
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     (product,) = (row for row in rows if row["journey"] == "product")
@@ -127,7 +127,7 @@ def without_half_of_the_work(parts):
 
 @pytest.fixture(scope="module")
 def selecting(tmp_path_factory):
-    """REST whose services work half as long, once clients select; and gRPC, which only one arm has."""
+    """REST, whose services work half as long once clients select fields; and gRPC, which only one arm has."""
     folder = tmp_path_factory.mktemp("selecting")
     arms = [
         Arm("rest-select-all", "rest", {"selection": "all"}, parts=without_half_of_the_work),

@@ -1,4 +1,4 @@
-"""What a run with a precision says of itself, and that all of its intervals know how many blocks decided."""
+"""What a run with a precision reports, and that all of its intervals account for how many blocks decided."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RULE = {"asked": 0.05, "first_stage": FIRST, "ran": BLOCKS, "scatter": 0.04, "ne
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same run, once with a fixed number of blocks, and once with a number that three of them decided."""
+    """The same run, once with a fixed number of blocks, and once with a number that its first three blocks decided."""
     folder = tmp_path_factory.mktemp("run")
     write_generated_run(
         folder, topologies=["rest", "hybrid"], blocks=BLOCKS, journeys_per_trial=400, noise=Noise(trial=0.05), seed=2
@@ -43,7 +43,7 @@ def summaries(runs):
 
 
 def widths(summary):
-    """How wide the intervals of each kind of figure are, all together."""
+    """The total width of the intervals of each kind of figure."""
     topologies = summary["topologies"].values()
     ends = {
         "latencies": [one["journeys"]["all"]["latency_ci95"]["p50"] for one in topologies],
@@ -63,7 +63,7 @@ def test_every_interval_over_blocks_takes_the_scatter_of_the_first_stage_into_ac
     for name, of_fixed in fixed.items():
         assert len(of_fixed) == len(decided[name]) > 0, name
         assert all(mine >= other * (1 - 1e-9) for mine, other in zip(decided[name], of_fixed, strict=True)), name
-        # Student's t with two degrees of freedom is nearly twice that with seven.
+        # Student's t with two degrees of freedom is nearly twice as large as with seven.
         assert sum(decided[name]) > 1.05 * sum(of_fixed), name
 
 
@@ -159,10 +159,10 @@ def test_without_an_interval_nothing_is_decided():
 def test_a_block_in_which_a_topology_answered_nothing_does_not_count():
     sides = latencies([0.05, -0.05, 0.05, -0.05, 0.0, 0.0], 5)
     del sides["grpc"].cells["all"][6]
-    # The other five say the same as they do alone.
+    # The other five blocks give the same result as alone.
     alone = decide(latencies([0.05, -0.05, 0.05, -0.05, 0.0], 5), 0.05, 5)
     decided = decide(sides, 0.05, 6)
     assert (decided.ran, decided.needed) == (6, alone.needed + 1)
     assert decided.scatter == pytest.approx(alone.scatter)
-    # A precision that these five reach is reached, and no block that ran is dropped.
+    # A precision that these five blocks reach counts as reached, and no block that ran is dropped.
     assert decide(sides, 0.5, 6).blocks(100) == 6

@@ -135,7 +135,7 @@ def test_figures_are_of_all_blocks(run, summary):
 
 
 def test_throughput_is_of_the_time_that_trials_ran(summary):
-    # 50 journeys a second in each trial, however much time lies between trials.
+    # The rate is 50 journeys a second in each trial, however much time passes between trials.
     assert summary["topologies"]["rest"]["throughput_per_s"] == pytest.approx(50, rel=0.15)
 
 

@@ -51,8 +51,8 @@ def span_of(draw, span_id, parent_id, kind, start_ns, end_ns):
 
 @st.composite
 def spans(draw):
-    """Any spans at all: twice the same id, rings, several roots and none, links to anywhere; times of today or from 0,
-    not finished, or such as cannot be."""
+    """Spans of any kind: duplicate ids, rings, no root or several, links to anywhere; with times of today or from 0,
+    unfinished, or with impossible times."""
     epoch = draw(st.sampled_from([0, EPOCH_NS]))
     times = (
         TIMES.map(epoch.__add__) if draw(st.booleans()) else TIMES.map(epoch.__add__) | st.sampled_from((0, *CANNOT_BE))
@@ -105,7 +105,7 @@ def test_parts_add_up(trace):
         assert all(count <= one.crossings[part] for part, count in one.on_path.items())
         assert min(asdict(one.quality).values()) >= 0
         assert not any(APART in part for part in one.crossings)
-    # What lies after the root's end is what the other budget has more.
+    # The time after the root's end is what the other budget has in addition.
     assert to_the_end.total_ns == budget.total_ns + budget.after_ns
     assert to_the_end.after_ns == 0
     assert budget.total_ns < YEAR_NS
@@ -139,7 +139,7 @@ def replace_id(span, number):
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=150))
 def test_bands_are_those_of_a_run(totals):
-    """Without Polars as with it."""
+    """The bands are the same with and without Polars."""
     traces = {f"{number:032x}": [Span(f"{number:032x}", "1" * 16, "", "get", Kind.SERVER, "a", 1, 1 + ns)]
               for number, ns in enumerate(totals, 1)}  # fmt: skip
     budgets = analyse(traces).budgets

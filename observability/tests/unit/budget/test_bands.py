@@ -1,4 +1,4 @@
-"""Bands of traces, exemplars, and traced against measured."""
+"""Bands of traces, exemplars, and a comparison of traced with measured times."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_children_end_up_inside_their_parents(spans):
 
 @given(st.data())
 def test_the_order_of_arrival_decides_nothing(data):
-    # Few different times: spans that start and end together are the rule.
+    # There are few different times, so most spans start and end together.
     spans = data.draw(traces(longest=4, duplicates=True))
     budget, again = (budget_of_tree(grow(data.draw(st.permutations(spans)))) for _ in range(2))
     assert budget == again
@@ -119,7 +119,7 @@ def test_the_path_is_that_of_the_definition(spans):
 
 @given(st.data())
 def test_in_a_mesh_each_leg_of_a_call_has_its_own_part(data):
-    """Calls one after the other, some tried twice, some answered by a sidecar: what each leg took is known."""
+    """Calls one after the other, some tried twice, some answered by a sidecar: the time of each leg is known."""
     journey = MeshJourney(data.draw)
     budget = budget_of_tree(grow(data.draw(st.permutations(journey.spans))))
     assert budget is not None
@@ -135,7 +135,7 @@ def test_in_a_mesh_each_leg_of_a_call_has_its_own_part(data):
 
 
 class MeshJourney:
-    """A journey through edge and sidecars that keeps its own account: each leg puts its time down as it is drawn."""
+    """A journey through edge and sidecars that records its own account: each leg notes its time when it is drawn."""
 
     def __init__(self, draw):
         self.spans, self.parts = [], Counter()
@@ -147,7 +147,8 @@ class MeshJourney:
                 self._pass("client")
 
     def _request(self, root):
-        """One over an emulated network, which the edge's span overlaps: it begins and ends while the link is busy."""
+        """A request over an emulated network, which the edge's span overlaps: the span begins and ends while the link
+        is busy."""
         with self._span("client", Kind.CLIENT, root) as request:
             self._pass("wire:client→edge")
             self._cross(request, "handshake", "handshake")
@@ -172,7 +173,7 @@ class MeshJourney:
         return self._now - begins
 
     def _call(self, caller, callees, above):
-        """One call by way of the two sidecars, which the callee's own calls follow."""
+        """One call through the two sidecars, and then the callee's own calls."""
         callee, outbound = self._draw(st.sampled_from(callees)), f"{caller}-outbound"
         with self._span(caller, Kind.CLIENT, above) as request:
             self._pass(f"wire:{caller}→{outbound}")
@@ -220,11 +221,11 @@ class MeshJourney:
 
 
 def defined_path(root):
-    """Who has each nanosecond, by the definition alone: at each moment all children are looked at anew."""
+    """The path by definition alone: for each nanosecond, all children are examined again to find its owner."""
     owners = {}
 
     def follow(node, moment, seen_until):
-        """Gives `node` and those below it what lies before `seen_until`, on the path back from `moment`."""
+        """Assigns the time before `seen_until` to `node` and spans below it, along the path back from `moment`."""
         while True:
             finished = [child for child in node.children if child.began_ns < moment and counts(child, moment)]
             if not finished:

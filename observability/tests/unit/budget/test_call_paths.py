@@ -1,4 +1,4 @@
-"""Call paths: every nanosecond below the calls that it belongs to."""
+"""Call paths: every nanosecond is below the calls that it belongs to."""
 
 from __future__ import annotations
 

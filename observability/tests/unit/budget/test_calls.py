@@ -1,4 +1,4 @@
-"""What a call takes between two components, with and without sidecars."""
+"""The time that a call between two components takes, with and without sidecars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of names: what it renames, and what it may hold."""
+"""A file of names: what it renames, and what it may contain."""
 
 from __future__ import annotations
 

@@ -534,7 +534,7 @@ def _wide_call(draw, count):
 
 
 def _steps(work):
-    """How many lines of Python ran: the same at each try, on any machine."""
+    """How many lines of Python ran: the same number each time, on any machine."""
     count = 0
 
     def trace(_frame, _event, _argument):

@@ -1,4 +1,4 @@
-"""What a trace's times would have been: laws that hold for any trace, and trees drawn with what becomes of them."""
+"""What a trace's times would have been: laws that hold for any trace, and example trees with their results."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ client browse INTERNAL 0..100 shop.journey=browse
 `- client c CLIENT 82..95
    `- order c SERVER 85..90
 """
-"""a and b side by side, c after both: product's call has 30 ns to spare."""
+"""a and b run in parallel, c after both: product's call has 30 ns to spare."""
 
 
 def total_ns(spans, scenario=None):
-    """The root's length, as the trace says or as it would have been."""
+    """The root's length, as recorded or as it would have been."""
     tree = grow(spans)
     root = ((scenario and retime(tree, scenario)) or tree).root
     return root.end_ns - root.start_ns
@@ -87,13 +87,14 @@ def test_a_changed_trace_still_has_a_budget_that_adds_up(spans, factor):
 
 
 class Program:
-    """What a component does for a call: work and calls of others in turn, some of them side by side."""
+    """What a component does for a call: its work, and calls to other components in turn, some of them in parallel."""
 
     def __init__(self, service, steps):
         self.service, self.steps = service, steps
 
     def run(self, spans, parent, began, factor, added):
-        """Runs it on a clock, with its spans; work of each component takes `factor` times as long, and `added` more."""
+        """Runs the program on a clock and records spans; each component's work takes `factor` times as long, plus
+        `added`."""
         span_id = f"{len(spans) + 1:016x}"
         spans.append(None)
         now = began + added.get(self.service, 0)
@@ -121,7 +122,7 @@ def programs():
 
 @given(programs(), st.sampled_from([0, 1, 3]), st.integers(0, 100))
 def test_what_programs_would_have_taken_is_what_they_take(program, factor, added_ns):
-    """The same program run on slower and faster components, against the trace of how it ran."""
+    """Compares a program run on slower and faster components with the prediction from its original trace."""
     spans: list[Span] = []
     program.run(spans, "", 0, {}, {})
     assert total_ns(spans, change("work:user", factor)) == program.run([], "", 0, {"user": factor}, {})
@@ -190,7 +191,7 @@ def test_two_equal_calls_side_by_side_take_as_long_as_one(draw):
 
 def test_parallel_calls_leave_the_time_between_them_where_it_is(draw):
     beside = Scenario(parallel=(Calls("order", ("ReserveStock", "AuthorizePayment")),))
-    # The second call begins 10 ns after the first, as it had 10 ns of the caller's work before it.
+    # The second call begins 10 ns after the first, because 10 ns of the caller's work precede it.
     assert total_ns(draw(CHAIN), beside) == 80
     again = retime(grow(draw(CHAIN)), beside)
     starts = {node.span.name: node.start_ns - again.root.start_ns for node in again.nodes}

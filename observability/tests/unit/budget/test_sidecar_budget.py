@@ -1,4 +1,4 @@
-"""Hop budgets of calls that go by way of sidecars."""
+"""Hop budgets of calls that go through sidecars."""
 
 from __future__ import annotations
 

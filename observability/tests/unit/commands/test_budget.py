@@ -1,4 +1,4 @@
-"""`python -m hops` as a user meets it."""
+"""`python -m hops`, as users run it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_budget_prints_the_tree_and_a_table_that_adds_up(otlp_file):
     total_ms = (SPANS[0].end_ns - SPANS[0].start_ns) / 1e6
     assert f"{total_ms:.6f}" in result.output
     assert "Complete: 1 of 1 trace (100.0 %)" in words_of(result)
-    # The shop's own trace, so its conventions hold.
+    # This is a trace of the shop, so the shop's conventions apply.
     assert "proxy:edge" in result.output
 
 

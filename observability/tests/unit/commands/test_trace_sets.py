@@ -1,4 +1,4 @@
-"""`what-if`, `check` and `compare-traces` as a user meets them, on traces whose times are known."""
+"""`what-if`, `check` and `compare-traces` as users run them, on traces whose times are known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MS = 1_000_000
 
 
 def write(path, traces, payment_ms=4.0, seed=1, operation="checkout", payment_ahead_ms=0):
-    """Checkouts in which order asks payment, which works on it, for about so long, and 2 ms of order's own besides."""
+    """Checkouts in which order calls payment, which works for about this long, and order works for another 2 ms."""
     rng = random.Random(seed)
     ahead = payment_ahead_ms * MS
     lines = []
@@ -72,7 +72,7 @@ def test_what_if_says_what_operations_would_take_and_where(traces):
     for figure in (p50, p99):
         low, high = figure["predicted_ci95"]
         assert low < figure["predicted_ms"] < high
-        # Of 2 ms and payment's work, half of the work is gone.
+        # The total is 2 ms plus payment's work, of which half is gone.
         assert figure["predicted_ms"] == pytest.approx((figure["measured_ms"] + 2) / 2, abs=1e-5)
     assert (row["operation"], row["traces"], row["changed"]) == ("checkout", 700, 700)
     assert row["critical"]["measured"] == "work:payment"

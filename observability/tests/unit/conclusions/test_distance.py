@@ -1,4 +1,4 @@
-"""Sentences about distance: for which network figures hold, and from where on which topology is faster."""
+"""Sentences about distance: for which network figures hold, and from which distance on which topology is faster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNTESTED = row("unknown", None, 9.0, (None, None), reason="needs 3 blocks, and t
 
 
 def distance(**rows):
-    """A distance whose fastest topology at the edge is rest, in every journey."""
+    """Figures over distance in which rest is the fastest at the edge, in every journey."""
     estimate = {"value": 10.0, "ci95": [9.0, 11.0]}
     return {
         "grid_ms": [0.0, 200.0],

@@ -1,4 +1,4 @@
-"""Sentences about what ran at the same time, where a difference is explained."""
+"""Sentences about what ran at the same time, where they explain a difference."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def conclusions(*meetings, journey="order_history"):
 
 
 def about_meetings(texts):
-    """What they say of meetings, without what stands before it."""
+    """The part of the sentences about meetings."""
     return [found[0] for text in texts if (found := ABOUT.search(text))]
 
 

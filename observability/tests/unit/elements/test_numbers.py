@@ -1,4 +1,4 @@
-"""How figures read: one way for each kind, on the page and on a terminal."""
+"""How figures are written: one way for each kind, on the page and on a terminal."""
 
 from __future__ import annotations
 

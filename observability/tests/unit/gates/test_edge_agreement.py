@@ -1,4 +1,4 @@
-"""Comparison with the generator's clock and the edge's log shows wrong traces, and no right ones."""
+"""Comparison with the generator's clock and the edge's log shows all wrong traces, and no correct traces."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FIRST, SECOND = "a" * 32, "b" * 32
 
 @pytest.fixture
 def run(draw):
-    """Two traces by id, the latencies that the generator noted, and the edge's log of them."""
+    """Two traces by id, the latencies that the generator recorded, and the edge's log of these journeys."""
     traces = {
         FIRST: [msgspec.structs.replace(span, trace_id=FIRST) for span in draw(TWO_REQUESTS)],
         SECOND: [msgspec.structs.replace(span, trace_id=SECOND) for span in draw(ONE_REQUEST)],
@@ -50,7 +50,7 @@ def run(draw):
         for span in spans:
             if span.name == "router":
                 (ingress,) = [one for one in spans if one.span_id == span.parent_id]
-                # Envoy ends the span a little after the answer's last byte, which is what it logs.
+                # Envoy ends the span a little after the answer's last byte, but logs the time of that byte.
                 duration_ns = ingress.end_ns - ingress.start_ns - LATE_NS
                 log.append(LoggedRequest(trace_id, span.span_id, duration_ns, SENDING_NS))
     return traces, latencies, log

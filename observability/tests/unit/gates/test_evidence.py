@@ -1,4 +1,4 @@
-"""Evidence as it is gathered from rows and traces."""
+"""The evidence that is gathered from rows and traces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from synthetic.traces import BASE_NS, shop_trace
 
 
 def trace(number):
-    """One of four journeys, each of which leaves the same spans every time."""
+    """A trace of one of four journeys, each of which leaves the same spans every time."""
     return shop_trace(number % 4, trace_id=f"{number + 1:032x}")
 
 
@@ -47,7 +47,7 @@ def replay(sampled=20, unsampled=80):
 
 
 def log_of(budgets):
-    """The edge's log of these traces, 30 µs shorter than its spans, and a request of the warm-up."""
+    """The edge's log of these traces, with times 30 µs shorter than its spans', and a request of the warm-up."""
     lines = [
         LoggedRequest(budget.trace_id, request.span_ids[-1], request.ns - 30_000)
         for budget in budgets
@@ -212,7 +212,7 @@ def test_a_client_that_is_late_to_read_or_now_and_then_very_late_to_send_shows()
 
     later = replay()[0].with_columns(latency_ns=pl.col("latency_ns") + 3_000_000)
     assert failing(read_late, later) == {"answer_lag_ms"}
-    # Below one in a hundred, so that they do not change p99.
+    # These are fewer than one in a hundred, so they do not change p99.
     few = pl.when(pl.col("seq") < 8).then(60_000_000).otherwise(0)
     many = replay(unsampled=980)[0]
     assert not failing(lambda _, spans: spans, many)
@@ -249,7 +249,7 @@ def test_the_time_of_the_network_is_compared_with_budgets(draw, took_ns, paralle
 
 def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():
     journeys, budgets, quality = replay()
-    # One of 100 nodes was late; its journey alone does not move the 99th percentile of all.
+    # One of 100 nodes was late; its journey alone does not move the 99th percentile of all journeys.
     late = pl.when(pl.col("seq") % 100 == 1).then(pl.col("started_ns") + 9_000_000).otherwise(pl.col("started_ns"))
     journeys = journeys.with_columns(started_ns=late)
     alone = evidence_of(journeys, budgets, quality, RUN, logged=log_of(budgets))

@@ -1,4 +1,4 @@
-"""The verdict on blocks and experiments: each gate that only several trials have is tripped by its own defect."""
+"""The verdict on blocks and experiments: each gate over several trials fails because of its own defect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def change_trial(run, block, topology, **fields):
 
 
 def with_latencies(run, latency_ns):
-    """The run with other latencies."""
+    """The run with different latencies."""
     return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency_ns))
 
 

@@ -1,4 +1,4 @@
-"""One table of gates: every gate that a run may have is in it, and the documentation lists it as it is."""
+"""One table of gates: every gate that a run may have is in it, and the documentation lists each gate correctly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every gate holds for a sound run, and each is tripped by its own defect and no other."""
+"""Every gate passes for a sound run, and each fails because of its own defect and no other."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ TRIPS_OF_A_MESH = {
 
 
 def with_mesh(name, value):
-    """A sound run with a mesh, but for the value of one gate."""
+    """A sound run with a mesh, except for the value of one gate."""
     if name == "bypassed_calls":
         return dataclasses.replace(MESHED, bypassed_calls=value)
     field = {"silent_sidecars": "silent", "config_refused": "refused", "unencrypted_sidecars": "unencrypted"}[name]

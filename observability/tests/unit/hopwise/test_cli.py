@@ -1,4 +1,4 @@
-"""One command: what its help says, what it imports, and what it says of what is not there."""
+"""The command `hopwise`: its help, what it imports, and its messages about missing packages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_every_command_for_users_is_in_the_table() -> None:
     apps = ("hops.__main__", "experiment.cli", "mesh.cli")
     registered = chain.from_iterable(import_module(where).app.registered_commands for where in apps)
     names = {one.name or one.callback.__name__ for one in registered}
-    # A results folder's report is made by one command, wherever the folder is.
+    # One command makes a results folder's report, wherever the folder is.
     assert names - set(COMMANDS) == OF_DEVELOPERS
 
 

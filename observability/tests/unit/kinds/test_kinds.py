@@ -1,4 +1,4 @@
-"""A kind of experiment is a folder: the frames of summary and report take all else from it."""
+"""A kind of experiment is a folder: summary and report take everything that is special about a kind from its folder."""
 
 from __future__ import annotations
 

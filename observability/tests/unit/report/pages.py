@@ -1,4 +1,4 @@
-"""What tests ask of a page: its sections in order, its tables, and what it loads."""
+"""What tests read from a page: its sections in order, its tables, and what it loads."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """Its words, without those of drawings."""
+        """The page's words, without the words of drawings."""
         return " ".join(" ".join(self._words).split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -93,7 +93,7 @@ class Page(HTMLParser):
 
 
 def compared_run(folder: Path) -> Path:
-    """Makes a comparison of three topologies up, with its report."""
+    """Makes up a comparison of three topologies, with its report."""
     write_generated_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
     make_report(folder)
     return folder
@@ -109,7 +109,7 @@ def _read(text: str) -> Page:
 
 
 def check_terminal(folder: Path, *, least: int) -> None:
-    """Looks for each figure of the terminal on the page; there are more than the least."""
+    """Checks that each figure on the terminal is on the page, and that there are enough figures."""
     out = io.StringIO()
     terminal(out, width=400).print(show_run(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))

@@ -1,4 +1,4 @@
-"""The chapter about distance: its tables hold what the summary says, its charts mark it."""
+"""The chapter about distance: its tables have the figures of the summary, and its charts mark them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def drawings(folder: Path, ends: str) -> list[str]:
-    """Gives the drawings whose description ends so."""
+    """Gives the drawings whose description has this ending."""
     text = (folder / "report.html").read_text(encoding="utf-8")
     return re.findall(rf'aria-label="[^"]*{ends}"[^>]*>(.*?)</figure>', text, re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""A colour of the report means one thing, and readers can tell colours apart, also without red, green or blue."""
+"""A colour of the report means one thing, and readers can distinguish colours, even without red, green or blue."""
 
 from __future__ import annotations
 

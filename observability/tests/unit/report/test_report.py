@@ -69,7 +69,7 @@ def test_the_machines_speed_is_next_to_each_of_several_trials(compared: Path, be
 
 
 def test_a_trial_has_the_start_lag_that_its_gate_checks(noisy: Path) -> None:
-    """Not the generator's own account of it, which is another figure."""
+    """The start lag is not the generator's own account of it, which is a different figure."""
     trials = json.loads((noisy / TRIALS).read_text(encoding="utf-8"))["trials"]
     lags = {
         (str(trial["block"]), trial["topology"]): next(
@@ -139,7 +139,7 @@ def test_one_block_shows_figures_without_comparing(bench: Path) -> None:
     assert text.count("within the one block") == 1
     assert "One block" not in text
     assert not re.search("two topologies differ|Rings: |shown to be the fastest", text.partition("Words")[0])
-    # There is nothing to compare a journey with, and too few have met another one.
+    # There is nothing to compare a journey with, and too few journeys have met another journey.
     assert set(SECTIONS) - set(page_of(bench).sections) == {"meetings"}
     assert "comparisons" not in page_of(bench).tables
     assert len(page_of(bench).tables["latency"]) > 5

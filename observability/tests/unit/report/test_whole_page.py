@@ -1,4 +1,4 @@
-"""A page with its charts: small, alone, and the same for the same files."""
+"""A page with its charts: small, self-contained, and the same for the same files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a file of traces: the same for any chunks and processes; mistakes are named."""
+"""Rows of a file of traces: the same for any number of chunks and processes; mistakes are named."""
 
 from __future__ import annotations
 

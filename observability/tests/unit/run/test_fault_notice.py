@@ -1,4 +1,5 @@
-"""A run that was disturbed on purpose says how; another says nothing, and neither does one of before the switch."""
+"""A run that was disturbed on purpose says how; other runs say nothing, including runs from before the switch
+existed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's files as they are read."""
+"""How a run's files are read."""
 
 from __future__ import annotations
 

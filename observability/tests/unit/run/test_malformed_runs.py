@@ -1,4 +1,4 @@
-"""A results folder that somebody has damaged, or made up, is refused by the name of its file and the fault."""
+"""A results folder that somebody has damaged, or made up, is refused, with the name of the file and the fault."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def cut(file: Path) -> None:
 
 
 def torn(file: Path) -> None:
-    """Overwrites bytes among its pages, at which its reader panics."""
+    """Overwrites bytes among the file's pages, which makes its reader panic."""
     whole = bytearray(file.read_bytes())
     whole[484:1020:3] = b"\xff" * len(whole[484:1020:3])
     file.write_bytes(whole)

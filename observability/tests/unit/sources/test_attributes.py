@@ -1,4 +1,4 @@
-"""What tells callees and proxies apart is kept by the reader of each format."""
+"""The reader of each format keeps the attributes that distinguish callees and proxies."""
 
 from __future__ import annotations
 

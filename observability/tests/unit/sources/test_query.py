@@ -1,6 +1,6 @@
-"""The query APIs of Tempo and Zipkin, from their forms, and what is said of answers that are none.
+"""The query APIs of Tempo and Zipkin, imitated, and the messages about answers that are not traces.
 
-Jaeger's real one is in tests/integration."""
+Jaeger's real API is tested in tests/integration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = next(iter(TRACES))
 
 
 class Api(BaseHTTPRequestHandler):
-    """Answers as `routes` of its server says: by path, a status and a body or a function of the query."""
+    """Answers by the `routes` of its server: for each path, a status and a body, or a function of the query."""
 
     def do_GET(self):
         asked = urlsplit(self.path)

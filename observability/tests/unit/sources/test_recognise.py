@@ -257,7 +257,7 @@ def test_one_component_that_is_cut_off_is_read_as_far_as_it_goes():
         assert len(spans) == spans_before
         services = {span.span_id: span.service for span in TRACES[0]}
         assert {span.span_id: span.service for span in spans}.items() <= services.items()
-    # Whose spans they are stands behind them, and is not there.
+    # The component of these spans comes after them, and is cut off.
     behind = [{"scopeSpans": one["scopeSpans"], "resource": one["resource"]} for one in whole[:1]]
     said, spans = read_as_far_as_possible(json.dumps({"resourceSpans": behind})[:-100].encode())
     assert spans == []

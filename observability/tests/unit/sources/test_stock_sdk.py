@@ -19,7 +19,7 @@ from hops.sources.trace_set import read_sources
 
 
 class Kept(SpanExporter):
-    """Keeps the request that it would send."""
+    """Stores the request that it would send."""
 
     def __init__(self, requests):
         self.requests = requests
@@ -31,7 +31,8 @@ class Kept(SpanExporter):
 
 @pytest.fixture
 def requests():
-    """An order that calls the stock, which asks its database, and then sends a mail that is handled by a link."""
+    """An order that calls the stock, which queries its database, and then sends a mail, whose handling has a link to
+    it."""
     made = []
     tracers = {}
     for name in ("shop", "stock", "mail"):
@@ -92,7 +93,7 @@ GO = {"work:shop", "wire:shop→stock", "work:stock", "messaging:shop", "messagi
     ],
 )
 def test_a_file_of_another_language_s_sdk(name, kind, parts):
-    """Made by OpenTelemetry's SDKs for Node and Go and its agent for Java, with their own exporters."""
+    """The files were made by OpenTelemetry's SDKs for Node and Go and its agent for Java, with their own exporters."""
     read = read_sources([str(STOCK / name)])
     assert (read.inputs[0].format, read.inputs[0].refused) == (kind, "")
     (spans,) = read.traces.values()

@@ -1,4 +1,4 @@
-"""What is said of inputs that were read wholly, in part, or not at all."""
+"""Messages about inputs that were read completely, in part, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forms in which formats occur in the field: other names, other wrappers, several documents in a file."""
+"""Variants of formats that occur in practice: other names, other wrappers, several documents in a file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pretty(values: list, indent: int | str = 1) -> str:
     return "\n".join(json.dumps(value, indent=indent) for value in values)
 
 
-# Spans of Jaeger as its Elasticsearch keeps them: with `tags.as-fields`, each tag is a field, whose name has no dots.
+# Spans of Jaeger as its Elasticsearch stores them: with `tags.as-fields`, each tag is a field, whose name has no dots.
 
 
 def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | None = None) -> list[dict]:
@@ -54,7 +54,7 @@ def store_documents(dot: str = "@", as_fields: str = ".", trace: list[Span] | No
 
     Args:
         dot: What replaces dots in names of fields; a dot makes objects.
-        as_fields: Expression of the tags that become fields.
+        as_fields: Regular expression of the tags that become fields.
         trace: The spans; all by default.
     """
     documents = []
@@ -111,11 +111,11 @@ ELASTICSEARCH = {
 }  # fmt: skip
 
 
-# OTLP by the names of its protobuf fields, all of them or some.
+# OTLP with the names of its protobuf fields, in all members or only in some.
 
 
 def snake_case(value, only: str = "."):
-    """A value with those keys in snake_case that an expression fits."""
+    """A value in which the keys that match an expression are in snake_case."""
     if isinstance(value, dict):
         return {
             re.sub("[A-Z]", lambda upper: f"_{upper[0].lower()}", key) if re.search(only, key) else key: snake_case(
@@ -174,7 +174,7 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
 
     Args:
         span: The span.
-        hours: Its time's zone.
+        hours: Time zone of its times.
         full: Whether values of 0 are written, too, and enums as numbers.
     """
 
@@ -219,14 +219,14 @@ def proto_span(span: Span, *, hours: int = 0, full: bool = False) -> dict:
 
 
 def proto_trace(trace: list[Span]) -> dict:
-    """A trace with its processes apart."""
+    """A trace whose processes are listed separately."""
     spans = [proto_span(span) | {"processId": span.service, "process": None} for span in trace]
     names = dict.fromkeys(span.service for span in trace)
     return {"spans": spans, "processMap": [{"processId": name, "process": {"serviceName": name}} for name in names]}
 
 
 def proto_batches() -> list[dict]:
-    """All spans of each service, whose process is said once."""
+    """All spans of each service, with the service's process given once."""
     batches: dict[str, list[dict]] = {}
     for span in EVERY:
         written = proto_span(span)
@@ -308,7 +308,7 @@ def test_a_variant_of_a_format_has_the_same_spans(content: str, unit: int) -> No
 
 
 def read_broken(content: str) -> tuple[str, list[Span]]:
-    """What is said of a file that is broken, and the spans that were read of it."""
+    """The message about a broken file, and the spans that were read from it."""
     spans: list[Span] = []
     with tempfile.TemporaryFile() as file:
         file.write(content.encode())
@@ -459,7 +459,7 @@ FORMS = {
 
 
 def run_commands(content: str, folder: Path) -> dict[str, dict]:
-    """What each command finds in a file, but for its format."""
+    """What each command finds in a file, without the file's format."""
     file, limits = folder / "traces", folder / "limits.yaml"
     file.write_text(content)
     limits.write_text("".join(f"'client: {trace[0].name}': {{total: {{mean: 1 ms}}}}\n" for trace in IN_US))

@@ -1,4 +1,5 @@
-"""The correction for many comparisons: textbook answers, laws, and what one comparison still needs to be shown."""
+"""The correction for many comparisons: textbook answers, laws, and what a comparison still needs in order to be
+shown."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def random_tests(seed, pairs=FOUR, journeys=JOURNEYS):
 
 
 def holm(p_values):
-    """Holm's procedure as textbooks have it."""
+    """Holm's procedure as in textbooks."""
     least, results = 0.0, {}
     for left, key in zip(range(len(p_values), 0, -1), sorted(p_values, key=lambda key: p_values[key]), strict=True):
         least = max(least, left * p_values[key])
@@ -48,7 +49,7 @@ def test_impossible_combinations_are_not_corrected_for():
     # Once a differs from c, at most one of the other two pairs is equal: no factor remains for them.
     tests = {("all", "a", "c"): 1e-6, ("all", "a", "b"): 0.04, ("all", "b", "c"): 0.03}
     assert p_of(tests) == pytest.approx({("all", "a", "c"): 3e-6, ("all", "a", "b"): 0.04, ("all", "b", "c"): 0.03})
-    # Of four, a and b may still be equal while c and d are.
+    # Of four systems, a and b may still be equal while c and d are equal.
     tests = {("all", *pair): 1e-6 for pair in FOUR} | {("all", "a", "b"): 0.02, ("all", "c", "d"): 0.03}
     assert p_of(tests)["all", "a", "b"] == pytest.approx(0.04)
     assert p_of(tests)["all", "c", "d"] == pytest.approx(0.04)
@@ -58,9 +59,9 @@ def test_the_mix_has_most_and_journeys_share_the_rest():
     tests = {("all", "a", "b"): 0.01, ("browse", "a", "b"): 0.5, ("login", "a", "b"): 0.01}
     p = p_of(tests)
     assert p["all", "a", "b"] == pytest.approx(0.01 / MIX_SHARE)
-    # Of the mix's part, which is handed on, login has half.
+    # login gets half of the mix's share, which is passed on.
     assert p["login", "a", "b"] == pytest.approx(0.02)
-    # Where the mix keeps its part, a journey can be shown all the same.
+    # Even if the mix keeps its share, a journey can be shown.
     alone = p_of(tests | {("all", "a", "b"): 0.9, ("login", "a", "b"): 0.001})
     assert alone["login", "a", "b"] == pytest.approx(0.001 / ((1 - MIX_SHARE) / 2))
 
@@ -90,7 +91,7 @@ def test_a_correction_never_helps_and_keeps_the_order_within_a_journey(seed):
 
 
 def test_random_p_values_show_something_in_no_more_than_five_percent():
-    """Independent tests are what Bonferroni's bound is nearly exact for."""
+    """For independent tests, Bonferroni's bound is nearly exact."""
     rng = np.random.default_rng(1)
     keys = [(journey, *pair) for journey in JOURNEYS for pair in FOUR]
     drawn = [dict(zip(keys, rng.random(len(keys)), strict=True)) for _ in range(600)]

@@ -1,4 +1,4 @@
-"""Medians of lines, and where two of them cross, on rows whose crossing is known."""
+"""Medians of lines, and where two medians cross, for rows whose crossing is known."""
 
 from __future__ import annotations
 

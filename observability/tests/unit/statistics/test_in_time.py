@@ -1,4 +1,4 @@
-"""Figures over sections of time, and the distribution that their intervals are from."""
+"""Figures over sections of time, and the distribution that gives their intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a treatment adds, by drawing anew whom it treats: against medians by hand, and against how often it is right."""
+"""What a treatment adds, by redrawing the treated rows: compared with medians by hand, and how often intervals are
+right."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from hops.statistics.randomisation import DRAWS, Effect, effect_of, stratum_of
 
 
 def in_bursts(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Latencies of neighbours that wait together: a burst adds much to some ten rows in a row, and begins at random."""
+    """Latencies of neighbours that wait together: a burst adds much to about ten consecutive rows, and begins at
+    random."""
     burst = np.convolve(rng.random(rows) < 0.02, np.ones(10))[:rows] * rng.pareto(1.5, rows) * 20
     return rng.lognormal(1, 0.4, rows) + burst
 
 
 def draw_strata(rng: np.random.Generator, shares: tuple[float, ...] = (0.15, 0.2, 0.4), rows: int = 30):
-    """Two kinds of journeys in trials of which the later are the slower, and have more rows treated."""
+    """Two kinds of journeys in trials; later trials are slower, and have more treated rows."""
     strata = []
     for kind in (1.0, 5.0):
         values = np.concatenate([kind * 1.3**trial * in_bursts(rng, rows) for trial in range(len(shares))])
@@ -85,11 +87,11 @@ def test_nothing_is_reported_with_fewer_than_five_on_either_side():
 @pytest.mark.parametrize(
     "treated_of_trials",
     [
-        # None of these could have been drawn otherwise.
+        # For none of these was another draw possible.
         [(20, 20), (20, 0)],
-        # One of four rows is not a rare one.
+        # A treatment of one row in four is not rare enough.
         [(20, 20), (20, 0), (4, 1)],
-        # Whichever of a hundred rows is treated, the other twenty decide where the median is.
+        # Whichever of the hundred rows is treated, the other twenty rows decide where the median is.
         [(20, 20), (100, 1)],
     ],
 )

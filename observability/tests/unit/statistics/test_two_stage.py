@@ -1,4 +1,4 @@
-"""Intervals whose number of blocks was found on the way: the wider of two scatters."""
+"""Intervals for a number of blocks that was decided during the run: the wider of two scatters counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hops.statistics.two_stage import (
 FIRST = 5
 WIDE_FIRST = np.array([0.2, -0.2, 0.2, -0.2, 0.0, 0.01, -0.01, 0.01, -0.01, 0.0])
 WIDE_LATER = np.array([0.01, -0.01, 0.01, -0.01, 0.0, 0.2, -0.2, 0.2, -0.2, 0.0])
-"""Deviations of mean 0, in the first blocks and in all, which scatter more, or less, in the first ones."""
+"""Deviations with mean 0, both in the first blocks and in all blocks; the first blocks scatter more, or less."""
 
 
 def test_by_stein_the_scatter_and_freedom_are_those_of_the_first_stage():
@@ -39,7 +39,7 @@ def test_scatter_that_the_first_stage_missed_counts_too():
 
 
 def test_the_larger_p_counts_even_where_the_interval_is_the_other_s():
-    # Far from 0 few degrees of freedom make the larger p, near 0 the larger error does.
+    # Far from 0, few degrees of freedom give the larger p; near 0, the larger error does.
     spread = Spread(0.1, 50, first_stage=Spread(0.09, 4))
     assert spread.half_width == Spread(0.09, 4).half_width
     assert spread.p_value(1.0) == Spread(0.09, 4).p_value(1.0)
@@ -84,11 +84,11 @@ def test_blocks_of_few_rows_are_taken_together_within_the_first_stage_and_after_
     assert (section.by_block.size, section.first) == (8, 4)
     assert section.by_block[3] == pytest.approx(np.quantile(np.concatenate(blocks[7:9]), 0.9))
     assert section.by_block[4] == pytest.approx(np.quantile(np.concatenate(blocks[9:12]), 0.9))
-    # A single block more has too few rows for a separate section.
+    # One more block alone has too few rows for a separate section.
     section = sections_of(blocks[:10], first=9)["p90"]
     assert (section.by_block.size, section.first) == (4, 4)
     assert section.by_block[3] == pytest.approx(np.quantile(np.concatenate(blocks[7:10]), 0.9))
-    # Where the first stage has no three sections, nothing says how far later ones should scatter.
+    # If the first stage has fewer than three sections, nothing shows how far later blocks should scatter.
     assert sections_of(blocks, first=5)["p90"].reason is not None
 
 

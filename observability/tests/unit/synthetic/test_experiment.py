@@ -1,4 +1,4 @@
-"""The truth with which proofs compare intervals."""
+"""The true values with which proofs compare intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made-up run is whole, adds up, and is the same again from the same seed."""
+"""A made-up run is complete, adds up, and is the same for the same seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The differences that a terminal shows, and what it says if nothing was tested."""
+"""The differences that a terminal shows, and its message if nothing was tested."""
 
 from __future__ import annotations
 

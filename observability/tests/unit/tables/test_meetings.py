@@ -12,7 +12,7 @@ from hops.tables.meetings import meetings_elements, queues_table
 from hops.tables.view import SummaryView
 
 TOPOLOGIES = {"graphql": {"journeys": {"all": {"latency_ms": {"mean": 20.0, "p99": 150.0}}}}}
-"""Waits matter from 0.4 ms in the mean and 3 ms above p99 on."""
+"""Waits matter if they are at least 0.4 ms in the mean, and 3 ms above p99."""
 
 
 def view(**figures: Any) -> SummaryView:

@@ -1,4 +1,4 @@
-"""What two sets of traces differ in, in words."""
+"""How two sets of traces differ, in words."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sets(*b_ms):
     [
         ((15, 15, 15), ["get is slower in B; most of it in db:shop: 9.0 ms (8.0 to 10.0)."]),
         ((9, 9, 10), ["get is faster in B at mean and p50; most of it in cache:shop: −4.0 ms (−5.0 to −3.0)."]),
-        # A reader of this line alone must not take it for faster.
+        # A reader of this line alone must not conclude that it is faster.
         ((15, 20, 5), ["get is slower in B at mean and p50 and faster in B at p99; "
                        "most of what makes it slower in db:shop: 9.0 ms (8.0 to 10.0)."]),
         ((10, 10, 10), ["No operation is shown to be slower or faster."]),

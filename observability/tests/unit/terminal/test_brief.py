@@ -1,4 +1,4 @@
-"""A bench and a comparison in few lines of a terminal of 80 columns."""
+"""A bench and a comparison in a few lines on a terminal with 80 columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from synthetic.run import Noise, write_generated_run
 from ..report.pages import page_of
 
 MAX_LINES = 36
-"""Four more are the links, and the line that says that the run is finished."""
+"""Four more lines are the links, and the line that says that the run is finished."""
 FOUR = ("rest", "graphql", "grpc", "hybrid")
 RUNS: dict[str, dict[str, Any]] = {
     "bench": {"topologies": ("hybrid",), "blocks": 1},

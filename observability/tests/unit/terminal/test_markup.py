@@ -33,7 +33,7 @@ PACKAGES = (
     "rest-gateway/rest_gateway",
 )
 SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
-"""Rich takes the first two for markup, one of which closes what was never opened, and the third for a picture."""
+"""Rich reads the first two as markup, one of which closes a tag that was never opened, and the third as a picture."""
 
 
 def print_text(view):
@@ -43,7 +43,7 @@ def print_text(view):
 
 
 def rename(document, names):
-    """The same document with other names, wherever they stand."""
+    """The same document with other names everywhere."""
     text = json.dumps(document)
     for old, new in names.items():
         assert f'"{old}"' in text
@@ -106,7 +106,7 @@ def test_a_trace_shows_names_as_they_are(tmp_path):
 
 
 def test_every_console_takes_text_as_it_is():
-    """A console of rich's own making reads markup; so does text made of markup."""
+    """A console with rich's defaults interprets markup, and so does text built from markup."""
     wrong = []
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):

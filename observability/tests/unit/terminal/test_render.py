@@ -1,4 +1,4 @@
-"""Every element on a terminal: whole at any width, in the words of the page."""
+"""Every element on a terminal: complete at any width, in the words of the page."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_offsets_are_found_within_their_bounds():
         clock = differing[name]
         assert clock.low_ns <= ahead <= clock.high_ns
         assert clock.low_ns <= clock.ahead_ns <= clock.high_ns
-    # Those with the largest offset come first.
+    # Pairs with the largest offset come first.
     assert [clock.callee for clock in estimates[:2]] == ["product", "order"]
 
 

@@ -1,4 +1,4 @@
-"""Traces to the end of their last span, over all that nobody waited for."""
+"""Traces to the end of their last span, including work that nobody waited for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hops.traces.span import FOLLOWS_FROM, REF_TYPE
 
 
 def both(spans):
-    """The budget of the root, how much lies after its end, and the budget to the last span's end."""
+    """The budget of the root, how much time is after its end, and the budget to the last span's end."""
     budget, to_the_end = (budget_of_any(tree_of(spans, end_to_end=one)) for one in (False, True))
     assert to_the_end.total_ns == budget.total_ns + budget.after_ns
     assert to_the_end.gap_ns == to_the_end.after_ns == 0
@@ -40,7 +40,7 @@ front get      SERVER 0..100
 
 
 def test_a_message_is_sent_deep_inside_of_a_call(draw):
-    """What the middle did before it sent the message is on the way to the last span; what it did later is not."""
+    """Work of `middle` before it sent the message is on the way to the last span; its later work is not."""
     spans = draw("""
 front get               SERVER 0..100
 `- front GET             CLIENT 10..90

@@ -1,4 +1,4 @@
-"""The reader of Jaeger's query API against a small server that plays its part."""
+"""The reader of Jaeger's query API, with a small server that stands in for Jaeger."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def parts(spans):
 
 
 def test_an_answer_below_the_span_above_the_call(draw):
-    """As Apollo's router hands on the context of its `subgraph` span."""
+    """Apollo's router passes on the context of its `subgraph` span in this way."""
     spans = draw("""
 router request             SERVER 0..100
 `- router subgraph          INTERNAL 14..89
@@ -40,7 +40,7 @@ router request             SERVER 0..100
 
 
 def test_an_answer_below_a_span_far_above_the_call(draw):
-    """As Hive's gateway hands on the context of the whole request."""
+    """Hive's gateway passes on the context of the whole request in this way."""
     spans = draw("""
 gateway request                SERVER 0..100
 |- gateway graphql.execute      INTERNAL 5..95
@@ -169,7 +169,7 @@ router request        SERVER 0..100
 
 @pytest.mark.parametrize("end", [59, 60, 62])
 def test_a_call_that_waits_for_the_answer_of_another(draw, end):
-    """One request under way for both: its answer hangs below the first, and the path goes through the other."""
+    """One request serves both calls: its answer hangs below the first call, and the path goes through the other."""
     spans = draw(f"""
 router request          SERVER 0..100
 |- router fetch          CLIENT 10..60
@@ -191,7 +191,8 @@ router request          SERVER 0..100
 
 
 def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw):
-    """As Hive's and Apollo's: one who joins has no CLIENT span of the request, or none at all."""
+    """Hive's and Apollo's do: a call that joins a request has no CLIENT span of that request, or no CLIENT span at
+    all."""
     spans = draw("""
 router request                SERVER 0..100
 |- router operation            CLIENT 10..60 hive.graphql.subgraph.name=accounts

@@ -70,7 +70,7 @@ shop get           SERVER 0..100
 
 
 def test_what_a_client_does_below_its_call(draw):
-    """As Go's `httptrace` and Node.js have it: on the way to the answer, and of the caller."""
+    """Go's `httptrace` and Node.js write such spans: work on the way to the answer, which belongs to the caller."""
     spans = draw("""
 shop get              SERVER 0..100
 `- shop GET            CLIENT 10..90

@@ -44,7 +44,7 @@ front get               SERVER 0..300
 
 
 def test_nobody_waits_for_a_message_in_the_shadow_of_a_later_call(draw):
-    """Of the receipt most lay ahead when the call began, so its way is not on the path, either."""
+    """Most of the receipt was still ahead when the call began, so the message's way is not on the path either."""
     spans = draw("""
 front get         SERVER 0..100
 |- front publish   PRODUCER 10..20
@@ -58,7 +58,7 @@ front get         SERVER 0..100
 
 
 def test_what_receives_a_message_may_have_any_kind(draw):
-    """A function that a queue starts has a SERVER span; others have no kind."""
+    """A function that a queue starts has a SERVER span; other receivers leave spans without a kind."""
     for kind in ("SERVER", "UNSPECIFIED", "INTERNAL"):
         spans = draw(f"""
 front get         SERVER 0..100
@@ -96,7 +96,7 @@ front get             SERVER 0..100
 
 
 def test_a_span_without_a_kind_handles_what_a_receipt_of_no_length_took(draw):
-    """As Brave has it."""
+    """Brave writes such spans."""
     spans = draw("""
 front get           SERVER 0..100
 `- front publish     PRODUCER 40..41
@@ -140,7 +140,7 @@ front get           SERVER 0..100
 
 
 def test_work_that_a_receipt_started_and_left_is_not_waited_for(draw):
-    """Something is done in the receipt, so a later span does not handle the message."""
+    """There is work in the receipt, so a later span does not handle the message."""
     spans = draw("""
 front get           SERVER 0..100
 `- front publish     PRODUCER 40..41
@@ -169,12 +169,12 @@ front get        SERVER 0..100
     assert dict(budget.parts) == {"work:front": 100}
     assert budget.quality.complete
     assert (budget.quality.followers, budget.quality.orphans, budget.quality.two_roots) == (1, 0, 0)
-    # Off the path it is still counted, as the spans of a fan-out in the shadow are.
+    # Off the path, the span is still counted, like the spans of a fan-out in the shadow.
     assert dict(budget.crossings) == {"work:front": 1, "work:worker": 1, "db:worker": 1}
 
 
 def test_a_call_that_its_callee_follows_waits_for_no_answer(draw):
-    """One way: the request is written, and that is all."""
+    """This is a one-way call: the caller only writes the request."""
     get, call, answer = draw("""
 front get      SERVER 0..100
 `- front notify CLIENT 40..50
@@ -186,7 +186,7 @@ front get      SERVER 0..100
 
 
 def test_a_receipt_that_follows_its_sending(draw):
-    """As OpenTracing's messaging libraries have it."""
+    """OpenTracing's messaging libraries write such spans."""
     get, send, receipt = draw("""
 front get         SERVER 0..100
 `- front publish   PRODUCER 40..41
@@ -196,7 +196,7 @@ front get         SERVER 0..100
 
 
 def test_a_span_that_is_linked_to_an_earlier_one_follows_it(draw):
-    """It is no root, though it is the longest span without a parent."""
+    """The linked span is not a root, although it is the longest span without a parent."""
     get, job = draw("""
 front get      SERVER 0..100
 worker job      INTERNAL 50..900

@@ -1,4 +1,4 @@
-"""OTLP JSON in the dialects that writers use, and what is said of broken input."""
+"""OTLP JSON in the dialects that writers use, and the messages about broken input."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_is_written_reads_the_same(seed, spans, mesh, in_result):
         replace(one, attributes={key: str(value) for key, value in one.attributes.items() if key in NEEDED})
         for one in trace
     ]
-    # The document has them by component.
+    # The document groups them by component.
     assert sorted(found, key=attrgetter("span_id")) == sorted(kept, key=attrgetter("span_id"))
 
 
@@ -183,7 +183,7 @@ def test_a_line_that_is_no_object_is_refused(text):
 
 
 def test_ids_of_jaeger_are_read_without_a_second_look(monkeypatch):
-    """Hex in lower case, as Jaeger writes it; if this fails, reading is right still, but several times as slow."""
+    """Hex in lower case, as Jaeger writes it; if this fails, reading is still correct, but several times slower."""
     monkeypatch.setattr(otlp, "_with_plain_ids", None)
     assert len(read(otlp_document(shop_trace(3)))) == len(shop_trace(3))
 

@@ -1,4 +1,4 @@
-"""Whom calls say that they call, in the attributes of many tracers."""
+"""Which callee a call names, in the attributes of many tracers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_istios_services_have_their_namespace_behind_their_name():
 
 
 def test_a_librarys_span_over_that_of_its_http_client_is_one_call(draw):
-    """What it takes around the request belongs to the same part, and the call is counted once."""
+    """The library's time around the request belongs to the same part, and the call is counted once."""
     spans = draw("""
 shop order          SERVER 0..100
 `- shop PutObject    CLIENT 10..90
@@ -128,7 +128,7 @@ shop order          SERVER 0..100
 
 
 def test_a_call_and_the_token_that_it_took(draw):
-    """Two requests of one library: the longer one says whom it called, and the other keeps its own name."""
+    """Two requests of one library: the longer request names the callee, and the other keeps its own name."""
     spans = draw("""
 shop order          SERVER 0..100
 `- shop Charge       CLIENT 10..90

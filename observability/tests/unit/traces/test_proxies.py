@@ -19,7 +19,7 @@ def parts(spans):
 
 
 def test_spans_that_are_all_clients_answer_each_other(draw):
-    """As Istio's are, written by Zipkin's tracer in Envoy."""
+    """Istio's spans are like this if Zipkin's tracer in Envoy writes them."""
     spans = draw("""
 gateway request     CLIENT 0..100
 `- page in           CLIENT 4..96
@@ -30,7 +30,7 @@ gateway request     CLIENT 0..100
 
 
 def test_a_chain_of_components_with_one_client_span_each(draw):
-    """Each answers the one above and calls the one below; the last one only answers."""
+    """Each component answers the component above and calls the component below; the last only answers."""
     spans = draw("""
 gateway request     CLIENT 0..100
 `- waypoint forward  CLIENT 4..96
@@ -75,7 +75,8 @@ def test_an_application_and_its_egress_sidecar(draw, own, sidecar):
 
 
 def test_an_application_and_an_egress_sidecar_with_spans_of_both_ways(draw):
-    """As with `spawn_upstream_span`: what the proxy takes is apart from the wire to the next."""
+    """Envoy writes both with `spawn_upstream_span`: the proxy's own time is separate from the wire to the next
+    component."""
     spans = draw(f"""
 page index                 SERVER 0..100
 `- page GET                 CLIENT 10..90
@@ -90,7 +91,7 @@ page index                 SERVER 0..100
 
 @pytest.mark.parametrize("kind", ["SERVER", "CLIENT"])
 def test_sidecars_on_both_sides_of_a_call(draw, kind):
-    """The page's worked example; some tracers write CLIENT for requests that come in, too."""
+    """The worked example of the documentation; some tracers write CLIENT for incoming requests too."""
     spans = draw(f"""
 page index                   SERVER 0..100
 `- page GET                   CLIENT 10..90
@@ -120,7 +121,8 @@ gateway get                  SERVER 0..100
 
 
 def test_sidecars_that_share_the_id_of_a_call(draw):
-    """As with `shared_span_context` of Zipkin's tracer in Envoy; the application's span names the id of both halves."""
+    """Zipkin's tracer in Envoy does so with `shared_span_context`; the application's parent is the id of both
+    halves."""
     spans = draw(f"""
 page.default out              CLIENT 0..100 component=proxy {OUT}
 `- reviews.default in          SERVER 18..82 component=proxy {IN}
@@ -137,7 +139,7 @@ page.default out              CLIENT 0..100 component=proxy {OUT}
 
 
 def test_a_mesh_whose_applications_leave_no_spans(draw):
-    """Nothing tells a proxy's time from that of its application: it is the application's work."""
+    """Nothing distinguishes a proxy's time from its application's, so both count as the application's work."""
     spans = draw(f"""
 istio-ingressgateway page      CLIENT 0..100 component=proxy upstream_cluster=outbound|9080||page.default.svc
 `- page.default in             SERVER 4..96 component=proxy {IN}
@@ -151,7 +153,7 @@ istio-ingressgateway page      CLIENT 0..100 component=proxy upstream_cluster=ou
 
 
 def test_an_application_without_spans_behind_a_proxy_with_spans_of_both_ways(draw):
-    """What lies within the span of the request to the application is the application's work, the rest the proxy's."""
+    """The time within the span of the request to the application is the application's work; the rest is the proxy's."""
     spans = draw(f"""
 gateway get                  SERVER 0..100
 `- gateway GET                CLIENT 5..95
@@ -163,7 +165,7 @@ gateway get                  SERVER 0..100
 
 @pytest.mark.parametrize("marks", ["", f"component=proxy {IN}"])
 def test_an_application_that_closes_its_span_after_its_proxys(draw, marks):
-    """Half of the application's span lies after that of the proxy, which was done with the answer's last byte."""
+    """Half of the application's span is after the end of the proxy's span, which ended with the answer's last byte."""
     spans = draw(f"""
 gateway get                SERVER 0..100
 `- gateway GET              CLIENT 10..90
@@ -177,7 +179,7 @@ gateway get                SERVER 0..100
 
 
 def test_an_application_of_its_proxys_name_that_closes_its_span_later(draw):
-    """Without marks both are one component; what the application did is on the path all the same."""
+    """Without marks, both are one component; the application's work is on the path anyway."""
     spans = draw("""
 page request             SERVER 0..100
 `- page get               SERVER 5..140
@@ -187,7 +189,7 @@ page request             SERVER 0..100
 
 
 def test_a_gateway_whose_callee_leaves_no_spans(draw):
-    """It may write SERVER: all of it is the call."""
+    """The gateway may write a SERVER span: all of that span's time is the call."""
     spans = draw(f"""
 web get                      SERVER 0..100
 `- web GET                    CLIENT 10..90
@@ -213,7 +215,7 @@ shop order              SERVER 0..100
 
 
 def test_a_proxy_in_front_of_all(draw):
-    """Its cluster is another component: the call that it handed on is seen."""
+    """The proxy's cluster is another component, so the forwarded call is visible."""
     spans = draw("""
 front-proxy ingress        SERVER 0..100 component=proxy upstream_cluster=service
 `- front-proxy router       CLIENT 10..95 component=proxy upstream_cluster=service
@@ -246,7 +248,7 @@ page index                 SERVER 0..100
 
 
 def test_sidecars_that_all_have_one_name(draw):
-    """As Linkerd's, and older ones of Istio's."""
+    """Linkerd's sidecars, and older Istio sidecars, have one name."""
     spans = draw("""
 web index                   SERVER 0..100
 `- web GET                   CLIENT 10..90

@@ -1,4 +1,4 @@
-"""Times that cannot be, and spans that were not finished."""
+"""Impossible times, and spans that were not finished."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ shop get      SERVER 0..100
 
 @pytest.mark.parametrize("wrong", [name for name in IMPOSSIBLE if name not in ("is of 1970", "in microseconds")])
 def test_a_root_alone_is_complete(draw, wrong):
-    """A program made up a trace that is of 1970 as a whole: its times count from 0."""
+    """All times of a trace that a program made up are in 1970: they count from 0."""
     (root,) = draw("shop get      SERVER 0..100")
     start_ns, end_ns = IMPOSSIBLE[wrong]
     assert budget([replace(root, start_ns=start_ns, end_ns=end_ns)]) is None

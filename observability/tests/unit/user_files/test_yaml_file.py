@@ -13,7 +13,7 @@ from user_files.yaml_file import MAX_PROBLEMS, YamlFile
 
 
 class WrongError(Exception):
-    """What the reader of the file raises."""
+    """The error that the reader of the file raises."""
 
 
 class Dish(BaseModel):

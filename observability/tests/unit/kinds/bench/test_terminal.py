@@ -1,4 +1,4 @@
-"""The tables as people see them. HOPS_UPDATE_GOLDEN=1 writes the golden files anew."""
+"""The tables as people see them. HOPS_UPDATE_GOLDEN=1 rewrites the golden files."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def print_text(what, width):
 
 
 def golden(name, text):
-    """What the text shall be; it is what it is now if the files are to be written anew."""
+    """The expected text; if the golden files are being rewritten, the current text."""
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("HOPS_UPDATE_GOLDEN"):
         path.write_text(text, encoding="utf-8")
@@ -177,7 +177,7 @@ def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
 
 @pytest.fixture
 def meshed(summary):
-    """The same with a mesh: each part of a call has a separate leg, and most legs are small."""
+    """A bench with a mesh: each leg of a call is a separate part, and most of these parts are small."""
     topology = summary["topologies"]["hybrid"]
     legs = {
         "wire:edge→edge-outbound": 0.04,

@@ -1,4 +1,4 @@
-"""What searches in several blocks say together."""
+"""What searches in several blocks show together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a run over capacity, and what makes it WRONG."""
+"""What the report shows about a run over capacity, and what makes the run WRONG."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[Load, RunFiles]:
 
 @pytest.fixture(scope="module")
 def swept(runs: Mapping[Load, RunFiles]) -> Summary:
-    """The summary of a sweep, whose report is made."""
+    """The summary of a sweep; its report is made too."""
     return kinds.summary_with_report(runs["sweep"].path)
 
 
@@ -46,7 +46,7 @@ def figures_of(run: RunFiles) -> Mapping[str, Capacity]:
 
 
 def change_rows(run: RunFiles, label: str, **columns: pl.Expr) -> RunFiles:
-    """The run with other rows of one step."""
+    """The run with changed rows of one step."""
     of_step = pl.col("topology") == label
     new = {name: pl.when(of_step).then(value).otherwise(pl.col(name)).alias(name) for name, value in columns.items()}
     return replace(run, journeys=run.journeys.with_columns(**new))

@@ -1,4 +1,4 @@
-"""The staircase against simulated shops whose capacity is known."""
+"""The search, on simulated shops whose capacity is known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAN = Bounds(start=20.0, highest=1000.0)
 
 
 class Shop:
-    """Holds every rate up to its capacity; with `wrong`, so often says the opposite."""
+    """Sustains every rate up to its capacity; `wrong` is how often it reports the opposite."""
 
     def __init__(self, capacity: float, *, wrong: float = 0.0, generator_from: float = float("inf"), seed: int = 0):
         self.capacity = capacity

@@ -79,12 +79,12 @@ def test_verdicts_for_the_search() -> None:
 def test_most_under_way() -> None:
     none = np.array([], dtype=np.int64)
     assert most_under_way(none, none) == 0
-    # The second begins as the first ends, the third overlaps both of the last two.
+    # The second begins when the first ends; the third overlaps both of the last two.
     assert most_under_way(np.array([0, 10, 12, 15]), np.array([10, 20, 16, 18])) == 3
 
 
 def journeys(*slow: tuple[float, float]) -> pl.DataFrame:
-    """A journey every 100 ms for 10 s that takes 10 ms, and 300 ms in the given times."""
+    """A journey every 100 ms for 10 s; each takes 10 ms, or 300 ms if it starts within the given times."""
     at_s = [number / 10 for number in range(100)]
     took_s = [0.3 if any(begin <= at < end for begin, end in slow) else 0.01 for at in at_s]
     return pl.DataFrame(

@@ -1,4 +1,4 @@
-"""What a run of faults says of customers and data."""
+"""What a run with faults shows about customers and data."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def fail(trial: dict[str, Any], gate: Gate) -> None:
 
 
 def in_order(**facts: Any) -> Change:
-    """Gives one trial, that of `kill:order` in the first block, other facts of its fault."""
+    """Changes the recorded facts of one fault: that of the trial `kill:order` in the first block."""
 
     def change(trial: dict[str, Any]) -> None:
         if (trial["block"], trial["topology"]) == (1, ARMS[0]):

@@ -1,4 +1,5 @@
-"""What a comparison of versions finds: nothing between equal ones, a slower part by name, and answers that differ."""
+"""What a comparison of versions finds: nothing between equal versions, the name of a slower part, and answers that
+differ."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ ABOUT = {
 def make_summary(
     folder: Path, *, blocks: int = 8, delays: Mapping[str, float] | None = None, **about: Any
 ) -> dict[str, Any]:
-    """The summary of a made-up run, in which parts of b take longer by so many ms."""
+    """The summary of a made-up run, in which parts of b take longer by the given ms."""
     arms = [Arm("a", "hybrid"), Arm("b", "hybrid")]
     run = write_generated_run(
         folder,

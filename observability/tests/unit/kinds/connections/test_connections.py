@@ -1,4 +1,4 @@
-"""What a run with open connections says of memory, by its rows."""
+"""What the rows of a run with open connections show about memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EDGE_MB = {(1, 0): 40.0, (1, 100): 50.0, (2, 0): 42.0, (2, 100): 54.0}
 
 
 def write_run(folder: Path, last_mb: float = 0.0) -> Path:
-    """Writes a run whose last look at 100 connections in block 2 sees so much more memory."""
+    """Writes a run whose last sample at 100 connections in block 2 has this much more memory."""
     rows = []
     for (block, held), edge_mb in EDGE_MB.items():
         for look in range(5):
@@ -40,7 +40,7 @@ def test_each_component_and_all_together_are_means_over_blocks_paired_by_block(t
     assert [cell.value for cell in rows["all"]] == pytest.approx([91.0, 102.0, 11 * 1024 / 100])
     assert [cell.value for cell in rows["product"]] == pytest.approx([50.0, 50.0, 0.0])
     low, high = rows["edge"][0].ends or (None, None)
-    assert low == pytest.approx(41 - 12.706, abs=0.01)  # Student's t of one degree of freedom, times 1
+    assert low == pytest.approx(41 - 12.706, abs=0.01)  # Student's t with one degree of freedom, times 1
     assert high == pytest.approx(41 + 12.706, abs=0.01)
 
 

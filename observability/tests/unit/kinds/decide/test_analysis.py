@@ -1,4 +1,4 @@
-"""Which topology to choose after a run, on made-up runs whose truth is known."""
+"""Which topology to choose after a run, for made-up runs whose true values are known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def answer(decision, channel):
 
 @pytest.fixture(scope="module")
 def rest_and_hybrid(tmp_path_factory):
-    """Without distance rest is faster, as it has no gateway; a partner's journeys take it two round trips."""
+    """Without distance rest is faster, as it has no gateway; a partner's journeys need two round trips with rest."""
     return write_generated_run(
         tmp_path_factory.mktemp("run") / "run", topologies=["hybrid", "rest"], journeys_per_trial=600
     )
@@ -159,7 +159,7 @@ def test_another_mix_of_one_journey_has_that_journey_s_figures(rest_and_hybrid):
 
 
 def test_another_mix_reweights_the_journeys(tmp_path):
-    """twin is slow where an order is read; that shows in the median only if most customers read orders."""
+    """`twin` is slow when an order is read; the median shows that only if most customers read orders."""
     folder = write_generated_run(
         tmp_path / "run",
         topologies=["hybrid", "twin"],

@@ -1,4 +1,4 @@
-"""The lines that say which topology to take."""
+"""The lines that say which topology to choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much faster others get without a kind of journey, on made-up experiments whose interference is known."""
+"""How much faster other journeys get without one kind, in made-up experiments whose interference is known."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ EXPERIMENTS = 24
 
 
 def experiment(rng, waits_ms: float, *, remain: float = 0.0, blocks: int = 6, count: int = 400, rate: float = 20.0):
-    """Rows by arm, and what waiting behind a `bulk_lines` is expected to make of the mean as it is.
+    """Rows by arm, and how much waiting behind a `bulk_lines` is expected to add to the mean of the arm `as-is`.
 
-    What a journey asks for is the same in all arms and blocks; trials differ as a whole, and journeys by themselves.
-    The arm apart leaves a share of each wait.
+    A journey's request is the same in all arms and blocks; each trial is shifted as a whole, and journeys scatter
+    separately. In the arm `apart`, a share of each wait remains.
     """
     at_ms = np.cumsum(rng.exponential(1e3 / rate, count))
     kinds = rng.choice(list(OWN_MS), count, p=SHARES)

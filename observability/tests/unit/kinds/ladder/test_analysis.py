@@ -1,4 +1,4 @@
-"""What each step of a ladder adds, measured twice, on experiments whose truth is known."""
+"""What each step of a ladder adds, measured twice, in experiments whose true values are known."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ EXPERIMENTS = 50
 
 
 def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300, traced: float = 0.3):
-    """An arm with an edge and one without, whose edge adds a known time; some of it shows in no part of the edge."""
+    """An arm with an edge and one without, whose edge adds a known time; some of this time is in no part of the
+    edge."""
     journeys, hops = {}, {}
     names = rng.choice(list(KINDS), count, p=[0.7, 0.3])
     asked_ms = np.array([KINDS[name] for name in names]) * rng.lognormal(0, 0.3, count)

@@ -13,7 +13,7 @@ ADDED_MS = 0.4
 
 
 def calls(rng, added_ms: float, *, count: int = 400, links=(("order", "product"), ("edge", "rest-gateway"))):
-    """Calls of so many links, that take 1 ms and what is added, and the clients' calls, which take 100 ms."""
+    """Calls over this many links, which take 1 ms plus the added time, and the clients' calls, which take 100 ms."""
     frames = []
     for block in range(1, BLOCKS + 1):
         for caller, callee in (*links, ("client", "edge")):

@@ -1,4 +1,4 @@
-"""What an experiment over rates finds, where the truth is known."""
+"""What an experiment over rates finds if the true values are known."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ def test_rates_that_not_all_have_are_not_compared() -> None:
 
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
-    # The loop of product uses 0.01 core for each journey a second, all processes together 0.016, and 0.1 at rest.
+    # The event loop of product uses 0.01 core for each journey a second; all processes together use 0.016, and 0.1 at
+    # rest.
     rng = np.random.default_rng(1)
     used = {
         AXIS.label("rest", rate): {

@@ -19,7 +19,7 @@ from ...report.pages import check_terminal
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """rest takes a third longer for each 20 journeys a second; hybrid takes always the same."""
+    """rest takes a third longer for each 20 journeys a second; hybrid always takes the same time."""
     folder = tmp_path_factory.mktemp("rates") / "run"
     calm = Noise(sigma=0.1, block=0.01, trial=0.005)
     arms = [

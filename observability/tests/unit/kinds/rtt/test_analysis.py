@@ -1,4 +1,4 @@
-"""The effect of distance compared with its model, in experiments whose truth is known."""
+"""The effect of distance compared with its model, in experiments whose true values are known."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from synthetic.run import write_generated_run
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
-"""Own time, ms, and round trips: two asks twice and is faster nearby, one asks once. They break even at 12 ms."""
+"""Own time, ms, and round trips: `two` sends two requests in sequence and is faster nearby, `one` sends one. They break
+even at 12 ms."""
 BREAK_EVEN_MS = 12.0
 EXPERIMENTS = 50
 
 
 def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) -> DistanceCheck:
-    """Two topologies at four distances, of which each millisecond takes `stretch` ms."""
+    """Two topologies at four distances; each millisecond of distance costs `stretch` ms."""
     shifts = rng.lognormal(0, 0.03, blocks)
     topologies = {}
     for name, (own_ms, round_trips) in TOPOLOGIES.items():
@@ -147,7 +148,7 @@ def test_the_arms_of_a_run_are_compared_with_the_model_by_topology(summary: Summ
     assert all(abs(row["ratio"]["value"] - 1) < 0.05 for row in check["slopes"])
     assert np.mean([row["verdict"] == "agree" for row in check["points"]]) > 0.85
     (history,) = [row for row in check["break_evens"] if row["journey"] == "order_history"]
-    # rest asks twice and hybrid once, whose gateway takes its time
+    # rest needs two round trips, and hybrid one, but hybrid's gateway takes time
     assert history["measured"]["sooner"] == "hybrid"
     assert history["verdict"] == "agree"
 

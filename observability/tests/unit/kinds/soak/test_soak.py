@@ -1,4 +1,4 @@
-"""What a run says of growth, on rows whose truth is known."""
+"""What a run reports about growth, from rows whose true growth is known."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPONENTS = ("edge", "order", "user")
 
 
 def memory(growth_mb: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Noise of 0.3 MiB around 50, filled up in the first tenth, and growth in an hour."""
+    """Memory with noise of 0.3 MiB around 50 MiB, which fills in the first tenth, and grows by this much in an hour."""
     filling = 20.0 * np.minimum(AT_S / (0.1 * HOUR_S), 1.0)
     return 30.0 + filling + np.random.default_rng(SEED).normal(0.0, 0.3, AT_S.size) + growth_mb * AT_S / HOUR_S
 

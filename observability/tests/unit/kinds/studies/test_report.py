@@ -1,4 +1,4 @@
-"""A made-up replay: verdicts where the truth is known, and its pages."""
+"""A made-up replay: verdicts on claims whose truth is known, and its pages."""
 
 from __future__ import annotations
 

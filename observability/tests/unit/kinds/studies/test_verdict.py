@@ -53,7 +53,7 @@ def test_of_success_rates_it_is_the_difference_that_decides() -> None:
 def test_what_is_not_shown_says_how_many_blocks_it_takes() -> None:
     claim = synthetic_claim("X1")
     half = judge(claim, Effect(0.9, (0.9 / 1.2, 0.9 * 1.2), 0.3, 5))
-    # The interval reaches log 1.2 where log 1/0.9 would do: (0.182 / 0.105)² x 5.
+    # The interval reaches log 1.2, but log 1/0.9 would be enough: (0.182 / 0.105)² x 5.
     assert (half.blocks, "about 15 blocks" in half.reason) == (15, True)
     hopeless = judge(claim, Effect(0.999, (0.8, 1.25), 0.9, 5))
     assert (hopeless.blocks, "100 blocks would not decide it either" in hopeless.reason) == (None, True)

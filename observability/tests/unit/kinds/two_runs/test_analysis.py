@@ -33,7 +33,7 @@ def change(folder, name, **values):
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
-    """The run a, and the run b of the same tape whose hybrid waits 3 ms longer for the orders' database."""
+    """Run a, and run b with the same tape, in which hybrid waits 3 ms longer for the orders' database."""
     root = tmp_path_factory.mktemp("runs")
     first = write_generated_run(root / "a", topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=1200, seed=1)
     second = write_generated_run(
@@ -51,7 +51,7 @@ def originals(tmp_path_factory):
 
 @pytest.fixture
 def runs(originals, tmp_path):
-    """Copies, to be spoilt."""
+    """Copies of both runs, which tests may damage."""
     return tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in originals)
 
 
@@ -265,7 +265,7 @@ def test_figures_that_do_not_scatter_are_not_tested():
 
 
 def test_intervals_of_two_independent_runs_hold_the_truth():
-    """Skewed latencies whose blocks shift: 95 % of the intervals of a ratio must hold it, give or take chance."""
+    """Skewed latencies whose blocks shift: 95 % of the intervals of a ratio must contain it, within chance."""
     rng = np.random.default_rng(11)
 
     def run(factor):

@@ -1,4 +1,4 @@
-"""What a run with customers who wait says of lateness and cost."""
+"""What a run with waiting customers shows about lateness and cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from synthetic.run import Arm, write_generated_run
 
 
 def watchers_of(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
-    """30 seconds; without watchers 100 MiB, and 1 MiB for each of them."""
+    """A load of 30 seconds, which takes 100 MiB without watchers, and 1 MiB more for each watcher."""
     given = {
         "protocol": "grpc" if watchers else "",
         "journeys": 600,
@@ -107,7 +107,7 @@ def test_more_watchers_than_the_shop_holds_are_reported_and_not_compared() -> No
 
 
 def test_the_cheapest_way_that_is_in_time_is_recommended() -> None:
-    # A stream costs 0.1 cores for a thousand; polling 2 at every 5 s, and so 0.1 at every 100 s.
+    # Streams cost 0.1 cores for a thousand watchers; polling costs 2 cores at 5 s, and so 0.1 at 100 s.
     night = document(*[{**one, "lateness_ms": {"p99": 5_200.0}} if one["way"] == "poll" else one for one in SOUND])
     soon, late = choices(night, 50, 1.0), choices(night, 50, 601.0)
     assert [(one.way, one.interval_s) for one in soon] == [("grpc stream", 0.0)]
@@ -128,7 +128,7 @@ def test_tied_ways_are_named_where_memory_decides() -> None:
         waits = watchers_of(1, "push", 100, cpu_s, topology=topology, memory_mb={"order": memory_mb})
         return [watchers_of(1, "push", 0, 6.0, topology=topology), waits]
 
-    # Of a single block, up to 0.05 cores more than the least are a tie: 1.5 s of CPU in 30 s.
+    # With a single block, up to 0.05 cores more than the minimum count as a tie: 1.5 s of CPU in 30 s.
     night = document(*stream("least", 6.0, 150.0), *stream("lean", 7.2, 110.0), *stream("middle", 7.4, 130.0))
     night["topologies"] = ["least", "lean", "middle"]
     assert [one.topology for one in choices(night, 100, 1.0)] == ["lean", "middle", "least"]
