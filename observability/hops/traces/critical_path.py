@@ -1,7 +1,7 @@
 """The critical path of one trace: what its customer waited for, at every nanosecond.
 
 The idea is that of Zhang et al., "CRISP: Critical Path Analysis of Large-Scale Microservice Architectures" (USENIX
-ATC 2022). Begin at the end of a span, go to the child that finished last before that moment, walk through it in the
+ATC 2022). Begin at the end of a span, and go to the child that finished last before that moment. Walk through it in the
 same way, and continue from the moment it began. Time that no child covers is the span's own.
 
 Traps, and how each is handled:

@@ -1,4 +1,4 @@
-"""The verdict on blocks and experiments: each gate over several trials fails because of its own defect."""
+"""The verdict on blocks and experiments: each gate over several trials fails with its own defect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every gate passes for a sound run, and each fails because of its own defect and no other."""
+"""Every gate passes for a sound run, and each gate fails with its own defect and with no other."""
 
 from __future__ import annotations
 
