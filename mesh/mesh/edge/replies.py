@@ -32,4 +32,6 @@ REPLIES = (
     Reply(505, 505, *_INVALID, _VERSION, status=426),
     Reply(500, 599, "INTERNAL", "Internal error", 13, "internal error"),
 )
-"""The first row whose range contains the status wins. Where Envoy and Kong answer the same request with different statuses, a row gives both the same status. 403 is Envoy's for an upgrade, 501 both programs' for a transfer coding, 414 and 505 are nginx's."""
+"""The first row whose range contains the status wins. Where Envoy and Kong answer the same request with different
+statuses, a row gives both the same status. Status 403 is Envoy's for an upgrade, 501 both programs' for a transfer
+coding, 414 and 505 are nginx's."""

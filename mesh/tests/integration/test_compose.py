@@ -105,7 +105,7 @@ def project() -> Iterator[Project]:
 
 
 def until(*errors: type[Exception]) -> Retrying:
-    """Retries after these errors, for at most a minute."""
+    """Repeats an action after these errors, for at most a minute."""
     return Retrying(
         retry=retry_if_exception_type(errors), stop=stop_after_delay(60), wait=wait_fixed(0.5), reraise=True
     )
@@ -127,7 +127,7 @@ def services_of(trace: dict[str, Any]) -> set[str]:
 def test_a_checkout_is_sold_traced_logged_and_kept(project: Project) -> None:
     client = {**project.login(), "idempotency-key": str(uuid.uuid4())}
     wanted = {"user_id": 8100, "lines": [{"product_id": 8101, "quantity": 1}], "payment_token": "tok_ok"}
-    # A service that has just started may not reach the next one yet.
+    # A service that has just started may not reach the next service yet.
     for ask in until(httpx.HTTPStatusError):
         with ask:
             trace_id = secrets.token_hex(16)

@@ -37,7 +37,7 @@ NAME = re.compile(
 )
 STRING = re.compile(r'"[^"]*"')
 BY = re.compile(r"\b(?:by|on|without) \([^)]*\)|\{[^}]*\}")
-"""Parts of an expression that name labels: after these words, and in braces."""
+"""Matches the parts of an expression that name labels: after these words, and in braces."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 ONLY_WITH = {
     "kong_http_requests_total": "edge=kong",
@@ -46,7 +46,7 @@ ONLY_WITH = {
     "pg_stat_checkpointer_num_timed_total": "postgres_exporter 0.16 or newer",
     "pg_stat_checkpointer_num_requested_total": "the same",
 }
-"""Names that this topology lacks, and what has them."""
+"""Metrics that this topology lacks, and what has them."""
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="there is no promtool on PATH: nobody has checked the alerts' rules"
 )
@@ -112,7 +112,7 @@ def test_every_component_is_scraped(shop: System) -> None:
 @pytest.mark.usefixtures("browsed")
 def test_every_name_in_rules_and_dashboards_is_a_metric_that_is_there(shop: System) -> None:
     known = set(ask(shop, "label/__name__/values")) | {"ALERTS"} | set(ONLY_WITH)
-    # Series over hours exist a minute after the start.
+    # Series of rules over hours exist a minute after the start.
     known |= {rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule}
     read = {(file, name) for file, listed in expressions().items() for one in listed for name in names(one)}
     assert len(read) > 20

@@ -39,7 +39,8 @@ def shop(shop_ports: Ports) -> Iterator[System]:
 
 
 class Readers:
-    """Clients that read a product through edge and gateway during the context, up to 50 times a second each."""
+    """Clients that read a product through edge and gateway for the duration of the context, each up to 50 times a
+    second."""
 
     def __init__(self, shop: System) -> None:
         self._url = f"{shop.url}/v1/products/1"

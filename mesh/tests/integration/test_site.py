@@ -1,4 +1,4 @@
-"""`make docs` on a small checkout: what the site has, and that a broken link fails it."""
+"""`make docs` on a small checkout: what the site has, and that a broken link makes the build fail."""
 
 from __future__ import annotations
 

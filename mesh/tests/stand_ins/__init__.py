@@ -51,7 +51,7 @@ LINKED = sorted(
 )
 """One topology for each set of links, for tests that do not depend on clients or programs."""
 DEPLOYED = [*LINKED, *(name for name in names() if (one := load_topology(name)).programs and not one.federates)]
-"""One topology for each deployment: topologies that differ in clients or in a gateway's plan are alike."""
+"""One topology for each deployment: topologies that differ only in clients or in a gateway's plan count as the same."""
 
 
 class Handler(BaseHTTPRequestHandler):

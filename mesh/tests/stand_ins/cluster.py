@@ -19,7 +19,8 @@ CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
 needs_cluster = pytest.mark.skipif(
     not CONTEXT, reason="no cluster is given for tests: set HOPWISE_TEST_CONTEXT to the current kubectl context"
 )
-"""For tests that make namespaces in a real cluster: only in a cluster that was named for them and has the images."""
+"""For tests that make namespaces in a real cluster: only in a cluster that the user named for these tests, and that has
+the images."""
 
 
 def namespaces() -> list[str]:
@@ -31,7 +32,7 @@ def namespaces() -> list[str]:
     return [name for name in names if name.startswith("hopwise-")]
 
 
-# Tests call it hundreds of times, so it imports only built-in modules.
+# Tests call this program hundreds of times, so it imports only built-in modules.
 PROGRAM = """#!{python} -ES
 import marshal, os, sys
 os.chdir(os.path.dirname(__file__))
@@ -98,11 +99,11 @@ class FakeCluster:
 
     @property
     def environ(self) -> dict[str, str]:
-        """The environment that selects it."""
+        """The environment that selects this kubectl."""
         return {"KUBECTL_BIN": str(self.program)}
 
     def kubectl(self) -> Kubectl:
-        """A client of it."""
+        """A client of this kubectl."""
         return Kubectl(str(self.program), "kind")
 
     def _save(self) -> None:

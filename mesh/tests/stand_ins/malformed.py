@@ -9,7 +9,8 @@ import hpack
 from hyperframe.frame import DataFrame, HeadersFrame, SettingsFrame
 
 PASSED, CLOSED, RESET = "passed on", "closed", "reset"
-"""The component behind the edge answers; the connection ends without an answer; only the stream ends."""
+"""The other outcomes: the component behind the edge answers; the connection ends without an answer; only the stream
+ends."""
 INVALID, METHOD, VERSION = "400 INVALID_ARGUMENT", "405 INVALID_ARGUMENT", "426 INVALID_ARGUMENT"
 LARGE_BODY, LARGE_HEADERS, LATE = "413 RESOURCE_EXHAUSTED", "431 RESOURCE_EXHAUSTED", "408 DEADLINE_EXCEEDED"
 NOWHERE = "404 NOT_FOUND"
@@ -25,8 +26,8 @@ class Row:
         name: Its defect, in the documentation's words.
         sent: Its bytes.
         answer: Both edges' answer: the status and the code of the error's body, gRPC's status, or one of the above.
-        but: A different answer of one of the programs.
-        why: The reason for it.
+        but: A different answer from one of the programs.
+        why: The reason for the different answer.
     """
 
     name: str

@@ -19,7 +19,7 @@ FOUND = "Vulnerability #{}: {}\n    A summary\n"
     ("code", "found", "passed"),
     [
         (0, [], True),
-        (1, [], False),  # its database does not answer
+        (1, [], False),  # the scanner's database does not answer
         (3, ["GO-1", "GO-2"], True),
         (3, ["GO-1", "GO-3"], False),
     ],

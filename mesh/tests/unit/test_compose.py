@@ -1,4 +1,4 @@
-"""The Compose file: the committed one is up to date, and every topology's is safe to run and complete."""
+"""The committed Compose file is up to date, and every topology's Compose file is complete and safe to run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def services(name: str) -> dict[str, dict[str, Any]]:
-    """The services of its Compose file."""
+    """The services of the topology's Compose file."""
     document = read(files_of(name)[FILE])
     services: dict[str, dict[str, Any]] = document["services"]
     return services
@@ -100,7 +100,7 @@ def test_components_by_other_programs_have_separate_images(tmp_path: Path) -> No
 
 
 def mine(folder: Path, program: str) -> dict[Path, str]:
-    """The files of hybrid with a product by another program."""
+    """The files of hybrid whose product runs as another program."""
     file = folder / "mine.yaml"
     text = (ROOT / "mesh" / "topologies" / "hybrid.yaml").read_text().replace("name: hybrid", "name: mine")
     file.write_text(f"{text}programs:\n  product: {program}\n")
@@ -244,7 +244,8 @@ def test_every_dependency_exists(services: dict[str, dict[str, Any]]) -> None:
         for other, how in service.get("depends_on", {}).items():
             ends = how["condition"] == "service_completed_successfully"
             assert ends == (other in TASKS), name
-            # Podman 4.3 starts nothing after a container that has ended if that one depends on a running one.
+            # Podman 4.3 starts nothing after a container that has ended if the ended container depends on a running
+            # one.
             assert not (name in TASKS and other not in TASKS), name
             assert how["condition"] != "service_healthy" or "healthcheck" in services[other], name
 

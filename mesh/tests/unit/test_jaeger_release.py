@@ -1,4 +1,4 @@
-"""Which Jaeger set-up installs: its official release from a stand-in server, or a compiled one, and why."""
+"""Which Jaeger set-up installs: its official release from a stand-in server, or a compiled Jaeger, and why."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Releases(ThreadingHTTPServer):
     """A release page.
 
     Attributes:
-        files: Its files, by path.
+        files: Files of the page, by path.
         asked: Paths of the requests.
-        missing: Number of bytes at the end of a file that it does not send.
-        silent_after: Number of bytes after which it falls silent until `end` is set; 0 for silence before the answer,
-            None for no silence.
+        missing: Number of bytes at the end of a file that the server does not send.
+        silent_after: Number of bytes after which the server falls silent until `end` is set; 0 for silence before the
+            answer, None for no silence.
     """
 
     def __init__(self) -> None:

@@ -250,7 +250,7 @@ def become(program: Path, script: str) -> None:
 
 
 def make_tarballs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes tarballs with the same files as the real ones, and pins them."""
+    """Makes tarballs with the same files as the real tarballs, and pins them."""
     pins = []
     for package in graphiql.PACKAGES:
         file = folder / f"{package.name}-{package.version}.tgz"
@@ -293,7 +293,7 @@ def test_a_npm_registry_that_does_not_answer_is_named(npm: Path) -> None:
 
 
 def test_unknown_step_lists_the_valid_ones() -> None:
-    # Without site-packages, as on a machine where nothing is installed yet.
+    # Python runs without site-packages, as on a machine where nothing is installed yet.
     command = [sys.executable, "-S", "-m", "provision", "kafka"]
     answer = subprocess.run(command, cwd=ROOT / "mesh", capture_output=True, text=True, check=False)
     assert answer.returncode == 2

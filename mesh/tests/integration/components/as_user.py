@@ -1,4 +1,4 @@
-"""Runs the embedded database as another user: `python as_user.py UID ROOT BASE`, by root; prints which users may
+"""Runs the embedded database as another user: `python as_user.py UID ROOT BASE`, run by root; prints which users may
 connect."""
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def test_root_serves_without_any_right_from_a_folder_that_only_root_can_enter(po
             (uid,) = set(fields["Uid"].split())
             assert int(uid) != 0
             with pytest.raises(KeyError):
-                pwd.getpwuid(int(uid))  # other programs run as `nobody`; only this server runs as this user
+                pwd.getpwuid(int(uid))  # other programs may run as `nobody`, but only this server as this user
             assert fields["Groups"].strip() == ""
             for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
                 assert int(fields[capabilities], 16) == 0
@@ -222,7 +222,7 @@ def test_the_server_ends_with_its_supervisor(ports: Ports, folder: RunFolder) ->
     if death_signals() is None:
         pytest.skip("no setpriv here can set a death signal; the next start ends what is left")
     postgres.wait(timeout=20)
-    assert not (folder.postgres / "postmaster.pid").exists()  # it was asked to end, not killed
+    assert not (folder.postgres / "postmaster.pid").exists()  # it was stopped with a signal, not killed
 
 
 @as_root

@@ -1,4 +1,4 @@
-"""The cache's server: the run's own, and the user's."""
+"""The cache's server: the run's own server, and a server of the user."""
 
 from __future__ import annotations
 

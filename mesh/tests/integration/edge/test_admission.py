@@ -1,4 +1,4 @@
-"""The real Envoy refuses requests that its gateway could not answer in time: new requests first, requests under way
+"""The real Envoy refuses requests that its gateway could not answer in time: new journeys first, journeys under way
 last."""
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class EdgeRun(Run):
     """An edge alone.
 
     Attributes:
-        topology: Name of the topology behind it.
+        topology: Name of the topology behind the edge.
     """
 
     topology = "hybrid"
 
     def port_names(self) -> list[str]:
-        """Its own."""
+        """Names of the edge's ports."""
         return ["edge"]
 
     def components(self) -> list[Component]:
@@ -77,7 +77,7 @@ class TranscodingRun(EdgeRun):
 async def gateway(
     edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes | tuple[bytes, ...] = b""
 ) -> AsyncIterator[None]:
-    """A stand-in that answers a request that begins with `slow` after that time, and others at once."""
+    """A stand-in that answers requests that begin with `slow` after that time, and all others at once."""
 
     connected: list[asyncio.StreamWriter] = []
 
@@ -146,7 +146,7 @@ async def statuses(
 
 @pytest.mark.parametrize("answers_after_s", [0.0, SLOW_S])
 async def test_the_minimum_is_always_admitted(edge: EdgeRun, answers_after_s: float) -> None:
-    """More are admitted while answers are quick, but a busy machine does not guarantee quick answers."""
+    """More requests are admitted while answers are quick, but a busy machine does not guarantee quick answers."""
     async with gateway(edge, answers_after_s):
         assert set(await statuses(edge, "/v1/products", {}, MIN_BUSY)) == {200}
 
@@ -167,8 +167,8 @@ async def test_busy_callers_leave_capacity_to_others(edge: EdgeRun, busy: dict[s
 async def test_new_requests_are_refused_before_checkouts_and_checkouts_before_requests_under_way(
     edge: EdgeRun, median_times: float, refused: str | None, let_in: str
 ) -> None:
-    # Clearly too slow for the first limit, which tolerates slightly slow answers. Quick enough for the other limits,
-    # except for the time that a busy machine adds.
+    # This is clearly too slow for the first limit, which tolerates slightly slow answers. It is quick enough for the
+    # other limits, except for the time that a busy machine adds.
     async with gateway(edge, median_times * OF_GATEWAY.median_ms / 1_000):
         for _ in range(TIMES):
             first = await statuses(edge, "/v1/products", {PRIORITY: refused} if refused else {})

@@ -131,7 +131,7 @@ def client(edge: EdgeRun) -> Iterator[httpx.Client]:
 
 
 def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]:
-    """The spans of a trace, once the wanted number has arrived."""
+    """The spans of a trace, once the expected number has arrived."""
     url = f"{edge.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
     found: list[dict[str, Any]] = []
     deadline = time.monotonic() + 5
@@ -369,7 +369,7 @@ def test_sampled_request_leaves_a_server_and_a_client_span(edge: EdgeRun, client
     times = [int(server["startTimeUnixNano"]), int(upstream["startTimeUnixNano"])]
     times += [int(upstream["endTimeUnixNano"]), int(server["endTimeUnixNano"])]
     assert times == sorted(times)
-    # In nanoseconds of the epoch; Envoy's clock ticks in whole microseconds and rounds down.
+    # Times are in nanoseconds since the epoch; Envoy's clock ticks in whole microseconds and rounds down.
     assert before - 1000 <= times[0]
     assert times[-1] <= after
 
@@ -457,7 +457,7 @@ def test_an_edge_that_hands_over_refuses_no_request(
         unanswered = (httpx.ReadError, httpx.RemoteProtocolError) if program == "kong" else ()
 
         def ask() -> None:
-            # The connection is kept: the old process asks its clients to reconnect to the new one.
+            # The connection stays open: the old process asks its clients to reconnect to the new process.
             with httpx.Client(base_url=url, verify=trusted, trust_env=False, timeout=10) as kept:
                 while not over.is_set():
                     with contextlib.suppress(*unanswered):

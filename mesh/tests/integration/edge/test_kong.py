@@ -1,4 +1,4 @@
-"""The real Kong: whether it takes what is made for it, and what is left of it."""
+"""The real Kong: whether it accepts its configuration, and what it leaves behind."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ class Component(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("x-passed", "on")
         self.send_header("content-length", "0")
-        # Bodies stay unread. This announces the close, so that no edge sends a request over a connection that is being
-        # closed.
+        # Bodies remain unread. This header announces the close, so that no edge sends a request over a connection that
+        # is being closed.
         self.send_header("connection", "close")
         self.end_headers()
 
@@ -231,7 +231,7 @@ def test_both_edges_answer_alike(program: str, answers: Answers, version: str, r
 
 
 def exceptions() -> list[str]:
-    """The rows of the page's table: requests with the same two answers, without codes, are in one."""
+    """The rows of the page's table: requests with the same two answers, without codes, share a row."""
     requests: dict[tuple[str, str, str], list[str]] = {}
     for version, row in ROWS:
         if row.but:

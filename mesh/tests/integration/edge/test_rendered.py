@@ -1,4 +1,4 @@
-"""The programs themselves accept the configuration in `gateway/`."""
+"""Envoy and Kong themselves accept the configuration in `gateway/`."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class SamplingRun(Run):
     sampling = 100.0
 
     def port_names(self) -> list[str]:
-        """Its own."""
+        """Names of the edge's ports."""
         return ["edge"]
 
     def components(self) -> list[Component]:
@@ -57,8 +57,8 @@ class SamplingRun(Run):
 
 @pytest.fixture
 def flags(free_ports: Callable[[], Ports], tmp_path: Path) -> Callable[[float], Iterator[str]]:
-    """The flags that a component gets for requests without a trace context, with a sampled one, and with an unsampled
-    one."""
+    """The flags that a component gets for requests without a trace context, with a sampled context, and with an
+    unsampled context."""
 
     def collect(sampling: float) -> Iterator[str]:
         ports = free_ports()

@@ -80,7 +80,7 @@ class Load:
 
     Attributes:
         answered: Number of calls answered with 200.
-        failures: Results of the other calls.
+        failures: Results of all other calls.
     """
 
     def __init__(self, run: MeshRun, caller: str, callee: str) -> None:

@@ -1,5 +1,5 @@
-"""Another local user: `python stranger.py UID`, by root; reads targets from standard input, and prints what it could
-access."""
+"""Another local user: `python stranger.py UID`, run by root; reads targets from standard input, and prints what it
+could access."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
     for method, paths in (("GET", ASKED), ("POST", TOLD)):
         nowhere = request(host, port, method, NOTHING, tls=tls)
         if tls and nowhere is None:
-            continue  # it speaks no TLS, and each attempt might time out
+            continue  # the port speaks no TLS, and each attempt might time out
         for path in paths:
             answer = request(host, port, method, path, tls=tls)
             if answer is not None and answer != nowhere and 200 <= answer[0] < 300:

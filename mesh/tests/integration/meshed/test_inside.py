@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 MARKER = "marker-4f1c9e"
 MAX_SERIES = 250
-"""Maximum for a sidecar that calls five services: two directions for each service, each with a histogram."""
+"""Maximum number of series of a sidecar that calls five services: two directions for each, each with a histogram."""
 EJECTED = "envoy_cluster_outlier_detection_ejections_active"
 
 
@@ -98,7 +98,7 @@ class Capture:
         self._socket.close()
 
     def ports_of(self, wanted: bytes) -> Iterator[tuple[int, int]]:
-        """Source and destination port of each TCP segment that holds these bytes."""
+        """Source and destination port of each TCP segment that contains these bytes."""
         for packet in self._segments:
             header = 4 * (packet[0] & 0x0F)
             if packet[9] == socket.IPPROTO_TCP and wanted in packet:

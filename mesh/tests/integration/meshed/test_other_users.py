@@ -41,10 +41,10 @@ class Surface:
     """What a port gives to any caller.
 
     Attributes:
-        gets: Description of it.
-        pages: The admin pages that it serves; none of them has personal data.
-        is_closed: Whether it gives no answer to unauthenticated callers.
-        at_any_path: Whether it answers at every path.
+        gets: Description of what the port gives.
+        pages: The admin pages that the port serves; none of them has personal data.
+        is_closed: Whether the port gives no answer to unauthenticated callers.
+        at_any_path: Whether the port answers at every path.
     """
 
     gets: str

@@ -162,7 +162,7 @@ def test_a_write_that_no_process_has_seen_goes_to_another_replica(start: Start) 
         answers = [client.post("/") for _ in range(40)]
         assert {(answer.status_code, answer.json()["served_by"]) for answer in answers} == {(200, "payment")}
         assert run.stand_ins["payment"].requests == 40
-        # A process that answers has seen the request, even if its answer is an error of availability.
+        # A process that answers has seen the request, even if its answer says that it is unavailable.
         assert client.post("/", headers={"x-fail": "503"}).status_code == 503
         assert run.stand_ins["payment"].requests == 41
         run.stand_ins["payment"].stop()
@@ -180,7 +180,7 @@ def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) 
     replicas = [run.stand_ins[name] for name in ("payment", "payment-2")]
     with run.caller("order", "payment") as client:
         limit, alone = time.monotonic() + 10, False
-        # Envoy's workers learn of the ejection after a moment; the instance gets calls again when its time is over.
+        # Envoy's workers learn of the ejection after a moment; the instance gets calls again when its ejection is over.
         while not alone:
             assert time.monotonic() < limit
             before = [replica.requests for replica in replicas]
@@ -235,7 +235,7 @@ def test_a_tenth_of_the_calls_goes_to_the_canary(start: Start) -> None:
         for _ in range(CANARY_CALLS):
             served[client.get("/").json()["served_by"]] += 1
     assert set(served) == {"product", "product-canary"}
-    # Four standard deviations.
+    # The tolerance is four standard deviations.
     assert 0.05 <= served["product-canary"] / CANARY_CALLS <= 0.15
 
 

@@ -1,4 +1,4 @@
-"""No process survives a run, for any cause of its end at any moment."""
+"""No process survives a run, whichever cause ends the run, and at any moment."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_ctrl_c_at_any_moment(folder: RunFolder, ports: Ports) -> None:
         run = launch(folder, ports)
         time.sleep(random_moment.uniform(0.05, 0.9))
         run.send_signal(signal.SIGINT)
-        if random_moment.random() < 0.4:  # the impatient press it twice
+        if random_moment.random() < 0.4:  # impatient users press Ctrl-C twice
             time.sleep(random_moment.uniform(0, 0.02))
             run.send_signal(signal.SIGINT)
         run.communicate(timeout=20)

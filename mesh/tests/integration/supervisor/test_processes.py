@@ -265,7 +265,7 @@ def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
 
 
 CHILD = "import os, sys, time\nwhile os.getppid() == int(sys.argv[1]): time.sleep(0.02)"
-"""Its parent may be killed before it starts, so it gets the parent's pid as an argument."""
+"""The child's parent may be killed before the child starts, so it gets the parent's pid as an argument."""
 PARENT = (
     "import os, subprocess, sys; "
     f"subprocess.run([sys.executable, '-c', {CHILD!r}, str(os.getpid())], start_new_session=True)"

@@ -119,7 +119,7 @@ def test_a_component_that_keeps_dying_ends_the_run(ports: Ports, folder: RunFold
             wait_for(run.find_dead)
             assert restarts.counts["frail"] == tried
             if tried < MAX_RESTARTS:
-                restarts.look()  # at once: the pause is not over
+                restarts.look()  # immediately: the pause is not over
                 assert restarts.counts["frail"] == tried
             clock.now += LASTS_S - 1
         with pytest.raises(
@@ -159,7 +159,7 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         kill(run, "frail")
         restarts.look()
         assert "frail could not be restarted: frail was not ready within 0.3 s" in said[-1]
-        clock.now += LASTS_S  # it did not run during this time
+        clock.now += LASTS_S  # the component did not run during this time
         for _ in range(2, MAX_RESTARTS):
             restarts.look()
             clock.now += LASTS_S

@@ -87,7 +87,7 @@ def test_a_folder_with_changes_is_refused_unless_they_are_elsewhere(repository: 
     with pytest.raises(InputError, match=r"b=.*: services/new.py below .* commit or stash"):
         find_checkout("b", str(repository))
     with pytest.raises(InputError, match=r"services/new\.py"):
-        kept.require_unchanged()  # as it runs before each trial
+        kept.require_unchanged()  # this check runs before each trial
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "-m", "new")
     with pytest.raises(InputError, match=f"was at {kept.commit[:12]} and is now at"):

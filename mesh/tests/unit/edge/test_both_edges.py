@@ -138,7 +138,7 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
     for route in host["routes"]:
         match route["match"]:
             case {"headers": _} | {"connect_matcher": _}:
-                continue  # these refuse a header or a method, at any path
+                continue  # these routes refuse a header or a method, at any path
             case {"path": whole}:
                 matches = path == whole
             case {"path_separated_prefix": prefix}:
@@ -155,7 +155,8 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
 
 
 def by_kong(config: Mapping[str, Any], path: str) -> str | None:
-    """Of the matching regular expressions, anchored at the path's beginning, Kong takes that of highest priority."""
+    """Of the matching regular expressions, anchored at the path's beginning, Kong takes the one with highest
+    priority."""
     routes = [(route, HEALTH) for route in config["routes"]]
     routes += [(route, service["name"]) for service in config["services"] for route in service["routes"]]
     assert len({route["regex_priority"] for route, _ in routes}) == len(routes)
@@ -388,7 +389,7 @@ def test_topologies_that_need_envoy_refuse_kong(name: str) -> None:
 
 
 def is_preflight(route: Mapping[str, Any]) -> bool:
-    """Whether a route of Envoy is for the question of a browser, which the edge answers itself."""
+    """Whether a route of Envoy is for a browser's preflight request, which the edge answers itself."""
     return any(one["name"] == "access-control-request-method" for one in route["match"].get("headers", ()))
 
 
@@ -402,7 +403,7 @@ def test_pages_of_other_origins_may_send_and_read_the_same() -> None:
         assert cors["origins"] == ["*"]
         listed = (cors["methods"], cors["headers"], cors["exposed_headers"])
         assert policy == (*(",".join(some) for some in listed), str(cors["max_age"]))
-    # Refusals of the edge itself, which have no route yet.
+    # The edge itself refuses these requests before they have a route.
     assert lua_table(KONGS["connect"])["calls"] == limits.CALLS
     others = {name: config for name, config in KONGS.items() if name != "connect"}
     of_others = [

@@ -1,4 +1,4 @@
-"""`gateway/` holds the configuration of a run's edges."""
+"""`gateway/` has the configuration of a run's edges."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_start_that_fails_keeps_the_pods_logs_and_nothing_else(
 def test_ctrl_c_while_it_starts_removes_the_namespace(cluster: FakeCluster, system: ClusterSystem) -> None:
     pending = {"kind": "Pod", "metadata": {"name": "postgres-0", "labels": {}}, "status": {"phase": "Pending"}}
     cluster.says(in_namespace(system, "get pods,"), {"items": [JOB, pending]})
-    # The program itself sends it when the run lists the pods, in the middle of the start.
+    # kubectl's stand-in sends the signal when the run lists the pods, in the middle of the start.
     cluster.interrupts(in_namespace(system, "get pods,"), os.getpid(), signal.SIGINT)
     with pytest.raises(Interrupted), system:
         pytest.fail("it must not begin")

@@ -61,7 +61,7 @@ VARIANTS = [
 ]
 BY_SWITCHES = {switches: topology for topology, switches in VARIANTS}
 FEW_VARIANTS = sorted({*dict(VARIANTS).items(), *((topology, switches) for switches, topology in BY_SWITCHES.items())})
-"""Each topology and each set of switches at least once."""
+"""Combinations in which each topology and each set of switches occurs at least once."""
 RESOURCES = {part: {"cpu", "memory", "ephemeral-storage"} for part in ("requests", "limits")}
 JAEGERS = {"matchLabels": {"app": "jaeger"}}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
@@ -127,7 +127,7 @@ def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]
 def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
     version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Read once: it has megabytes of JSON.
+    # The schema is read only once: it has megabytes of JSON.
     monkeypatch.setattr(kubernetes_validate.utils, "schema_contents", cache(kubernetes_validate.utils.schema_contents))
     for each in every_shape():
         kubernetes_validate.validate(each, ".".join(version.split(".")[:2]), strict=True)
@@ -165,7 +165,7 @@ def test_no_pod_runs_as_root_with_a_writable_root_or_without_limits_or_probes() 
 def test_rendering_twice_gives_the_same_bytes(variant: tuple[str, str]) -> None:
     topology, switches = variant
     again, before = manifests(load_topology(topology), SWITCHES[switches], OPTIONS), make(*variant)
-    # In their order, as YAML writes them; that takes a second for each variant.
+    # Documents keep their order, as in YAML, which would take a second for each variant.
     assert json.dumps(again) == json.dumps(before)
     path = next(iter(again))
     assert as_yaml(again[path]) == as_yaml(before[path])

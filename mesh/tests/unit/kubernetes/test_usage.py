@@ -1,4 +1,4 @@
-"""A cluster's figures of its containers are read as CPU seconds between two moments, from both sources."""
+"""A cluster's figures about its containers, from both sources, are read as CPU seconds between two moments."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_the_edge_s_certificate_is_for_the_hosts_by_which_it_is_reached(tmp_path
     (root,) = x509.load_pem_x509_certificates(made.trusted.read_bytes())
     leaf.verify_directly_issued_by(intermediate)
     intermediate.verify_directly_issued_by(root)
-    # It has no identity in the mesh, and the mesh does not trust its authority.
+    # The certificate has no identity in the mesh, and the mesh does not trust its authority.
     assert not names.get_values_for_type(x509.UniformResourceIdentifier)
     private = [made.key, folder.keys / "edge-ca" / "ca-key.pem"]
     assert all(file.stat().st_mode & 0o077 == 0 for file in [*private, *(key.parent for key in private)])

@@ -68,7 +68,7 @@ STREAMING = {
 
 @pytest.mark.parametrize("topology", STREAMING)
 def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str, folder: RunFolder) -> None:
-    """At the edge too, which calls its own sidecar in a mesh."""
+    """This is so at the edge too, which calls its own sidecar in a mesh."""
     told = load_topology(topology, updates="on")
     every = workloads(told, PORTS, folder)
     mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy"), {})
@@ -91,7 +91,7 @@ def test_clusters_with_streams_admit_the_maximum_number_of_streams(topology: str
 @pytest.mark.integration
 @pytest.mark.parametrize("given", [{}, {"mtls": "on", "canary": "10", "delay": "order:2ms", "abort": "payment:1%"}])
 def test_envoy_accepts_the_configuration_of_every_sidecar(given: dict[str, str], folder: RunFolder) -> None:
-    # One of each shape: files that differ only in numbers and in names of components are alike to Envoy.
+    # One of each shape: files that differ only in numbers and names of components are the same to Envoy.
     free = re.compile(rf"[0-9]+|{'|'.join((EDGE, *GATEWAYS, *SERVICES))}")
     accepted = set()
     for topology in names():

@@ -35,7 +35,7 @@ def test_every_link_has_both_ends(topology: str, tmp_path: Path) -> None:
     sockets = [end.socket for workload in found.values() for end in (*workload.inbound, *workload.outbound)]
     assert len(set(sockets)) == len(sockets)
     assert len({workload.address for workload in found.values()}) == len(found)
-    # The longest path that a Unix domain socket may have.
+    # This is the longest path that a Unix domain socket may have.
     assert max(len(str(socket)) for socket in sockets) <= 107
 
 

@@ -29,7 +29,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def interrupt_unheard() -> None:
-    """A signal whose exception is dropped, as Python does in the callbacks of weak references."""
+    """Sends a signal whose exception Python drops, as in the callbacks of weak references."""
     with pytest.raises(Interrupted):
         signal.raise_signal(signal.SIGINT)
 
