@@ -237,7 +237,7 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     protocol = topology.protocols_of(component)[0]
     port = places.listens(port_name(component, protocol)).port
     image, command = in_image(component, topology, _image, measured=False)
-    # A service listens when it is ready. Each call of gRPC's health service would start a Python.
+    # A service listens when it is ready. Each call to gRPC's health service would start a Python interpreter.
     asks = _check_port(port) if protocol is Protocol.GRPC else _check_http(port, limits.HEALTH_PATH)
     # The user's image has a command, and may lack a program for a health check.
     started: Service = {"command": command} if command else {}

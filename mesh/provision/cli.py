@@ -66,7 +66,7 @@ def main(names: Sequence[str]) -> int:
 
 
 def _run_side_by_side(names: Sequence[str]) -> int:
-    """Runs steps in threads. The first failure ends the others, so that its message comes last."""
+    """Runs steps in threads. The first failure ends all other steps, so that its message comes last."""
     with ThreadPoolExecutor(len(names)) as pool:
         try:
             return max(step.result() for step in as_completed([pool.submit(_run, name) for name in names]))

@@ -149,7 +149,7 @@ def say(line: str) -> None:
 
 
 def output_of(*argv: str, **variables: str) -> str:
-    """Returns the output of a program that answers at once.
+    """Returns the output of a program that answers immediately.
 
     Args:
         argv: The command line.

@@ -28,7 +28,7 @@ _BULK_MS = {BUSY: 170.0, CALM: 20.0}
 _ASKED, _SCATTER, _TRIAL = 0.2, 0.25, 0.05
 """Standard deviations of the logarithms: of requests, of journeys, and of trials."""
 _DRAWN = 2_000_000
-"""Number of journeys from which the truth is computed; its error is far below that of an experiment."""
+"""Number of journeys from which the truth is computed; its error is far below an experiment's."""
 _COMPONENT = "gateway"
 
 

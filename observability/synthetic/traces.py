@@ -1,4 +1,4 @@
-"""Synthetic traces, shaped like those of the shop, and the same as OTLP JSON."""
+"""Synthetic traces, shaped like the shop's traces, and their form as OTLP JSON."""
 
 from __future__ import annotations
 

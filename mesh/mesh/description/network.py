@@ -84,7 +84,7 @@ def milliseconds(given: str) -> float | None:
 
 
 def read_rtt(name: str, given: str) -> float:
-    """Reads a round-trip time such as `40ms`, in ms, kept to the microsecond.
+    """Reads a round-trip time such as `40ms`, in ms, exact to the microsecond.
 
     Raises:
         SwitchError: The text is not a time, or is out of range.

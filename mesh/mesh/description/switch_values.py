@@ -51,10 +51,10 @@ class Switch(Values):
     """A switch, as users know it.
 
     Attributes:
-        name: Its name on command lines.
-        field: Its name in results.
-        default: Its value if none is given.
-        layer: The layer that it acts on.
+        name: Name of the switch on command lines.
+        field: Name of the switch in results.
+        default: Value of the switch if the user gives none.
+        layer: The layer that the switch acts on.
         needs: The precondition of a value other than the default.
     """
 
@@ -168,7 +168,7 @@ def holds(name: str, given: str) -> dict[str, Hold]:
 
 
 def aborts(name: str, given: str) -> dict[str, float]:
-    """Reads `payment:1%`; shares from 0 to 1, kept to a millionth, as Envoy keeps them."""
+    """Reads `payment:1%`; shares are from 0 to 1, exact to a millionth, as in Envoy."""
     shares: dict[str, float] = {}
     for component, value in _by_component(name, given, "an abort", "PERCENT", "payment:1% or payment:1%,user:0.5%"):
         match = _PERCENT.fullmatch(value)

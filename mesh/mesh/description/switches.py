@@ -422,7 +422,7 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
 
 
 def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | float | None]) -> None:
-    """Refuses settings of kept connections where each request opens a new one."""
+    """Refuses settings for connections that stay open if each request opens a new connection."""
     if switches.reuse == "on":
         return
     if given.get("connections"):

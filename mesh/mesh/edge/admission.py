@@ -43,7 +43,7 @@ class Share:
 
     Attributes:
         per_s: Requests per second in the long run.
-        burst: Requests at once.
+        burst: Maximum number of requests at once.
     """
 
     per_s: int

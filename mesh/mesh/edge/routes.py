@@ -88,7 +88,7 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route("order", Match.BELOW, "/v1/order-lines", READS),
         Route("payment", Match.BELOW, "/v1/payments", (*READS, "POST", "PUT")),
     ),
-    # The services refuse external calls of internal methods: the edge marks its requests.
+    # The services refuse external calls to internal methods: the edge marks its requests.
     Protocol.GRPC: [Route(service, Match.PREFIX, calls_of(service), CALLS) for service in SERVICES],
     Protocol.CONNECT: [Route(service, Match.PREFIX, calls_of(service), QUERIES) for service in SERVICES],
     # The services' path for clients; /graphql is for other services.

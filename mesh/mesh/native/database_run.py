@@ -1,4 +1,4 @@
-"""PostgreSQL alone, to inspect the data that a run has kept."""
+"""PostgreSQL alone, to inspect the data that a run has left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jaeger alone, to inspect the traces that a run has kept."""
+"""Jaeger alone, to inspect the traces that a run has left."""
 
 from __future__ import annotations
 

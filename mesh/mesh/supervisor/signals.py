@@ -43,8 +43,8 @@ class Interrupts:
         self._raised: int | None = None
 
     def install(self) -> None:
-        """Installs the handlers, which hold signals; does nothing outside of the main thread, where Python allows no
-        handlers."""
+        """Installs the handlers, which hold signals back; does nothing outside of the main thread, where Python allows
+        no handlers."""
         if threading.current_thread() is not threading.main_thread():
             return
         for which in SIGNALS:
@@ -72,7 +72,7 @@ class Interrupts:
         self.check()
 
     def check(self) -> None:
-        """Raises the signal that was held, or that was raised but got lost.
+        """Raises the signal that was held back, or that was raised but got lost.
 
         Raises:
             Interrupted: A signal has come.

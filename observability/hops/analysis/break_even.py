@@ -23,7 +23,7 @@ class Test(NamedTuple):
         left: The topology with fewer round trips.
         right: The other topology.
         gap: Left minus right, at each distance.
-        equal: Whether both have the same number of round trips.
+        equal: Whether both topologies have the same number of round trips.
     """
 
     journey: str

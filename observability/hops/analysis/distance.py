@@ -152,7 +152,7 @@ def _fastest(
 def _measure_point(
     networks: Mapping[str, Network], travel: pl.DataFrame, topology: TopologySummary, journey: str
 ) -> list[MeasuredPoint]:
-    """Returns the measured point of the run, if all customers of the journey have the same distance."""
+    """Returns the measured point of the run, if all customers who send the journey are at the same distance."""
     rows = travel if journey == ALL else travel.filter(pl.col("journey") == journey)
     distances = {networks.get(channel, NAMED[LOOPBACK]).rtt_ms for channel in rows["channel"].unique()}
     figures = topology["journeys"][journey]

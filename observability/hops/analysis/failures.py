@@ -12,7 +12,7 @@ from hops.run.documents.failures import Differing, FailureReason
 from hops.run.files import RunFiles
 
 MAX_REASONS = 3
-"""Reasons kept for each kind of journey of each topology."""
+"""Maximum number of reasons for each kind of journey of each topology."""
 ANSWERS_FILE = "answers.jsonl"
 """File in a trial's folder: what a target that is not the shop answered to the first journey of each kind, by step."""
 _VARYING = r'"(?:\\.|[^"\\])*"|[\w-]*\d[\w-]{3,}'

@@ -6,9 +6,9 @@ depends on how long it took, and a pause lengthens both that journey and later a
 
 The mean and percentiles of the journeys that met a kind are compared with those of similar journeys that did not.
 Weights give the second group the first group's mix of kinds, blocks and other meetings, so that the effects of a burst
-are separated. They also give it the first group's pace elsewhere: how long the same arrivals took in the other
-topologies, where they met other work. This is calibration (Deville and Särndal, *Journal of the American Statistical
-Association* 87, 1992).
+are separated. The weights also give the second group the first group's pace elsewhere: how long the same arrivals took
+in the other topologies, where they met other work. This is calibration (Deville and Särndal, *Journal of the American
+Statistical Association* 87, 1992).
 
 Chance enters twice: which arrivals met which, the same in all blocks, which replay one tape; and what differs between
 blocks. So the intervals are a two-way jackknife, over stretches of the tape and over blocks. Its variances are added,
@@ -16,7 +16,7 @@ less the variance of leaving out one stretch of each block in turn, which both c
 Business & Economic Statistics* 29, 2011).
 
 Traces say at which component calls wait. A call's row says when the callee began, and for how long before that its
-event loop was busy with others. The rows of all journeys say which of them had arrived shortly before.
+event loop was busy with other calls. The rows of all journeys say which journeys had arrived shortly before.
 """
 
 from __future__ import annotations
@@ -188,7 +188,8 @@ def _compare(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Seque
         ms: Latencies, in order.
         design: What the two sides must have in common: a column for each property.
         met: Which journeys met the kind.
-        ways: Groups to leave out in turn: stretches of the tape; with several blocks also the blocks, and both at once.
+        ways: Groups to leave out in turn: stretches of the tape; with several blocks also the blocks, and a stretch of
+            each block.
     """
     value = _without(ms, design, met, ways[0], [-1])[0]
     variances, freedoms = [], []

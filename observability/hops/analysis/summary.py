@@ -209,7 +209,7 @@ def _at_the_same_time(run: RunFiles, rows: Mapping[str, pl.DataFrame]) -> dict[s
     planned = [name for name in rows if not is_closed(manifest, name) and not overloads(manifest, name)]
     if manifest["mode"] != "open" and not planned:
         return {}
-    # Only with one tape did the same arrivals meet other work elsewhere.
+    # Only if all topologies share a tape did the same arrivals meet other work in other topologies.
     by_tape: dict[str, dict[str, pl.DataFrame]] = {}
     for topology in planned:
         by_tape.setdefault(run.tape_of(topology), {})[topology] = rows[topology]
@@ -243,7 +243,7 @@ def check_run(run: RunFiles) -> None:
 def of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Selects the rows of traces whose journeys ended ok, by topology."""
     ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
-    # One topology at a time, with a mask: a join would hold everything in memory several times.
+    # One topology at a time, with a mask: a join would need several copies of everything in memory.
     return {
         topology: select_rows(own, own["trace_id"].is_in(ok.implode()))
         for topology, own in _by_topology(rows, run.topologies).items()

@@ -3,8 +3,8 @@
     latency = own time + round trips x round-trip time + bytes down / bandwidth down + bytes up / bandwidth up
 
 The own time is a measured latency less what the run's network took. Round trips come from the row. Bytes are those
-that the generator's sample counted on the wire for this kind of journey; without a sample, those of the row's bodies.
-Headers of the segments that carry them are added.
+that the generator's sample counted on the wire for this kind of journey; without a sample, the bytes of the row's
+bodies. Headers of the segments that carry them are added.
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         channel: `shop.channel` of the root; empty if the root has no channel.
         total_ns: The root's duration.
         parts: Nanoseconds on the critical path by part; they add up to `total_ns` exactly.
-        crossings: How often the trace entered each part, on or off the path: spans of the part; of a component's work
-            and of a proxy only the SERVER spans. So `wire:` counts the calls of a hop.
+        crossings: How often the trace entered each part, on or off the path: spans of the part; for a component's work
+            and for a proxy, only SERVER spans. So `wire:` counts the calls of a hop.
         quality: Defects of the trace.
         on_path: How many of these spans have time on the path.
         inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; only parts with any.

@@ -305,7 +305,7 @@ def _rank(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str
         waits = wait_sentences(summary, journey, metric, best, row["right"])
         sentences.append(" ".join([text, *reasons, *waits]))
     sentences += [sentence(f"{where} there is {no_difference(row)}") for row in place.level]
-    # Journeys that could not be tested at all are among the doubts, with all others of the same reason.
+    # Journeys that could not be tested at all are among the doubts, with all others that have the same reason.
     if place.untested and (sentences or journey == ALL):
         names, reason = join_names(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."

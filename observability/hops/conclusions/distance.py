@@ -18,7 +18,7 @@ _RTT = "of round-trip time"
 
 
 def at_place(summary: Summary, sentences: list[str]) -> list[str]:
-    """Adds to the first sentence the network for which the measurements hold."""
+    """Adds to the first sentence the network at which the measurements were made."""
     place = _place(summary)
     if not place or not sentences:
         return sentences

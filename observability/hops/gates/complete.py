@@ -27,7 +27,7 @@ calls it was 0.55 ms."""
 _MIN_CALLS = 10
 """With fewer calls, the median says more about these calls than about a clock."""
 _SELDOM = 0.1
-"""Maximum share of a kind's traces that may have lost a span; the others set the norm."""
+"""Maximum share of a kind's traces that may have lost a span; all other traces set the norm."""
 
 
 def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:

@@ -97,7 +97,7 @@ def code_changed(trials: Sequence[TrialRecord]) -> Gate:
 
 
 def block_spread(run: RunFiles) -> list[Gate]:
-    """Measures how far a topology's blocks are from equal repetitions, and how far the worst block is from the others.
+    """Measures how far a topology's blocks are from equal repetitions, and how far the worst block is from all others.
 
     The first figure is the standard deviation of the median latency over the blocks, as a share, for the worst
     topology. The effect of chance in so few journeys is subtracted. The second is the distance of one block from the
@@ -109,8 +109,8 @@ def block_spread(run: RunFiles) -> list[Gate]:
     harmless. A single topology has nothing to be divided by.
 
     Chance is estimated from quarters of the tape. All blocks replay the same tape, so the medians of two quarters may
-    differ, and those of two blocks. If one quarter of one block differs from both, it is chance: the interaction of a
-    two-way layout without replication.
+    differ, and so may the medians of two blocks. If one quarter of one block differs from both, it is chance: the
+    interaction of a two-way layout without replication.
 
     Arms under full load are left out.
     """

@@ -10,7 +10,7 @@ from hops.run.documents.gate import Gate
 from hops.run.documents.trial import TrialRecord
 
 MIN_TRIALS = 3
-"""Minimum number of trials: with fewer, the median does not show which of them had a different speed."""
+"""Minimum number of trials: with fewer, the median does not show which trial had a different speed."""
 
 
 def with_speed_gates(trials: Sequence[TrialRecord]) -> list[TrialRecord]:

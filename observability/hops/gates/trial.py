@@ -97,7 +97,8 @@ class Evidence(Observed):
     Args:
         journeys_sent: Rows of the replay.
         start_lag_p99_ms: 99th percentile of actual minus intended start, of the worst load node.
-        start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
+        start_lag_mean_ms: Mean of actual minus intended start, of the worst load node: what the lag adds to the mean
+            latency.
         answer_lag_ms: Time from the edge's answer until the client had read it, median over traced requests; None with
             a network between the two, or without an edge.
         edge_lag_ms: Time from the callees' answers until the edge had read them, likewise.
@@ -221,7 +222,7 @@ def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: flo
 
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
-    """Lists the gates that `evaluate` leaves out, each with its reason; those of a mesh only if there is a mesh."""
+    """Lists the gates that `evaluate` leaves out, each with its reason; gates of a mesh only if there is a mesh."""
     gates = []
     if evidence.closed:
         gates += [

@@ -75,7 +75,7 @@ def show_run(summary: Summary, *, brief: bool = False) -> Group:
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:
-    """Makes the summary of a run of any kind; arguments and errors are those of `analysis.summary.summarise`."""
+    """Makes the summary of a run of any kind; arguments and errors as in `analysis.summary.summarise`."""
     from hops.analysis.summary import summarise
 
     kind = kind_of(run)

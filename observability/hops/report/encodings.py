@@ -46,7 +46,7 @@ def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | No
         mark: Mark, by its name in Vega-Lite.
         encoding: Channels of the mark.
         only: Condition on its rows; all rows if empty.
-        data: Separate rows; those of the chart if None.
+        data: Separate rows; the chart's rows if None.
         style: Style of the mark.
     """
     return {

@@ -1,4 +1,4 @@
-"""A results folder as it is on disk, read and checked as a whole before anything is computed from it."""
+"""A results folder as it is on disk; it is read and checked as a whole before anything is computed from it."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
         budgets: Budgets, each of a different trace.
 
     Returns:
-        The columns of `CALLS`: when the callee began, how long that was after its caller, and how long before its
-        caller it ended. Also how long its event loop was busy with other work, and how long it was held up on
+        The columns of `CALLS`: when the callee began, how long after its caller, and how long before its caller it
+        ended. Also how long the callee's event loop was busy with other work, and how long the callee was delayed on
         purpose.
     """
     rows = [

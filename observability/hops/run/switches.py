@@ -45,7 +45,7 @@ _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 
 def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
-    """Gives the switches of a topology; an older manifest has only those of all topologies."""
+    """Gives the switches of a topology; an older manifest has only switches that all topologies share."""
     switches: Switches = manifest.get("arms", {}).get(topology, manifest["switches"])
     return switches
 

@@ -264,7 +264,7 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
 
 
 def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> Iterator[Answer]:
-    """Requests traces by id, a few at once; a trace that cannot be read becomes an answer with the error."""
+    """Requests traces by id, a few in parallel; a trace that cannot be read becomes an answer with the error."""
 
     def answer(url: str) -> Answer:
         try:

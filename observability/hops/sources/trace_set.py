@@ -97,7 +97,7 @@ class TraceSet(msgspec.Struct):
 def read_sources(
     sources: Iterable[str], *, forced: str = "", query: Query | None = None, progress: Progress | None = None
 ) -> TraceSet:
-    """Reads every source; an error in one does not keep the others from being read.
+    """Reads every source; an error in one source does not keep other sources from being read.
 
     Args:
         sources: Files, folders, patterns, `-` for standard input, or addresses.

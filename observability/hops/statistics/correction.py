@@ -83,7 +83,7 @@ class _Family:
         self.last = float(self.corrected.max())
 
     def divisor(self, index: int, level: float) -> int:
-        """Computes the divisor of a level for one test, given what the others of the family show."""
+        """Computes the divisor of a level for one test, given what the family's other tests show."""
         others = self._sets.copy()
         others[:, index] = False
         open_sets = self._sets[:, index] & (self._smallest(others) > level)
@@ -149,7 +149,7 @@ def _share(is_mix: bool, mixes: int, journeys: int) -> float:
 
 @lru_cache
 def _equal_together(pairs: tuple[tuple[int, int], ...]) -> _Sets:
-    """Lists which pairs can be equal at the same time: a row for each way to partition the systems into equal ones."""
+    """Lists which pairs can be equal at the same time: a row for each way to partition systems into equal sets."""
     groupings: list[tuple[int, ...]] = [()]
     for _ in range(1 + max(map(max, pairs))):
         groupings = [(*one, group) for one in groupings for group in range(max(one, default=-1) + 2)]

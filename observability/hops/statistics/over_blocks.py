@@ -1,13 +1,13 @@
 """95 % intervals that respect blocks.
 
-Journeys of one trial share a warm cache, a busy neighbour, the order of the processes. So they are not independent, and
-thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the rows
-of all blocks together, and again from each block. The deviations of the blocks' values from the whole give the standard
-error, and Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few rows for
-a percentile, neighbouring blocks are merged, but at least 3 sections remain. This is sectioning, known from the
-analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama, ACM
-TOMACS 24(4), 2014). Deviations are those of logarithms, because latencies are skewed and blocks shift them by factors.
-ADR 010 has the measured coverage of this and of the alternatives.
+Journeys of one trial share a warm cache, a busy neighbour, and the order of the processes. So they are not independent,
+and thousands of them say little about the next trial. Blocks are independent. Every figure here is computed from the
+rows of all blocks together, and again from each block. The deviations of the blocks' values from the whole give the
+standard error, and Student's t with one degree of freedom fewer than blocks gives the interval. If blocks have too few
+rows for a percentile, neighbouring blocks are merged, but at least 3 sections remain. This is sectioning, known from
+the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a; for quantiles Nakayama,
+ACM TOMACS 24(4), 2014). Deviations are those of logarithms, because latencies are skewed and blocks shift them by
+factors. ADR 010 has the measured coverage of this and of the alternatives.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Spread:
 
     @property
     def widest(self) -> Spread:
-        """The less certain of this spread and that of the first stage."""
+        """The less certain of this spread and the spread of the first stage."""
         own = replace(self, first_stage=None)
         return own if self.first_stage is None else max(own, self.first_stage, key=lambda spread: spread.half_width)
 
@@ -77,8 +77,8 @@ class Spread:
 def spread_of(deviations: Floats, first: int | None = None) -> Spread:
     """Computes how far a figure scatters over its blocks.
 
-    The deviations are from the whole's value, not from their mean. All of them may be off on the same side, because a
-    percentile of few rows is biased; then the interval is wider.
+    The deviations are from the whole's value, not from their mean. All deviations may be off on the same side, because
+    a percentile of few rows is biased; then the interval is wider.
 
     Args:
         deviations: Deviation of each block's value from the whole's; at least 2.
@@ -257,7 +257,7 @@ def _figures(values: Floats) -> Floats:
 
 
 def _figures_of_each(sections: Sequence[Floats]) -> Floats:
-    """Computes section x figure; at once if sections have equal sizes, as on one tape unless journeys failed."""
+    """Computes section x figure, in one step if sections have equal sizes, as on one tape unless journeys failed."""
     if len({section.size for section in sections}) == 1:
         return np.asarray(_figures(np.stack(sections)).T)
     return np.array([_figures(section) for section in sections])

@@ -15,7 +15,7 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 COLUMNS = {"mean": 3, "p50": 0, "p90": 1, "p95": 4, "p99": 0, "p99_9": 5}
-"""The percentiles, and which of them a narrow terminal leaves out first."""
+"""The percentiles, and which percentiles a narrow terminal leaves out first."""
 SHOWN_METRICS = ("p50", "p99")
 MAX_SHOWN = 12
 """Metrics whose differences the terminal shows, and the number of rows of each; the report has all."""

@@ -52,7 +52,7 @@ class SummaryView:
         return self.summary["blocks"] < 2 or len(self.topologies) == 1
 
     def cell(self, topology: str, journey: str) -> JourneySummary | None:
-        """The figures of one journey of one topology; None if it did not measure the journey."""
+        """The figures of one journey in one topology; None if the journey was not measured there."""
         return self.summary["topologies"][topology]["journeys"].get(journey)
 
     def cells(self, journey: str) -> Iterator[tuple[str, JourneySummary]]:

@@ -6,7 +6,8 @@ same way, and continue from the moment it began. Time that no child covers is th
 
 Traps, and how each is handled:
 
-- *Parallel children.* Only the child that finished last held its parent up; the others, in its shadow, cost nothing.
+- *Parallel children.* Only the child that finished last delayed its parent; the other children, in its shadow, cost
+  nothing.
 - *Overlap.* "Finished before" taken literally loses a call whose span was closed a little after the next one began,
 and its whole time becomes its parent's own work. Taken loosely ("began before"), every call of a fan-out gets the
 microseconds in which its parent was busy starting the next. Here a child that still runs at the current moment

@@ -77,7 +77,7 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
-    """Gives the callee's half of a call a separate id if both halves have the same, as Zipkin's tracers write them.
+    """Gives the callee's half of a call a separate id if both halves have the same id, as Zipkin's tracers write it.
 
     Spans of components other than the caller then hang below the callee's half: spans of the callee, or of the
     application behind a proxy.
@@ -281,7 +281,7 @@ def settle_kinds(tree: Tree) -> None:
             elif not is_database(span):
                 answers.append(node)
                 tree.relays.append(node)
-    for node in answers:  # all at once: parents have their reported kinds until here
+    for node in answers:  # all in one step: until here, parents have their reported kinds
         node.span = replace(node.span, kind=SERVER)
 
 
@@ -312,7 +312,7 @@ def name_far_callees(tree: Tree) -> None:
     """Names the callee of calls that reach it through further spans of the caller.
 
     One client library on top of another leaves CLIENT above CLIENT, some with INTERNAL spans in between. Each CLIENT
-    span on the way up from an answered call, within the component, is a call of the same callee.
+    span on the way up from an answered call, within the component, is a call to the same callee.
     """
     seen: set[int] = set()
     for call in tree.calls:
@@ -356,7 +356,7 @@ def hand_messages_over(tree: Tree) -> None:
     Work that a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the
     receipt.
     """
-    # Children are moved all at once: one sending may have many receipts.
+    # All children are moved in one step, because one sending may have many receipts.
     for node in tree.nodes:
         if node.span.kind in _MESSAGES:
             break

@@ -110,7 +110,8 @@ async def fetch_traces(
                         group.create_task(look(trace_id))
             return len(sound) == len(ids)
 
-        # Rounds, not a loop per trace: a trace that never becomes complete must not delay the others.
+        # Traces are read in rounds, not in a loop per trace: a trace that never becomes complete must not delay all
+        # others.
         rounds = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_result(_is_false) | tenacity.retry_if_exception(_is_transport),
             stop=lambda _state: time.monotonic() >= deadline,

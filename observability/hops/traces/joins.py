@@ -137,7 +137,7 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
 
 
 def _follows(answer: Node, others: list[Node]) -> bool:
-    """Whether an answer is a further try of the same call: by the same component, one after another."""
+    """Whether an answer is a further try of the same call: by the same component, after an earlier answer."""
     return all(
         other.span.service == answer.span.service
         and (other.end_ns <= answer.start_ns or answer.end_ns <= other.start_ns)

@@ -371,8 +371,8 @@ def plain_id(raw: str, digits: int, where: str) -> str:
     """Converts an id to lower-case hex.
 
     Args:
-        raw: Hex, or any of the forms of base64 that protobuf allows: with or without padding, URL-safe or not. Their
-            lengths differ from those of hex, for both kinds of ids.
+        raw: Hex, or any of the forms of base64 that protobuf allows: with or without padding, URL-safe or not. The
+            lengths of base64 differ from the lengths of hex, for both kinds of ids.
         digits: Number of hex digits of an id of this kind.
         where: Place of the id, for messages.
 

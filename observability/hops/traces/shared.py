@@ -91,7 +91,7 @@ def _may_share(node: Node) -> bool:
 
 
 def is_asking(node: Node) -> bool:
-    """Whether a span is a gateway's span around a call of a subgraph."""
+    """Whether a span is a gateway's span around a call to a subgraph."""
     return node.span.kind is INTERNAL and not _NAMES.isdisjoint(node.span.attributes)
 
 

@@ -175,7 +175,7 @@ class ClusterSystem(Run):
         """Watches further pods, which are ready, for as long as the context lasts.
 
         Raises:
-            ComponentDiedError: A call of the cluster failed, because a pod was lost; the message has the pod's reason.
+            ComponentDiedError: A call to the cluster failed, because a pod was lost; the message has the pod's reason.
         """
         further = set(pods)
         self._ready |= further

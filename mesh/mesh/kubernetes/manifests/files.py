@@ -42,7 +42,7 @@ def as_yaml(documents: Sequence[Document]) -> str:
 
 
 def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
-    """Write manifests over those of an earlier call."""
+    """Write manifests over the manifests of an earlier call."""
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
             old.unlink()

@@ -31,11 +31,11 @@ def rate_held(rates: Rates, precision: float) -> Estimate | None:
 
 
 def rate_ratio(left: Rates, right: Rates, precision: float) -> Estimate | None:
-    """Computes the left topology's rate over the right one's, paired by block; None if no block has both.
+    """Computes the left topology's rate divided by the right topology's, paired by block; None if no block has both.
 
     Args:
         left: Rates of one topology.
-        right: Rates of the other in the same blocks.
+        right: Rates of the other topology in the same blocks.
         precision: Ratio of two rates at which a search ends.
     """
     pairs = [log(a / b) for a, b in zip(left, right, strict=False) if a and b]

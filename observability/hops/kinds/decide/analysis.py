@@ -87,7 +87,7 @@ class Decision(TypedDict):
 
     Latencies are in ms; bytes are those of a journey in both directions. `cheapest` is in core-hours per million
     journeys, as the run measured them over its own mix and at its own networks. CPU time is counted by component and
-    not by channel. `rate` is that of the run, None in a closed loop. `unanswered` lists what the run
+    not by channel. `rate` is the run's rate, None in a closed loop. `unanswered` lists what the run
     cannot answer, and why.
     """
 

@@ -1,4 +1,4 @@
-"""Rankings of the topologies by one figure, and which of them are shown to be above the lowest."""
+"""Rankings of the topologies by one figure, and which topologies are shown to be above the lowest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Behind(Estimate):
 class Ranking(TypedDict):
     """One figure of every topology, and which topology is lowest.
 
-    `values` has the lowest first. `lowest` names the lowest topology and all that are not shown to be above it; a
+    `values` has the lowest first. `lowest` names the lowest topology and every topology not shown to be above it; a
     single name is shown to be the lowest. `behind` compares each other topology with the first of `values`. `source`
     names the files and fields of the results folder that the figures come from.
     """

@@ -31,7 +31,7 @@ class Shrinking(TypedDict):
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
     part of the hop budget with the largest difference between their mean traces, and `more_ms` is that difference. It
     is None if no part is shown to take longer. `enough` says whether it is at least `by_ms`, so that this part alone
-    could flip the ranking. `round_trips` are those of the topology and of the fastest.
+    could flip the ranking. `round_trips` are the round trips of this topology and of the fastest.
     """
 
     topology: str
@@ -106,7 +106,7 @@ def _part_differences(
         left_ms=network["left_ms"] + farther[0],
         right_ms=network["right_ms"] + farther[1],
         difference_ms=network["difference_ms"] + more,
-        # The model adds the same to every block.
+        # The model adds the same time to every block.
         ci95=[None if end is None else end + more for end in network["ci95"]],
     )
     return [part for name, part in parts.items() if name == NETWORK_PART or group_of(name) not in _NOT_THE_SHOP]

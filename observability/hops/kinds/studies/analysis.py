@@ -51,7 +51,7 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
         for load in claim["loads"]
         if claim["metric"] != "saturation_users"
     ]
-    # One claim says that left is faster, and another that right is: both need the same comparison.
+    # If one claim says that left is faster, and another that right is faster, both need the same comparison.
     once = {frozenset(pair): pair for pair in reversed(pairs)}
     return [pair for pair in reversed(once.values()) if set(pair) <= set(run.topologies)]
 

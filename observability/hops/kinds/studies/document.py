@@ -71,7 +71,7 @@ class Claim(TypedDict):
 class StudyLoad(TypedDict):
     """A load of a study: in words, as published, and as replayed.
 
-    `users` are those of a closed loop or, with a ramp-up, users who send one request each.
+    `users` is the number of users of a closed loop or, with a ramp-up, of users who send one request each.
     """
 
     about: str

@@ -1,4 +1,4 @@
-"""What ran at the same time: how much longer journeys take if one of some kind arrived shortly before."""
+"""What ran at the same time: how much longer journeys take if a journey of some kind arrived shortly before."""
 
 from __future__ import annotations
 

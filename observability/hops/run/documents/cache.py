@@ -1,4 +1,4 @@
-"""What caches answered: those of services, and a shared cache in front of the edge."""
+"""What caches answered: the services' caches, and a shared cache in front of the edge."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class JourneySummary(TypedDict):
 class WireSummary(TypedDict):
     """Everything that TCP carried on the clients' connections during the replay, and before it to open them.
 
-    `not_modified` is present if clients kept answers: the share of requests answered as not modified.
+    `not_modified` is present if clients cached answers: the share of requests answered as not modified.
     """
 
     bytes_in: int
