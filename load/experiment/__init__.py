@@ -9,7 +9,7 @@ Each folder imports only from folders below it:
 - `runner`: runs a plan, trial after trial.
 - `faults`: faults in a running topology. `own_target`: targets other than the shop.
 - `trial`: one trial, from a fresh system to its rows.
-- `parity`: whether all topologies answer as the data says.
+- `parity`: checks whether the answers of all topologies match the data.
 - `generator`: the load generator as a process, and its tapes.
 - `plan`: the plan of an experiment.
 - `results`: the folders of results.

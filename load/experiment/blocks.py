@@ -45,13 +45,14 @@ RunTrial = Callable[..., Trial]
 LONG, FIRST_TRIALS = 4, 2
 """A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
-"""First guess at the seconds of a trial apart from warm-up and load: starting, parity, collecting, stopping."""
+"""First guess at the seconds that a trial takes in addition to warm-up and load: for starting, parity, collecting and
+stopping."""
 
 
 Measure = Callable[["Arm"], "tuple[TrialRecord, pl.DataFrame]"]
 """Runs the trial of an arm unless it is finished; returns its record and the rows of its journeys."""
 Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
-"""Measures arms, each chosen by the arms before it; returns entries for the manifest."""
+"""Measures arms, each chosen by the results of the arms before it; returns entries for the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Makers:
     Attributes:
         tapes: Makes the tapes that all trials share.
         system: Makes the system that a trial runs on.
-        choose: Chooses further arms of a plan; None if the plan has them all.
+        choose: Chooses further arms while the plan runs; None if the plan has all arms from the start.
         run: Runs one trial.
     """
 
@@ -79,7 +80,7 @@ class Blocks:
     """The blocks of an experiment, and their trials.
 
     Attributes:
-        plan: The experiment; after the decision of a first stage, with all its blocks.
+        plan: The experiment; once a first stage has decided the number of blocks, with all of them.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Blocks:
             self._say(f"{tape} {of_arms.load.sha256[:12]}…: {of_arms.load.journeys} journeys, seed {plan.seed}")
 
     def run_all(self, retry: int) -> None:
-        """Runs every unfinished trial, and decides meanwhile how many blocks a precision takes or which arms follow."""
+        """Runs every unfinished trial, and decides meanwhile how many blocks a precision needs or which arms follow."""
         if self._makers.choose is not None:
             self._run_chosen(self._makers.choose, retry)
         elif self.plan.precision is None:
@@ -124,8 +125,8 @@ class Blocks:
             self._say("all trials are finished; computing figures and intervals")
 
     def _run_chosen(self, choose: Choose, retry: int) -> None:
-        """Runs arms, each chosen by the arms before it."""
-        # Trials that led to the choice of others must not be repeated: all finished trials but the last.
+        """Runs arms, each chosen by the results of the arms before it."""
+        # A trial whose result led to the choice of another must not be repeated, so only the last trial may be.
         finished = sorted(self._files.records(), key=lambda record: record["began"])
         acted_on = {record["topology"] for record in finished[:-1]}
         ran: list[Arm] = []
@@ -141,7 +142,7 @@ class Blocks:
         self.plan = replace(self.plan, arms=tuple(ran), about={**self.plan.about, **about})
 
     def _run_until(self, precision: float, retry: int) -> None:
-        """Runs the first stage, and then as many blocks as the finished ones call for."""
+        """Runs the first stage, and then as many further blocks as its results require."""
         first, ran = self.plan.blocks, 0
         while ran < self.plan.blocks:
             # Trials that led to a decision must not be repeated once further blocks have run.
@@ -185,7 +186,7 @@ class Blocks:
         return record
 
     def _judge(self, record: TrialRecord) -> TrialRecord:
-        """Adds the gate on its speed to a finished trial, by the trials so far."""
+        """Adds the gate on the machine's speed to a finished trial, which it compares with the trials so far."""
         trials = with_speed_gates(self._files.records())
         return next(one for one in trials if _attempt_of(one) == _attempt_of(record))
 
@@ -212,8 +213,8 @@ class Blocks:
         return sum(known) / len(known) if known else expected_s(self.plan) / len(self.plan.trials())
 
     def _decide(self, first: int, precision: float) -> None:
-        """Decides the number of blocks by the finished ones."""
-        # Not at the top, because statistics and tables take a moment to load.
+        """Decides the number of blocks by the results of the finished blocks."""
+        # Imported here, because statistics and tables take a moment to load.
         import polars as pl
 
         from experiment.plan.precision import decision_sentence
@@ -271,7 +272,7 @@ class Blocks:
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
 
     def _with_tapes(self, plan: Plan) -> Tapes:
-        """Returns the tapes so far, with the tapes of a plan's arms."""
+        """Returns the tapes so far and the tapes of a plan's arms."""
         if all(arm.tape in self._tapes.loads for arm in plan.arms):
             return self._tapes
         made = self._same_tapes(plan)

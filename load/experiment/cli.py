@@ -14,10 +14,10 @@ COMMANDS = {row.name: row for row in ROWS if row.runs == (f"experiment {row.name
 
 
 class OnDemand(TyperGroup):
-    """Imports only the command that runs, so that users do not wait for imports of the others, such as statistics."""
+    """Imports only the command that runs, so that users do not wait for other commands' imports, such as statistics."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Returns the command that `args` name, imported, and its arguments."""
+        """Imports the command that `args` name, and returns it with its arguments."""
         name, stub, rest = super().resolve_command(ctx, args)
         return name, import_command(COMMANDS[name]) if name else stub, rest
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mesh.errors import InputError, MeshError
 
 SHOWN = 5
-"""Maximum number of entries of a list in a message; the rest is counted."""
+"""Maximum number of list entries that a message shows; it only counts the rest."""
 
 
 class UsageError(InputError):
@@ -23,16 +23,16 @@ class UsageError(InputError):
 
 
 class GeneratorError(MeshError):
-    """The load generator failed; the message has its last words."""
+    """The load generator failed; the message has the generator's last output."""
 
 
 class ParityError(MeshError):
-    """A topology answers differently from the data.
+    """A topology's answers differ from the data.
 
     Args:
         topology: Name of the topology.
         compared: Number of journeys that were compared.
-        differences: The journeys that differ; as a string, each says how.
+        differences: The journeys whose answers differ; converted to a string, each says how.
     """
 
     def __init__(self, topology: str, compared: int, differences: Sequence[object]) -> None:

@@ -1,4 +1,4 @@
-"""`audit`: checks the shop's invariants in the topology that runs, or in the data that a run left."""
+"""`audit`: checks the shop's invariants in the running topology, or in the data that a run left."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def audit_command(
 
 
 def _left_by(run: str) -> tuple[str, Path]:
-    """Finds a run's last trial: its name, and the journeys that it replayed.
+    """Returns the name of a run's last trial, and the file of the journeys that the trial replayed.
 
     Raises:
         UsageError: There is no such run, or its changes never reached the database.

@@ -21,7 +21,7 @@ from mesh.description.switch_values import implementations
 from mesh.description.topology import BUILT_IN, PYTHON, Program
 
 SHOWN = 2
-"""Failed cases of each test that the table shows."""
+"""How many failed cases of a test the table shows."""
 
 
 @takes_settings("conformance")
@@ -60,7 +60,7 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
     """Finds the component to test, and the command line that runs it.
 
     Raises:
-        UsageError: They do not fit together, or nothing tests this component.
+        UsageError: The component and the program do not fit together, or there are no tests for this component.
         SwitchError: There is no such implementation.
         StartError: The program does not exist, or cannot be built.
     """
@@ -79,12 +79,12 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
     if component not in SUITES:
         raise UsageError(f"component={component}: there are no such tests; valid: {', '.join(SUITES)}")
     argv = argv_of(component, program)
-    # The tests run in another folder.
+    # The path must be absolute, because the tests run in another folder.
     return component, [shutil.which(argv[0]) or argv[0], *argv[1:]]
 
 
 def conformance_table(component: str, argv: Sequence[str], laws: Sequence[Law]) -> Table:
-    """Returns the table of what holds and what does not."""
+    """Returns a table that says of each law whether it holds."""
     failing = sum(law.verdict == FAILS for law in laws)
     verdict = f"{failing} of {len(laws)} do not hold" if failing else f"all {len(laws)} hold"
     return table_of(

@@ -180,13 +180,13 @@ def experiment(
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
-    The settings of its row become the function's parameters; settings that most kinds have are in `common`. The
+    The settings in the kind's row become the function's parameters; settings of most kinds are in `common`. The
     command begins or resumes an experiment, shows the results, and ends the program. A kind with the setting `verbose`
     shows only the main figures, unless the setting is on.
 
     Args:
         kind: Kind of the experiment.
-        choosing: How it chooses its arms while it runs; None if its plan has them all.
+        choosing: How it chooses its arms while it runs; None if its plan has all arms from the start.
         makers: Factories of what its trials need.
         announce: Says beforehand what will run; `announcement` by default.
     """
@@ -261,14 +261,14 @@ def refuse_beside_resume(given: typer.Context) -> None:
     """Refuses options that a resumed experiment would ignore.
 
     Raises:
-        UsageError: There are some; the message names them.
+        UsageError: Such options were given; the message names them.
     """
     if others := [name for name in given.params if name not in _WITH_RESUME and _is_given(given, name)]:
         raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")
 
 
 def _of_the_shop(given: typer.Context) -> dict[str, str]:
-    """Returns the given options that only the shop has."""
+    """Returns the options that were given and that only the shop has."""
     names = {*OF_THE_SHOP, *SWITCHES} - {*SENT}
     return {name: given.params[name] for name in given.params if name in names and _is_given(given, name)}
 
@@ -279,7 +279,7 @@ def _is_given(given: typer.Context, name: str) -> bool:
 
 
 def foreseen(plan: Plan) -> Foreseen:
-    """Estimates how many blocks a plan with a precision takes, and how long."""
+    """Estimates how many blocks a plan with a precision needs, and how long they take."""
     return foresee(plan, RESULTS, expected_s(plan) / plan.blocks)
 
 
@@ -306,7 +306,7 @@ def announcement(plan: Plan) -> Iterator[str]:
 
 
 def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
-    """Says what the blocks of a long run can show, and whether the machine has its usual speed; nothing in CI.
+    """Says what the blocks of a long run can show, and whether the machine has its usual speed; says nothing in CI.
 
     Args:
         plan: The experiment.
@@ -320,7 +320,7 @@ def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
 
 
 def _in_all(plan: Plan) -> str:
-    """Says what the first stage is likely to decide; nothing if the number of blocks is fixed."""
+    """Returns what the first stage is likely to decide, in words; empty if the number of blocks is fixed."""
     if plan.precision is None:
         return ""
     likely = foreseen(plan)

@@ -47,7 +47,7 @@ def print_file(file: Path) -> None:
 
 
 def print_seconds(out: Console, folder: Path) -> None:
-    """Prints where the seconds of a run's trials went."""
+    """Prints how much time a run's trials spent on what."""
     # Tables take a while to import; a wrong option is reported before that.
     from hops.elements.compared import TARGET, TOPOLOGY
     from hops.run.files import MANIFEST, TRIALS, read_document
@@ -74,7 +74,7 @@ def print_places(out: Console, folder: Path) -> None:
 
 
 def is_strict(given: str | None) -> bool:
-    """Whether NOISY runs end with an exit code, by the user's value of `strict`.
+    """Whether NOISY runs exit with an error, according to the user's value of `strict`.
 
     Raises:
         UsageError: It is neither on nor off.
@@ -112,7 +112,7 @@ def is_yes(name: str, given: str) -> bool:
 
 
 def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
-    """Whether a run with this verdict ends with an exit code."""
+    """Whether a run with this verdict exits with an error."""
     return verdict == WRONG or (strict and verdict == NOISY)
 
 
@@ -121,7 +121,7 @@ def end(verdict: Verdict, *, strict: bool, why: str = "") -> None:
 
     Args:
         verdict: Verdict on the run.
-        strict: Whether NOISY runs end with an exit code.
+        strict: Whether NOISY runs exit with an error.
         why: Sentence that begins with the verdict.
     """
     because = " strict=on makes the exit code 3." if strict and verdict == NOISY else ""

@@ -1,4 +1,4 @@
-"""Looks at the machine before a run: which programs would disturb it, and whether to begin nevertheless."""
+"""Checks before a run which programs would disturb it, and asks the user whether to begin nevertheless."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOK_S = 2.0
 
 
 def speed_sentences(results: Path) -> Iterator[str]:
-    """Says what this machine's usual speed is, by the trials of kept runs, and whether it has that speed now.
+    """Says what this machine's usual speed was in the trials of kept runs, and whether it has that speed now.
 
     Args:
         results: The folder of all results.
@@ -47,7 +47,7 @@ def speed_sentences(results: Path) -> Iterator[str]:
 
 
 class Preflight:
-    """A look at other programs that begins with the command, while its options and files are read."""
+    """Observes other programs from the start of the command, while its options and files are read."""
 
     def __init__(self) -> None:
         self._programs = Programs()

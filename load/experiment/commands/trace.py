@@ -60,7 +60,7 @@ class Loaded:
 
     @property
     def in_words(self) -> str:
-        """How many of the run's traces are exemplars."""
+        """A sentence that says how many exemplars are loaded, of how many traces."""
         of = f" of {plural(self.traced, 'trace')}" if self.traced else ""
         return f"{plural(len(self.trees), 'exemplar')}{of} {'is' if len(self.trees) == 1 else 'are'} loaded"
 
@@ -110,7 +110,7 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
     table = Table("exemplars", "Exemplars: the traces nearest to p50 and p99", columns, rows, heads=2)
     console.print(render([table]))
     console.print(f"{loaded.in_words}. Open one in a browser:")
-    # A link must not be broken, however narrow the terminal is.
+    # A link must stay on one line, however narrow the terminal is.
     console.print("\n".join(links), soft_wrap=True)
     for part in (
         trees if journey else ["A journey's exemplars as trees with their budgets: make trace journey=checkout"]
@@ -153,7 +153,7 @@ def trace_command(
 
 
 def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
-    """Sends the exemplars to Jaeger, and writes a page of them.
+    """Sends the exemplars to Jaeger, and writes a page that lists them.
 
     Args:
         shown: The exemplars by topology.
@@ -161,7 +161,7 @@ def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
         ports: Ports of the Jaeger.
 
     Returns:
-        The page's URL: at Jaeger's port if it has no UI, otherwise the file's.
+        The page's URL: at Jaeger's port if Jaeger has no UI, otherwise the URL of the file.
 
     Raises:
         JaegerError: Jaeger did not accept an exemplar.

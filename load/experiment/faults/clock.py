@@ -38,7 +38,7 @@ def prepare_clock_step(system: System, target: str) -> Iterator[tuple[System, St
 
 
 def no_faketime() -> str:
-    """Names libfaketime if it is missing; empty otherwise."""
+    """Returns the name of the missing library, libfaketime; empty if it is there."""
     return "" if faketime() else "libfaketime, such as Debian's package `libfaketime`"
 
 

@@ -1,4 +1,4 @@
-"""Faults that only a cluster has: it removes pods and makes others."""
+"""Faults that only a cluster can have: it removes pods and starts others."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def drain_longer_s(topology: Topology, switches: Switches, target: str) -> float
 
 
 def lacks_right(*right: str) -> Callable[[], str]:
-    """Makes a check that names a right which the current kubectl context lacks.
+    """Makes a check, which returns the name of this permission if the current kubectl context lacks it.
 
     Args:
         right: Arguments of `kubectl auth can-i`.

@@ -32,7 +32,7 @@ CLONE_NEWNS = 0x00020000
 
 
 def no_volumes() -> str:
-    """Names the right to mount if this user lacks it; empty otherwise."""
+    """Returns the permission that is needed to mount; empty if this user has it."""
     needed = "root on Linux, with the right to mount (CAP_SYS_ADMIN)"
     if not sys.platform.startswith("linux") or os.geteuid() != 0 or (unshare := shutil.which("unshare")) is None:
         return needed
@@ -90,7 +90,7 @@ def _no_segment(system: System, volume: Path) -> Strike:
 
 @contextmanager
 def _fill(volume: Path) -> Iterator[None]:
-    """Leaves no room on a volume while the context lasts."""
+    """Fills a volume while the context lasts."""
     for _ in range(TRIES):  # the used size may have grown meanwhile
         now = os.statvfs(volume)
         with suppress(UsageError):

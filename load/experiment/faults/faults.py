@@ -50,7 +50,7 @@ class Fault:
     """A kind of fault.
 
     Attributes:
-        about: The fault in words that fit behind a target.
+        about: The fault in words that follow the target's name.
         targets: Its targets in a topology with these switches.
         around: Prepares the fault.
         lacks: Says what this machine or user lacks for the fault; empty if nothing.
@@ -72,7 +72,7 @@ class Fault:
             name: Name that the user gave.
 
         Raises:
-            UsageError: It is not; the message says what the fault needs.
+            UsageError: The fault is not possible; the message says what it needs.
         """
         if lacking := self.lacks():
             raise UsageError(f"faults={name} needs {lacking}; or leave it out")
@@ -254,7 +254,7 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
         The faults by name of the topology, in the order of `FAULTS`. `all` leaves out faults that are impossible here.
 
     Raises:
-        UsageError: A fault is unknown or impossible here, or no topology has its target; the message names valid ones.
+        UsageError: A fault is unknown or impossible here, or no topology has its target; the message lists valid ones.
     """
     has = {topology.name: possible(topology, switches) for topology in topologies}
     every = {str(one) for of in has.values() for one in of}

@@ -1,4 +1,4 @@
-"""Faults between two components, or between a service and its database, by a Toxiproxy between them."""
+"""Faults between two components, or between a service and its database, caused by a Toxiproxy between them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POLL_S = 0.01
 
 
 def links_of(topology: Topology, switches: Switches) -> Sequence[str]:
-    """Returns each link, such as `order-payment`, and each service's to its database; none in a mesh of sidecars."""
+    """Returns the links, such as `order-payment`, and each service's link to its database; none with sidecars."""
     if switches.meshed:
         return []
     calls = [f"{caller}-{callee}" for caller, callees in topology.links.items() for callee in callees]
@@ -42,7 +42,7 @@ def links_of(topology: Topology, switches: Switches) -> Sequence[str]:
 
 
 def link_fault(toxic: str, attributes: Mapping[str, int]) -> Around:
-    """Makes a fault of a link from one of Toxiproxy's toxics.
+    """Makes a fault that applies one of Toxiproxy's toxics to a link.
 
     Args:
         toxic: Type of the toxic.
@@ -81,13 +81,13 @@ def _address(system: System, target: str) -> tuple[str, str, str]:
 
 
 class _Toxiproxy:
-    """A running Toxiproxy, by its HTTP API (its README, "HTTP API")."""
+    """A running Toxiproxy, controlled over HTTP (see "HTTP API" in its README)."""
 
     def __init__(self, url: str) -> None:
         self._url = url
 
     def add(self, name: str, upstream: str) -> str:
-        """Adds a proxy before an address, and returns the proxy's address."""
+        """Adds a proxy in front of an address, and returns the proxy's address."""
         made = self._ask("POST", "/proxies", {"name": name, "listen": f"{HOST}:0", "upstream": upstream})
         return str(made["listen"])
 

@@ -11,7 +11,7 @@ from typing import Any
 from experiment.generator.shopload import Load, Tape
 
 PER_S = 20
-"""Repetitions a second."""
+"""Repeated purchases per second."""
 NS_PER_S = 1_000_000_000
 
 
@@ -39,7 +39,7 @@ def write_acknowledged(rounds: Iterable[tuple[Path, Path]], out: Path) -> int:
     """Writes the purchases that customers got an answer for, in the format that the audit reads.
 
     Args:
-        rounds: Rows of journeys of each round, and the tape that they were sent from.
+        rounds: For each round, the rows of its journeys, and the tape that they were sent from.
         out: File to write.
 
     Returns:

@@ -25,7 +25,7 @@ UNDELIVERED = """
 
 
 def count_unfinished(url: str, process: str) -> Counter[str]:
-    """Counts the sagas that a process drives, by kind, state and step.
+    """Counts the unfinished sagas that a process drives, by kind, state and step.
 
     Args:
         url: URL of the shop's database.
@@ -42,7 +42,7 @@ def wait_until_settled(url: str) -> tuple[float, Counter[str]]:
         url: URL of the shop's database.
 
     Returns:
-        The seconds that it took, and what was left after `LIMIT_S`.
+        The seconds that this took, and what was still unfinished after `LIMIT_S`.
     """
     began = time.monotonic()
     with closing(_connect(url)) as connection:

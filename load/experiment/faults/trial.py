@@ -1,4 +1,4 @@
-"""The trial of a fault: it strikes during the load; then the data are compared with what customers were answered."""
+"""The trial of a fault, which strikes during the load. Then the data are compared with the answers to customers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mesh.runtime import Runtime
 
 STRIKES_AFTER_S = 4.0
 ANSWERED_WITHIN_S = 60.0
-"""Time for repetitions: until the service resumes an interrupted purchase, it asks customers to come back later."""
+"""Time for repeating purchases: until the service resumes an interrupted one, it asks customers to come back later."""
 
 
 def run_struck(
@@ -67,7 +67,7 @@ def run_struck(
 
 
 class _Moments:
-    """Strikes, and records when.
+    """Causes the fault, and records when it began and ended.
 
     Args:
         system: The running system.
@@ -75,7 +75,7 @@ class _Moments:
 
     Attributes:
         began_ns: When the fault began, in nanoseconds of the Unix epoch.
-        ended_ns: When the fault had ended.
+        ended_ns: When the fault ended, likewise.
     """
 
     def __init__(self, system: Runtime, strike: Strike) -> None:

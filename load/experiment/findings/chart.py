@@ -1,4 +1,4 @@
-"""A finding's chart: one figure with its interval for each topology, as SVG that needs no page around it."""
+"""A finding's chart: one figure with its interval for each topology, as a standalone SVG file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hops.report.picture import standalone
 
 WIDTH = 400
 _ROOM = 1.75
-"""Width of the axis, in units of its highest figure: behind that stand the figure and its interval in words."""
+"""Length of the axis, in units of its highest figure: beyond the bars there is room for figures and intervals as text."""
 
 
 def chart(wanted: Chart, kept: Kept) -> Drawn:
@@ -57,5 +57,5 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
 
 
 def chart_file(drawn: Drawn) -> str:
-    """The chart as SVG that needs no page around it."""
+    """The chart as a standalone SVG file."""
     return standalone(str(drawn.svg), drawn.description)

@@ -1,4 +1,5 @@
-"""`make findings`: runs what the page of findings needs, keeps it, writes the page anew, and says what changed."""
+"""`make findings`: makes and keeps the runs that the page of findings needs, rewrites the page, and says what
+changed."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ ALL, NONE = "all", "none"
 _DONE = (0, 3)
 """Exit codes of a run that left results; 3 is for a run that is not VALID."""
 _OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL")
-"""Variables by which a `make` gives its settings to another."""
+"""Variables through which `make` passes its settings to another `make`."""
 
 
 @takes_settings("findings")
@@ -47,7 +48,7 @@ def command(*, runs: str, run: str) -> None:
                 try:
                     results = find_run(RESULTS, run) if run else _run(table.runs[name], f"{at} of {len(names)}: {name}")
                     _keep(name, table.runs[name], results)
-                except UsageError as error:  # the others are worth their time
+                except UsageError as error:  # the other runs are still worth making
                     _say(f"{name}: {error}")
                     failed.append(name)
         finally:  # an interrupted command shows the runs that it has kept
@@ -78,7 +79,7 @@ def changes(before: Mapping[str, Stated], after: Mapping[str, Stated]) -> Iterat
 
 
 def _moved(was: Figure, now: Figure) -> bool:
-    """Whether two intervals have nothing in common."""
+    """Whether two intervals do not overlap."""
     (low, high), (new_low, new_high) = was.ends, now.ends
     is_below = new_high is not None and low is not None and new_high < low
     is_above = new_low is not None and high is not None and new_low > high
@@ -98,7 +99,7 @@ def _names(table: Table, runs: str) -> list[str]:
 
 
 def _time_needed(names: list[str]) -> str:
-    """How long the runs took the last time, as far as they are kept."""
+    """Says how many of these runs are kept, and how long they took the last time."""
     spans = [kept.manifest for name in names if (kept := read_kept(name))]
     took = sum(
         (datetime.fromisoformat(one["ended"]) - datetime.fromisoformat(one["began"])).total_seconds() for one in spans

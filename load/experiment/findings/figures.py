@@ -31,13 +31,13 @@ class Figure(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The figure in a sentence."""
+        """The figure as text for a sentence."""
         if self.unit == TIMES:
             return numbers.times(self.value, self.ends)
         return numbers.figure(self.value, self.ends, self.unit)
 
     def holds(self, relation: str, bound: float) -> bool:
-        """Whether its interval is `above` or `below` a bound, or `includes` it; an open end says nothing."""
+        """Whether its interval is `above` or `below` a bound, or `includes` it; False if a decisive end is unknown."""
         low, high = self.ends
         if relation == "above":
             return low is not None and low > bound
@@ -53,19 +53,19 @@ def latency(summary: Summary, topology: str, journey: str, metric: str) -> Figur
 
 
 def times(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
-    """How many times as long the left one takes as the right one; `metric` may be cpu_ms too."""
+    """How many times as long the left topology takes as the right one; `metric` may also be cpu_ms."""
     row = _comparison(summary, left, right, journey, metric)
     return Figure(row["ratio"], row["ratio_ci95"], TIMES)
 
 
 def longer(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
-    """How much longer the left one takes than the right one, in ms; `metric` may be cpu_ms too."""
+    """How much longer the left topology takes than the right one, in ms; `metric` may also be cpu_ms."""
     row = _comparison(summary, left, right, journey, metric)
     return Figure(row["difference"], row["ci95"], "ms")
 
 
 def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Figure:
-    """How much more of a part, or group of parts, the left one's mean hop budget has than the right one's, in ms."""
+    """How much longer a part, or group of parts, is in the mean hop budget of the left topology, in ms."""
     row = Pairs(summary).hops(journey, left, right)
     if row is None:
         raise LookupError(f"the hop budgets of {left} and {right} were not compared")
@@ -74,7 +74,7 @@ def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Fi
 
 
 def core_hours(summary: Summary, topology: str, group: str) -> Figure:
-    """Core-hours of a million journeys, of a group of components or in `total`."""
+    """Core-hours that a group of components, or the system in `total`, needs for a million journeys."""
     return _estimate(summary["topologies"][topology]["cost"][group], "core-hours")
 
 
@@ -84,7 +84,7 @@ def at_network(summary: Summary, topology: str, journey: str, network: str) -> F
 
 
 def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
-    """From which round-trip time on, in ms, the first one answers a journey sooner than the other one."""
+    """The round-trip time, in ms, above which the topology `sooner` answers a journey sooner than the other."""
     rows = summary["distance"]["journeys"][journey]["pairs"]
     row = next(one for one in rows if {one["left"], one["right"]} == {sooner, other})
     if row["verdict"] != "from" or row["sooner"] != sooner:
@@ -93,7 +93,7 @@ def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
 
 
 def sent_beyond(summary: Summary, topology: str, journey: str) -> Figure:
-    """Bytes of an answer that its screen does not show, as they were sent."""
+    """Bytes sent for the parts of an answer that the journey's screen does not show."""
     return _estimate(_over_fetching(summary, topology, journey)["sent_beyond"], "bytes")
 
 
@@ -107,7 +107,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = {
     function.__name__.replace("_", "-"): function
     for function in (latency, times, longer, part, core_hours, at_network, from_rtt, sent_beyond, hit_share)
 }
-"""The readers by name. The first argument of each is a topology, so that a chart can have one for each."""
+"""The readers by name. The first argument of each is a topology, so that a chart can show the same figure of each."""
 
 
 def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:

@@ -1,4 +1,4 @@
-"""Runs that are kept next to the page of findings: their summary and manifest."""
+"""Runs that are kept next to the page of findings, each as its summary and manifest."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _OF_MANIFEST = ("schema", "kind", "name", "git", "machine", "versions", "seeds",
 
 
 class Kept(NamedTuple):
-    """A kept run: its summary, and what its manifest says of commit, machine, versions and time."""
+    """A kept run: its summary, and what its manifest says about commit, machine, versions and time."""
 
     summary: Mapping[str, Any]
     manifest: Mapping[str, Any]
 
 
 def read_kept(name: str, folder: Path = FOLDER) -> Kept | None:
-    """Reads what is kept of a run; None if nothing is."""
+    """Reads a kept run; None if it is not kept."""
     if not (folder / name / KEPT_SUMMARY).is_file():
         return None
     with gzip.open(folder / name / KEPT_SUMMARY) as packed:
@@ -33,10 +33,10 @@ def read_kept(name: str, folder: Path = FOLDER) -> Kept | None:
 
 
 def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
-    """Keeps the summary of a finished run, instead of an older one.
+    """Keeps the summary of a finished run, which replaces an older summary.
 
     Raises:
-        UsageError: It is a run of another command, it is WRONG, or it is not VALID and a VALID one is kept.
+        UsageError: It is a run of another command, it is WRONG, or it is not VALID and would replace a VALID run.
     """
     summary, manifest = read_document(results / SUMMARY), read_document(results / MANIFEST)
     _require_same(name, run, results, manifest)
@@ -45,7 +45,7 @@ def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
         raise UsageError(f"{results} is {verdict}, so it is not kept as {name}; its report says why")
     to = folder / name
     to.mkdir(exist_ok=True)
-    # Without a name and a time, the same summary gives the same file.
+    # The compressed file has no name and no time inside, so the same summary always gives the same bytes.
     packed = gzip.compress(json.dumps(summary, ensure_ascii=False, separators=(",", ":")).encode(), mtime=0)
     (to / KEPT_SUMMARY).write_bytes(packed)
     kept = {key: manifest[key] for key in _OF_MANIFEST if key in manifest}

@@ -21,7 +21,7 @@ EXAMPLE = ROOT / "docs" / "example"
 PICTURE = "answer.svg"
 MARK = "findings"
 NOT_MEASURED, NOT_SHOWN = "Not measured yet", "Not shown"
-"""Why a finding is no finding: it has no run, or the run does not show it."""
+"""Why a finding cannot be stated: it has no run, or its run does not show it."""
 
 
 class Stated(NamedTuple):
@@ -106,7 +106,7 @@ def _run_words(kept: Kept) -> str:
 
 
 def answer(table: Table, kept: Mapping[str, Kept | None], example: Path = EXAMPLE) -> str:
-    """The README's answer: the findings that it says, and the picture."""
+    """The README's answer: the findings that the README quotes, and the picture."""
     stated = all_stated(table, kept)
     said = [stated[name] for name, finding in table.findings.items() if finding.readme]
     sentences = [one.text if not one.doubt else f"**{one.doubt}:** {one.text}".strip() for one in said]

@@ -77,7 +77,7 @@ class Finding(_Strict):
 
 
 class Answer(_Strict):
-    """A row of the first table: a situation, what to take in it, and the findings that say so."""
+    """A row of the first table: a situation, which topology to choose in it, and the findings that support this."""
 
     have: str
     take: str
@@ -96,7 +96,7 @@ def read_table(file: Path = TABLE) -> Table:
     """Reads and checks the table.
 
     Raises:
-        UsageError: It cannot be read, or something in it is wrong: names the line, and what is valid.
+        UsageError: It cannot be read, or something in it is wrong; the message names the line, and what is valid.
     """
     opened = YamlFile.read(file, UsageError)
     table = validate(opened, Table)

@@ -1,4 +1,4 @@
-"""Several generators that replay the shards of a tape; together they leave the results of a single generator.
+"""Several generators that replay the shards of a tape; merged, their results are like those of a single generator.
 
 Each load node runs `shopload node`, which reports its progress by files in its folder. An implementation of `Node`
 knows where the node is and how to reach those files; `ShardedReplay` leads all nodes from step to step.
@@ -40,7 +40,7 @@ class Node(Protocol):
         """Writes a file into the node's folder."""
 
     def clock_ns(self) -> int:
-        """Returns the node's Unix time in nanoseconds, never later than now."""
+        """Returns the node's Unix time in nanoseconds, never ahead of the node's clock."""
 
     def fetch(self, files: Sequence[str], folder: Path) -> None:
         """Copies files from the node's folder to an existing folder on this machine."""
@@ -60,7 +60,7 @@ def node_arguments(
 
     Args:
         load: The load that all nodes send together.
-        tape: Path of the load's tape on the node, which may be compressed by gzip.
+        tape: Path of the load's tape on the node, which may be compressed with gzip.
         target: File on the node that describes the target.
         out: The node's folder.
         shard: Number of the node's shard, from 0; or an expression for it, such as `$(JOB_COMPLETION_INDEX)`.
@@ -88,7 +88,7 @@ class ShardedReplay:
         load: The load that they send together.
         shopload: The generator of this machine, which merges their results.
         ready_s: Seconds that a node may take to get ready.
-        start_ahead_s: Seconds to the common start once all are ready; each node must get the start time before it.
+        start_ahead_s: Seconds from when all nodes are ready until they start; each must get the start time before then.
         poll_s: Seconds between looks at the nodes.
         calm_s: Seconds before the start without requests to the nodes, so that they have no other work.
     """
@@ -124,7 +124,7 @@ class ShardedReplay:
         at_the_ends: Callable[[], None] = lambda: None,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        """Starts all nodes at one instant, and returns once all have finished.
+        """Starts all nodes at the same instant, and returns once all have finished.
 
         Args:
             watch: Called repeatedly during the load; an exception ends the wait.
@@ -135,7 +135,7 @@ class ShardedReplay:
             GeneratorError: A node failed, or has not finished after the grace.
             MeshError: A node has ended.
         """
-        # By a node's clock: this machine's may differ from the nodes' by more than they differ from each other.
+        # A node's clock: this machine's clock may differ from the nodes' by more than theirs differ from each other.
         start_ns = self.nodes[0].clock_ns() + round(self.start_ahead_s * 1e9)
         start = time.monotonic() + self.start_ahead_s
         self._on_all(lambda node: node.write(START, f"{start_ns}\n"))
@@ -150,7 +150,7 @@ class ShardedReplay:
         self._await(DONE, GRACE_S)
 
     def collect(self, out: Path) -> None:
-        """Leaves the results of a single generator in a folder, and lets the nodes end.
+        """Merges the nodes' results into a folder, like the results of a single generator, and lets the nodes end.
 
         Raises:
             GeneratorError: The shards belong to different replays, or a shard is incomplete.

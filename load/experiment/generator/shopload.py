@@ -41,7 +41,7 @@ class Load:
         tape: The journeys.
         duration_s: Seconds of load; an open loop ends with its tape.
         closed: The closed loop that takes the journeys; None if they start at the tape's times.
-        connections: Connections of all clients together; 0 for the target's number.
+        connections: Connections of all clients together; 0 for the number in the target file.
         steps: Share of a closed loop's users in each of equally long parts; empty for all users throughout.
     """
 
@@ -87,7 +87,7 @@ class Shopload:
             workload: The workload file.
             out: File of the tape.
             seed: Seed of arrivals and parameters.
-            rate: Journeys a second in the mean.
+            rate: Mean number of journeys per second.
             duration_s: Length in seconds.
             scale: Scale of the data that the parameters refer to.
             pool: `parity` for the parameters reserved for the parity check; empty for the load's.
@@ -118,7 +118,7 @@ class Shopload:
         return Tape(out, made["sha256"], int(made["journeys"]), seed)
 
     def sample(self, tape: Tape, target: Path, out: Path, *, each: bool = False) -> list[dict[str, Any]]:
-        """Sends a tape's journeys, or the first of each kind, one after another and returns their canonical answers."""
+        """Sends a tape's journeys, or the first of each kind, one after another; returns their canonical answers."""
         arguments = ["sample", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
         arguments += ["--each"] if each else []
         self._run(arguments, timeout_s=GRACE_S + 6.0 * tape.journeys)
@@ -221,7 +221,7 @@ class Shopload:
             The process, which ends when the time is over; if it still runs when the block ends, it is stopped.
 
         Raises:
-            GeneratorError: Some could not begin to wait; the generator's message is on standard error.
+            GeneratorError: Some customers could not begin to wait; the generator's message is on standard error.
         """
         arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
         arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s", "--channel", channel]
@@ -246,7 +246,7 @@ class Shopload:
             process.stdout.close()
 
     def merge(self, parts: Sequence[Path], out: Path) -> None:
-        """Merges the results of several generators, each with a shard of a tape, to the results of a single generator.
+        """Merges the results of several generators, each with a shard of a tape, into the results of one generator.
 
         Args:
             parts: Folder of each shard's replay.
@@ -295,7 +295,7 @@ def _replay(load: Load, target: Path, out: Path) -> list[str]:
 
 
 def stop(process: subprocess.Popen[Any], grace_s: float = 5.0) -> None:
-    """Stops a process, first by SIGTERM, then by SIGKILL."""
+    """Stops a process with SIGTERM, and with SIGKILL if it still runs after the grace."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:

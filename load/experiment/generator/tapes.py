@@ -14,10 +14,10 @@ from experiment.plan.workload import mix_of
 from mesh.paths import ROOT
 
 EVEN = ROOT / "load" / "workloads" / "even.yaml"
-"""The workload with every pair of journey and channel in turn."""
+"""The workload that sends every pair of journey and channel, one after another."""
 WARMUP, LOAD = "warmup", "load"
 SEEDS_APART = 2_000_000
-"""Distance between the seeds of two draws; the warm-up's seed is in between."""
+"""Difference between the seeds of two draws; the warm-up's seed lies in between."""
 SPOT_CHECK_SAMPLES = 2
 """Samples of each pair if an earlier trial of the experiment compared the same topology in full."""
 
