@@ -1,4 +1,5 @@
-"""Answers make before anything is installed: which commands exist, whether settings fit them, and their help.
+"""Answers questions of make before anything is installed: which commands exist, which settings they have, and their
+help.
 
 Run as `python -m experiment.make QUESTION …`, with the standard library alone.
 """
@@ -58,7 +59,7 @@ def check(goals: str, overrides: str) -> Iterator[str]:
     """Checks settings against the goals of make.
 
     Returns:
-        A word for each setting, and one for each command: its target and its prerequisites, with bars between them.
+        A word for each setting, and a word for each command: its target and its prerequisites, separated by bars.
 
     Raises:
         InputError: A setting is unknown, or a target has no such setting.
@@ -90,7 +91,7 @@ def _prerequisites(command: Command, given: Mapping[str, str]) -> Iterator[str]:
 
 
 def line(name: str, overrides: str) -> str:
-    """The line for the shell that runs a command with its settings."""
+    """The shell's command line that runs a command with its settings."""
     command, given = TARGETS[name], read_overrides(overrides)
     names = [setting.name for setting in settings_of(name) if given.get(setting.name)]
     options = [word for one in names for word in (f"--{one}", shlex.quote(given[one]))]
@@ -106,7 +107,7 @@ def help_lines(makefiles: str) -> Iterator[str]:
     """The lines of `make help`: the commands, and the targets that makefiles describe themselves.
 
     Args:
-        makefiles: Paths of the makefiles, with blanks between them.
+        makefiles: Paths of the makefiles, separated by blanks.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for name, command in TARGETS.items():
@@ -230,7 +231,7 @@ def main(question: str, *arguments: str) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except InputError as error:
-        if question == "check":  # whose answer make reads, and shows as an error
+        if question == "check":  # make reads this answer, and shows it as an error
             print(f"refused {error}")
         else:
             print(f"error: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Parts of pages that programs write, between `<!-- NAME -->` and `<!-- end of NAME -->`."""
+"""The parts of pages that programs write: between `<!-- NAME -->` and `<!-- end of NAME -->`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from experiment.errors import UsageError
 
 
 def replace_marked(page: str, name: str, text: str) -> str:
-    """Returns the page with another text between the marks of a name.
+    """Returns the page with the text between the two marks of a name replaced.
 
     Raises:
         UsageError: The page does not have each of the two marks once.

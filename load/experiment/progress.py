@@ -21,7 +21,7 @@ class Progress:
     """Reports progress on standard error, with the time since the start.
 
     Args:
-        brief: Whether a terminal shows a single line that is overwritten, and a log a line now and then.
+        brief: Whether to show little: on a terminal a single line that is overwritten, in a log a line now and then.
     """
 
     def __init__(self, *, brief: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""`python -m faulty COMPONENT [FAULT ...]` runs a component with faults; without arguments, prints all as JSON."""
+"""`python -m faulty COMPONENT [FAULT ...]` runs a component with faults; without arguments, it lists all as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def faults_of(module: str) -> Sequence[Fault]:
 
 
 def list_faults() -> None:
-    """Seeds and removes each fault of all components, then prints all faults."""
+    """Seeds and removes each fault of every component, to check that it can be seeded; then prints all faults."""
     rows = []
     for module in MODULES:
         for fault in faults_of(module):

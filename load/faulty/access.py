@@ -1,4 +1,4 @@
-"""Faults of access control: a component allows callers too much in a call."""
+"""Faults of access control: a component allows a caller more than it should."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def admit(method: str, access: Access) -> Seed:
 
 
 def forget_owner(note: Seed, call: str) -> Seed:
-    """Lets every caller act for all users in a call.
+    """Lets every caller of a method, path or document act for all users.
 
     Args:
         note: Records the calls of the component.
-        call: Text that only this call has in its method, path or document.
+        call: Text that occurs only in this method, path or document.
     """
     return seed_all(
         note,

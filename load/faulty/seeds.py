@@ -33,7 +33,7 @@ class Fault:
 
 
 def seed_all(*seeds: Seed) -> Seed:
-    """Combines several seeds to one."""
+    """Combines several seeds into one."""
 
     def apply() -> None:
         for one in seeds:
@@ -59,7 +59,7 @@ def replace(original: Callable[P, R], faulty: Callable[P, R]) -> Seed:
         if path:
             mock.patch.object(owner, name, faulty).start()
             return
-        # Modules that have imported the function have a name for it too.
+        # Modules that have imported the function also have a name for it.
         for user in list(sys.modules.values()):
             if isinstance(user, ModuleType) and user.__name__.partition(".")[0] not in (__package__, "__main__"):
                 for alias in [alias for alias, value in vars(user).items() if value is original]:

@@ -51,7 +51,7 @@ def command(
         try:
             fuzz(outcome, Budget(seconds=length * 60), ports, folder, _say, chosen)
         finally:
-            # Partial results are reported too if the run was stopped.
+            # A stopped run reports its partial results too.
             _say("")
             if as_json:
                 typer.echo(json.dumps(outcome.as_dict(), indent=2))
@@ -75,7 +75,7 @@ def surfaces_of(given: str) -> Sequence[str]:
 
 
 def send_again(file: Path, ports: Ports, folder: RunFolder) -> dict[str, Any]:
-    """Sends an input that an earlier run has kept; returns the result."""
+    """Sends an input that an earlier run kept, and returns the result."""
     one, name, surface = read_kept(file)
     if name not in PLACES or surface not in PLACES[name]:
         raise InputError(f"again={file} has the place {name} and the surface {surface}, which are unknown")

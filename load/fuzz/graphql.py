@@ -88,7 +88,7 @@ def _spoilt(draw: Callable[..., Any], text: str) -> str:
 
 
 def requests(schema: GraphQLSchema) -> SearchStrategy[tuple[str, str, bytes]]:
-    """Makes requests as they go over HTTP: method, query string and body."""
+    """Makes requests as they are sent over HTTP: method, query string and body."""
     documents = st.one_of(
         [from_schema(schema, mode=mode, custom_scalars=_SCALARS) for mode in (Mode.POSITIVE, Mode.NEGATIVE)]
     )

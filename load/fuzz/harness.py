@@ -1,4 +1,4 @@
-"""Files for the harness with spoilt bytes or values: topologies, workloads, tapes and results."""
+"""Files with spoilt bytes or values, which the harness must read: topologies, workloads, tapes and results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from synthetic.run import write_generated_run
 TOPOLOGY, WORKLOAD, TAPE = "topology.yaml", "workload.yaml", "tape.jsonl"
 RESULTS = ("manifest.json", "trials.json", "summary.json", "journeys.parquet", "hops.parquet", "resources.parquet")
 LIMIT_S, PATIENCE_S = 20.0, 60.0
-"""Time limits of a command of the generator, and of all reads of a file."""
+"""Time limits for a command of the generator, and for all reads of a file."""
 GO_CRASHED = "goroutine "
 WORDS = (
     b"\n",
@@ -101,7 +101,7 @@ class Harness:
                 yield Input(name, _spoilt(chance, name, valid))
 
     def try_inputs(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:  # noqa: ARG002
-        """Gives files to their readers; returns for each the class, what is wrong, and the message."""
+        """Gives files to their readers; returns for each the class of the result, what is wrong, and the message."""
         return [self._try_one(one) for one in batch]
 
     def _try_one(self, one: Input) -> tuple[str, str, str]:
@@ -166,7 +166,7 @@ def _read_one(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, 
 
 @contextlib.contextmanager
 def _without_panics() -> Iterator[None]:
-    """Drops what Rust libraries write directly to standard error when they panic."""
+    """Discards what Rust libraries write directly to standard error when they panic."""
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:

@@ -35,7 +35,7 @@ PERSONAL = {
 ODD: Sequence[Any] = (
     *(None, True, -1, 0, 0.5, 2**63, 1e308, float("nan"), "", "x", "\x1b]0;x\a", "x" * 1_000, [], {}, [None], {"x": 1}),
 )
-"""Values that any place of a document may get."""
+"""Values that may replace the value at any place of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def odd(chance: random.Random, document: Any) -> Any:
 
 
 def with_spoilt(requests: Iterator[Input], seed: str, times: int = 4) -> Iterator[Input]:
-    """Yields HTTP/1.1 requests, and after each some that differ in a value of the body or a part of the target."""
+    """Yields HTTP/1.1 requests, and after each some copies with a changed value in the body or a changed target."""
     chance = random.Random(seed)
     for one in requests:
         yield one

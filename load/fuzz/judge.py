@@ -12,8 +12,8 @@ from fuzz.wire import Answer
 
 ANSWERED, REFUSED, LATE, UNANSWERED = "answered", "refused", "late", "unanswered"
 CLASSES = (ANSWERED, REFUSED, LATE, UNANSWERED)
-"""Classes of results: done; refused as the caller's fault; not done because of time or a missing component; no answer
-before the end of the connection or of the patience."""
+"""Classes of results: done; refused as the caller's fault; not done, because time ran out or a component was missing;
+no answer before the connection ended or the time limit passed."""
 SERVER_FAULTS = {2: "UNKNOWN", 13: "INTERNAL", 15: "DATA_LOSS"}
 CANNOT_DECOMPRESS = "Decompression failed due to "
 BY_GRPC = frozenset(
@@ -51,7 +51,7 @@ _SEEDED = re.compile(r"user\d+@example\.com|\btok_(?:ok|declined)\b")
 
 
 def judge(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
-    """Classifies the result of an input; returns the class and what is wrong, empty if nothing is.
+    """Classifies the result of an input; returns the class, and what is wrong, which is empty if nothing is wrong.
 
     Args:
         sent: The input, which the answer may repeat.
@@ -90,7 +90,7 @@ def _class(answer: Answer, codes: set[bytes]) -> str:
 
 
 def log_faults(logs: Iterable[Path], personal: Iterable[str]) -> dict[str, str]:
-    """Returns the faults of logs, each with its first line.
+    """Returns the faults found in logs, each with the first line that shows it.
 
     Args:
         logs: The files.

@@ -1,4 +1,4 @@
-"""A run of the fuzzer: takes inputs from the surfaces in turn, counts results, and keeps failed inputs."""
+"""A run of the fuzzer: sends inputs to one surface after another, counts results, and keeps failed inputs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Outcome:
         return sum(failure.count for failure in self.failures if failure.surface == surface)
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the outcome for programs."""
+        """Returns the outcome as a document for programs."""
         rows = {
             name: {
                 "inputs": counts.total(),
@@ -107,7 +107,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of how much is sent.
+    """Limits on how much is sent.
 
     Attributes:
         seconds: Maximum length of the run; None for no limit.

@@ -32,8 +32,8 @@ from shop.platform.access.jwt import Principal, TokenSigner
 AT_ONCE = {"edge": 100, "grpc": 100}
 USUALLY_AT_ONCE = 24
 EDGE_PATIENCE_S, PATIENCE_S = 0.2, 15.0
-"""How long to wait for an answer. Many inputs to the edge are not requests and get no answer; real requests get theirs,
-because the edge gives up earlier."""
+"""How long to wait for an answer. Many inputs to the edge are not requests and get no answer. Real requests get an
+answer in time, because the edge's own time limit is shorter."""
 SCHEMA = ROOT / "graphql-gateway" / "schema.graphql"
 PERSONS = "SELECT DISTINCT unnest(ARRAY[name, recipient, street]) FROM shop_user.account WHERE id <= 40"
 LISTS_PRODUCTS = "/shop.product.v1.ProductService/ListProducts"
@@ -120,7 +120,7 @@ class Shop:
         return documents
 
     def try_inputs(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:
-        """Sends inputs at the same time; returns for each the class, what is wrong, and the answer."""
+        """Sends inputs at the same time; returns for each the class of the result, what is wrong, and the answer."""
         patience_s = EDGE_PATIENCE_S if surface == "edge" else PATIENCE_S
         answers = self._loop.run(self._all(batch, patience_s, AT_ONCE.get(surface, USUALLY_AT_ONCE)))
         return [
@@ -138,7 +138,7 @@ class Shop:
         return await asyncio.gather(*map(send, batch))
 
     def wrong(self) -> str:
-        """Names a valid request that gets no answer; empty if all get answers.
+        """Returns a valid request that gets no answer; empty if all valid requests get answers.
 
         Raises:
             ComponentDiedError: A process has ended.
@@ -162,5 +162,5 @@ class Shop:
         return ""
 
     def faults(self) -> Mapping[str, str]:
-        """Returns the faults of the components' logs, each with a line."""
+        """Returns the faults found in the components' logs, each with the first line that shows it."""
         return log_faults(self.system.logs.iterdir(), self._persons)

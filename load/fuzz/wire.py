@@ -28,11 +28,11 @@ Header = tuple[bytes, bytes]
 
 HOST = "127.0.0.1"
 WAYS = ("tcp", "tcp-h1", "tcp-h2", "tls-h1", "tls-h2", "quic", "udp")
-"""Each input goes over its own connection, and the answer is read as HTTP/1.1, HTTP/2 or HTTP/3; "tcp" and "udp" do not
-interpret it. Over "quic" the bytes are the contents of a stream."""
+"""Each input is sent on a separate connection, and the answer is read as HTTP/1.1, HTTP/2 or HTTP/3; with "tcp" and
+"udp" it is not interpreted. With "quic" the bytes are the contents of a stream."""
 CONNECT_S = 5.0
 MAX_BODY = 60_000
-"""Bytes of a body that HTTP/2 sends before it needs a window update."""
+"""Bytes of a body that HTTP/2 may send before it needs a window update."""
 _FRAME = 16_384
 
 
@@ -41,7 +41,7 @@ class Answer:
     """An answer.
 
     Attributes:
-        statuses: HTTP statuses of all answers on the connection, without those of 1xx.
+        statuses: HTTP statuses of all answers on the connection, without interim answers (1xx).
         headers: Headers and trailers, with names in lower case.
         waiting: Whether the answer was still incomplete when the wait ended.
     """
@@ -53,7 +53,7 @@ class Answer:
 
     @property
     def grpc_status(self) -> int | None:
-        """The gRPC status, in gRPC-Web from the body's last frame; None without a status."""
+        """The gRPC status, which gRPC-Web has in the body's last frame; None without a status."""
         text = self.headers.get("grpc-status", "")
         if not text and self.headers.get("content-type", "").startswith("application/grpc-web+"):
             text = self.body.rpartition(b"grpc-status:")[2].partition(b"\r")[0].decode("latin-1")
@@ -73,7 +73,7 @@ class Sender:
 
     Args:
         port: Number of the port for TCP and UDP.
-        trusted: File of the certificate that signs the server's; None without TLS.
+        trusted: File of the certificate that signed the server's certificate; None without TLS.
     """
 
     def __init__(self, port: int, trusted: Path | None = None) -> None:
@@ -89,7 +89,7 @@ class Sender:
         return context
 
     async def send(self, way: str, data: bytes, patience_s: float) -> Answer:
-        """Sends bytes on a new connection; returns the answer when it is whole, when it ends, or after the patience."""
+        """Sends bytes on a new connection; returns the answer once it is complete or cut off, or after `patience_s`."""
         answer = Answer()
         try:
             async with asyncio.timeout(patience_s + CONNECT_S):
@@ -158,7 +158,7 @@ def _reading(way: str, answer: Answer, writer: asyncio.StreamWriter) -> Callable
 
 
 class _H1:
-    """Reads HTTP/1.1 answers; a stream counts as complete with its first event."""
+    """Reads HTTP/1.1 answers; a stream of events counts as complete after its first event."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer, self._over = answer, False
@@ -213,7 +213,7 @@ class _H2:
 
 
 class _Visit(QuicConnectionProtocol):
-    """A connection with one stream of any bytes; its socket closes when `left` does."""
+    """A connection with one stream of arbitrary bytes; its socket closes when `left` is closed."""
 
     def __init__(self, answer: Answer, left: contextlib.ExitStack, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -268,7 +268,7 @@ def h3_request(headers: Sequence[Header], body: bytes) -> bytes:
 
 
 def _encode_prefixed(flags: int, bits: int, number: int) -> bytes:
-    """Encodes an integer of HPACK and QPACK after flags; it must be less than 128 above the prefix's maximum."""
+    """Encodes an integer for HPACK and QPACK, after flags; it must be less than 128 above the prefix's maximum."""
     most = (1 << bits) - 1
     return bytes([flags | number]) if number < most else bytes([flags | most, number - most])
 

@@ -1,4 +1,4 @@
-"""Computes a real answer of each journey: the reference answer of parity, from the seeded data."""
+"""Computes a real answer for each journey: the reference answer of parity, from the seeded data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAYLOAD = "10KB"
 
 
 def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[str, Any]:
-    """Starts only the seeded database, and computes an answer of each journey, the first of a parity tape.
+    """Starts only the seeded database, and computes the answer to the first journey of each kind on a parity tape.
 
     Args:
         ports: Ports of the run.
@@ -70,7 +70,7 @@ def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[st
 
 
 def answer_of(journey: str, params: Mapping[str, Any], connection: psycopg.Connection[Any]) -> Any:
-    """Computes the answer of a journey from the data.
+    """Computes the answer to a journey from the data.
 
     Args:
         journey: Name of the journey.

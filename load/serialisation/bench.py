@@ -16,7 +16,7 @@ from serialisation.rounds import GUNZIP, GZIP, OPERATIONS, Cell, Row, Subject, m
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of an answer in an encoding, of all bodies together.
+    """The size of an answer in an encoding, all its bodies together.
 
     Attributes:
         plain: Uncompressed bytes.
@@ -96,10 +96,10 @@ def bench(
 
     Args:
         answers: The answer of each journey.
-        go: The half in Go.
+        go: The half of the bench that runs in Go.
         rounds: Number of rounds.
         seconds: Approximate length of all rounds together.
-        seed: Seed of the orders.
+        seed: Seed of the random orders.
         say: Reports progress.
     """
     cells: list[Cell] = []

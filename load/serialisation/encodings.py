@@ -1,4 +1,4 @@
-"""Encodes and decodes answers in each of Python's encodings.
+"""Encodes and decodes answers in each encoding that Python's half of the bench has.
 
 build: answer → the library's objects; encode: → bytes; decode: → the library's objects; read: → answer.
 """
@@ -134,7 +134,7 @@ OF_GO: Mapping[str, str] = {
 
 
 def encode_for_go(journey: str, answer: Any) -> dict[str, Parts]:
-    """Encodes an answer in every encoding of Go, for Go to decode.
+    """Encodes an answer in every encoding that Go's half has, for Go to decode.
 
     Args:
         journey: Name of the journey.

@@ -31,7 +31,7 @@ class GoHalf:
 
     Raises:
         UsageError: The program is not built.
-        GeneratorError: It could not read an answer, or ended.
+        GeneratorError: The process could not read an answer, or it ended.
     """
 
     def __init__(self, answers: Mapping[str, Any], binary: Path = BINARY) -> None:

@@ -1,7 +1,7 @@
 """Answers as messages of the contract, with the fields that the journey reads.
 
 Protobuf's messages and Thrift's structs have the same names and fields, so one description fits both. A journey that
-calls several methods has a message from each.
+calls several methods has a message from each method.
 """
 
 from __future__ import annotations

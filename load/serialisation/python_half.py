@@ -41,7 +41,7 @@ def cells(answers: Mapping[str, Any]) -> Iterator[tuple[Subject, Parts, list[Cel
 
 
 def pack_parts(parts: Parts) -> Parts:
-    """Compresses bodies as the shop does: gzip by ISA-L, level 1."""
+    """Compresses bodies as the shop does: with ISA-L's gzip at level 1."""
     return [gzip(part) for part in parts]
 
 

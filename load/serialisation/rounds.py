@@ -13,7 +13,7 @@ from typing import Any
 from hops.statistics.intervals import t_quantile
 
 BUILD, ENCODE, GZIP, GUNZIP, DECODE, READ = OPERATIONS = ("build", "encode", "gzip", "gunzip", "decode", "read")
-"""The measured operations, in the order of an answer's way from one program to the next."""
+"""The measured operations, in the order in which an answer goes through them between two programs."""
 MIN_ROUNDS = 3
 """Minimum number of rounds for a useful interval; these rounds run without a time limit."""
 
@@ -80,14 +80,14 @@ def measure_rounds(
 ) -> list[Row]:
     """Measures every cell once in each round, in a new random order each time.
 
-    An uncounted round before them warms everything up and takes about as long as two. If other work slows the machine,
-    later rounds are left out.
+    A first round, which is not counted, warms everything up and takes about as long as two others. If other work slows
+    the machine, later rounds are left out.
 
     Args:
         cells: Cells to measure.
         rounds: Number of rounds, at least `MIN_ROUNDS`.
         seconds: Approximate length of all rounds together.
-        seed: Seed of the orders.
+        seed: Seed of the random orders.
         say: Reports progress.
         now: Returns the time, s.
     """
@@ -108,7 +108,7 @@ def measure_rounds(
 
 
 def _row(cell: Cell, us: Sequence[float]) -> Row:
-    """Computes the mean with Student's t interval: rounds are alike, and their order is random."""
+    """Computes the mean with Student's t interval; this is valid because rounds are alike, in random order."""
     mean = statistics.fmean(us)
     half = t_quantile(len(us) - 1) * statistics.stdev(us) / len(us) ** 0.5
     return Row(cell.subject, cell.operation, mean, mean - half, mean + half)
@@ -130,7 +130,7 @@ class Lap:
         """Repeats the call for about a lap.
 
         Returns:
-            CPU time of this process per call, µs. On a shared machine, wall-clock time would include the neighbours.
+            CPU time of this process per call, µs. On a shared machine, wall-clock time would include other work.
         """
         if not self._times:
             self._times = self._calibrate(lap_s)

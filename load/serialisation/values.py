@@ -1,7 +1,7 @@
 """The answers of the journeys as frozen dataclasses.
 
-Their fields are those of the reference answers. Two have a further field, which GraphQL's documents request and parity
-does not compare: the id of a checkout's order, and the user of an order history.
+They have the fields of the reference answers. Two answers have a further field, which GraphQL's documents request and
+parity does not compare: the id of a checkout's order, and the user of an order history.
 """
 
 from __future__ import annotations

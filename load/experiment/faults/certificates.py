@@ -17,7 +17,7 @@ AGO_DAYS = -1 / (24 * 60)
 
 
 def holders(topology: Topology, switches: Switches) -> Sequence[str]:
-    """Returns the sidecars whose certificates are not renewed on their own; Istio's agent renews its certificate."""
+    """Returns the sidecars whose certificates nothing renews; Istio's agent renews its certificate by itself."""
     if not switches.encrypted or switches.mesh != "envoy":
         return []
     return [f"{name}-sidecar" for name in (*topology.components, EDGE)]

@@ -13,7 +13,7 @@ from hops.report.picture import standalone
 
 WIDTH = 400
 _ROOM = 1.75
-"""Length of the axis, in units of its highest figure: beyond the bars there is room for figures and intervals as text."""
+"""Length of the axis, in units of its highest figure: the rest is room for figures and intervals as text."""
 
 
 def chart(wanted: Chart, kept: Kept) -> Drawn:

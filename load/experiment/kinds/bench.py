@@ -52,7 +52,7 @@ def command(
             workload=file,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
-        # The import of what runs trials takes a second; a wrong option is reported before it.
+        # This import takes a second; a wrong option is reported before it.
         from experiment.blocks import expected_s
         from experiment.progress import minutes
         from experiment.runner import begin, run_plan

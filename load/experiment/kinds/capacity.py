@@ -1,7 +1,7 @@
-"""`make capacity`: the rate that topologies hold, and how they behave beyond it.
+"""`make capacity`: the highest rate that topologies sustain, and how they behave above it.
 
 Three loads: rates that rise until one fails (`sweep`), users in a closed loop (`stress`), and peaks of several times
-the rate that a topology holds (`overload`).
+the rate that a topology sustains (`overload`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from mesh.description.options import Given
 from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
 
 MIN_JOURNEYS = 420
-"""Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366. The
-rest allows for failures, and for tapes that have fewer journeys than their rate says."""
+"""With fewer journeys, the upper end of p99's 95 % interval is unknown: 0.99^n must be below 2.5 %, so n above 366. The
+margin allows for failures, and for tapes that have fewer journeys than their rate says."""
 DEFAULT_OBJECTIVE, MAX_OBJECTIVE = "100ms", "5s"
-"""The generator gives up journeys that take longer than the maximum."""
+"""The generator abandons journeys that take longer than the maximum."""
 DEFAULT_MAX, MAX_RATE = 1_000.0, 10_000.0
 DEFAULT_USERS, DEFAULT_THINK, MAX_STEPS = "100,300,1000,3000,10000", "10s", 20
 DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
@@ -48,7 +48,7 @@ MAX_TAPE_RATE = 5000.0
 """More journeys a second than two cores can even refuse; the limit keeps tapes small."""
 PARITY_SAMPLES = 3
 MAX_SEARCHES = 20
-"""Searches of one topology."""
+"""Maximum number of blocks, each with a search per topology."""
 OF_LOAD: Mapping[Load, tuple[str, ...]] = {
     "sweep": ("objective", "start", "max", "connections"),
     "stress": ("users", "think", "connections"),
@@ -65,7 +65,7 @@ class Lengths:
         warmup_s: Seconds of load before each step; not counted.
         shortest_s: Shortest step of a search; a step lasts as long as `MIN_JOURNEYS` take.
         longest_s: Longest step of a search.
-        confirm_s: Shortest confirmation, which may take four times as long for `MIN_JOURNEYS`.
+        confirm_s: Shortest confirmation; it may be up to four times as long, to have `MIN_JOURNEYS`.
         users_s: Seconds of load at each number of users.
         part_s: Seconds of each part of a peak's load.
         precision: Precision at which a search ends (`hops.kinds.capacity.search.Bounds`).
@@ -131,7 +131,7 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
 
 
 def in_blocks_of(plan: Plan, blocks: int) -> Iterator[tuple[Arm, Iterator[int]]]:
-    """Returns the arms to run, each with the numbers of its steps; in random order in several blocks."""
+    """Yields the arms to run, each with the numbers of its steps; with several blocks, each block in random order."""
     drawn, numbers = random.Random(plan.seed), {arm.label: count(1) for arm in plan.arms}
     for _ in range(blocks):
         arms = drawn.sample(plan.arms, len(plan.arms)) if blocks > 1 else plan.arms
@@ -238,7 +238,7 @@ def rates(start: str | None, highest: str | None) -> tuple[float, float]:
 
 
 def parse_users(given: str) -> tuple[int, ...]:
-    """Reads the numbers of users, with commas between them.
+    """Reads the comma-separated numbers of users.
 
     Raises:
         UsageError: A number is not an integer from 1 to 10,000, the numbers do not ascend, or there are too many.
@@ -250,7 +250,7 @@ def parse_users(given: str) -> tuple[int, ...]:
 
 
 def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
-    """Reads the rates that topologies hold, `rest:90,grpc:120`.
+    """Reads the rates that topologies sustain, such as `rest:90,grpc:120`.
 
     Raises:
         UsageError: A topology is not measured, or a rate is not a number from 1 to 10,000.
@@ -309,7 +309,7 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
         http: HTTP version from client to edge.
         phase: Purpose of the step.
         amount: Journeys a second, users, or the height of the peak.
-        held: Journeys a second that the topology holds; a peak is a multiple of it.
+        held: Journeys per second that the topology sustains; a peak is a multiple of this rate.
     """
     warm_rate = min(DEFAULT_RATE, asked["search"]["start"] if asked["search"] else DEFAULT_RATE)
     sending = Sending(lengths.warmup_s, 0.0, amount, overload=phase != "confirm", warm_rate=warm_rate)
@@ -328,7 +328,7 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
 
 
 def _in_words(step: Step) -> str:
-    """A step in one line."""
+    """Describes a step in one line."""
     p99 = step["latency_ms"]["p99"]
     parts = [f"{step['throughput_per_s']:.0f}/s ok", "none ok" if p99 is None else f"p99 {p99:.0f} ms"]
     if step["holds"] is not None:

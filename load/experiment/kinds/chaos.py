@@ -29,7 +29,7 @@ USUAL_IN_CLUSTER = "evict,drain"
 
 
 def run_struck(*arguments: Any, **options: Any) -> Trial:
-    """Runs the trial of one fault (`experiment.faults.trial`, imported late: a wrong setting is reported before)."""
+    """Runs the trial of one fault (`experiment.faults.trial`, imported late: wrong settings are reported before)."""
     from experiment.faults import trial
 
     refuse_other_stores()
@@ -94,7 +94,7 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
 
 
 def with_faults_in_loads(plan: Plan) -> Plan:
-    """Lets journeys fail in the plan's loads, and lengthens the loads of faults that outlast the profile's."""
+    """Lets journeys fail in the plan's loads, and lengthens loads whose fault would outlast the profile's load."""
 
     def under_fault(arm: Arm) -> Arm:
         fault = TargetedFault.parse(arm.fault)

@@ -92,7 +92,7 @@ def _selections(names: Sequence[str], given: GivenSwitches) -> Mapping[str, Give
 
 
 def _edge_caches(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
-    """Makes the arms without and with a shared cache; it speaks no TLS, so neither does."""
+    """Makes the arms without and with a shared cache. The cache does not support TLS, so neither arm uses it."""
     if sorted(names) != ["none", "varnish"]:
         raise UsageError(f"edge_caches={','.join(names)} is not valid; valid: none,varnish")
     given = {**given, "tls": given.get("tls") or "off"}

@@ -37,7 +37,7 @@ from mesh.description.options import Given, Json, takes_settings
 from mesh.description.switches import parse_switches
 
 COMPARE = "compare"
-"""Kind of the runs to decide by; a run over rates counts as a comparison at each of its rates."""
+"""Kind of run to decide by; a run at several rates counts as a comparison at each of its rates."""
 WATCHED = "updates.parquet"
 """The file that only runs of `make watch` have."""
 SOONEST, LATEST = "1ms", "60m"
@@ -96,7 +96,7 @@ def command(
 
 
 def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> Summary:
-    """Says how customers should wait; returns the summary that it decides by."""
+    """Says how customers should wait; returns the summary on which this decision is based."""
     if others:
         raise UsageError(f"{others[0]}= cannot be combined with watchers=; valid with it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
@@ -118,7 +118,7 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
 
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:
-    """Takes the arms at one rate of a run over rates, as a comparison of topologies."""
+    """Takes the arms at one rate from a run at several rates, as a comparison of topologies."""
     arms = AXIS.arms(run.manifest)
     equal = shared_places(arms)
     available = ", ".join(f"{place:g}" for place in equal)
@@ -133,7 +133,7 @@ def _at_rate(run: RunFiles, rate: str) -> RunFiles:
 
 
 def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Customers:
-    """Returns the customers that the user described; the run has what the user left out.
+    """Returns the customers that the user described; the run supplies what the user left out.
 
     Args:
         folder: Folder of the run.

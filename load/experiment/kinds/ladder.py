@@ -1,4 +1,4 @@
-"""`make ladder topology=hybrid`: what each layer before, around and inside a topology adds, measured twice."""
+"""`make ladder topology=hybrid`: what each layer in front of, around and inside a topology adds, measured twice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command(
 def ladder_arms(
     topology: Topology, steps: str, *, http: str | None = None, trace: str | None = None, payload: str | None = None
 ) -> tuple[Arm, ...]:
-    """Makes the arms of a ladder, in its order.
+    """Makes the arms of a ladder, in the ladder's order.
 
     Args:
         topology: The topology that all arms run; the arm `updates` runs its notification service too.

@@ -22,7 +22,7 @@ from mesh.description.topology import Topology
 
 DEFAULT_RATES = "10,20,30,40,60"
 MAX_RATE = 1000.0
-"""More journeys of the whole mix a second than two cores answer in any topology."""
+"""More journeys of the whole mix per second than any topology can answer on two cores."""
 LOWEST, MAX_PERCENT = 0.1, 100.0
 
 
@@ -49,14 +49,14 @@ def rate_arms(
 
     Args:
         topologies: The topologies.
-        rates: Comma-separated, in any order: journeys a second, or percent of what each topology holds.
+        rates: Comma-separated, in any order: journeys per second, or percent of the rate that each topology sustains.
         given: The switches, as a user gives them.
         workload: File of the workload, which may give each channel's network.
-        results: The folder of all results: the newest sweep with all topologies says what 100 % is.
+        results: The folder of all results: the newest sweep with all topologies determines what 100 % is.
 
     Raises:
-        UsageError: A rate is invalid, given twice, or above what any topology holds. There is only one rate, or there
-            are too many arms. No sweep says what the topologies hold. Or a topology cannot run with a switch.
+        UsageError: A rate is invalid, given twice, or above what any topology sustains. There is only one rate, or
+            there are too many arms. No sweep measured all topologies. Or a topology cannot run with a switch.
     """
     places = arms_along(
         "rates", rates, "rate", DEFAULT_RATES, topologies, lambda item: _amount(item, rates), lambda place: place[::-1]
@@ -102,7 +102,7 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
 
 
 def _read_capacity(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
-    """Finds the newest sweep with all topologies: what each held, and the sweep's name; empty if there is none."""
+    """Returns what each topology sustained in the newest sweep with all of them, and the sweep's name; else empty."""
     for path in sorted(results.glob(f"2*-sweep*/{SUMMARY}"), reverse=True):
         try:
             rates = capacity_of(read_document(path))["results"]

@@ -22,7 +22,7 @@ MIN_MINUTES, MAX_MINUTES = 1.0, 24 * 60.0
 WARMUP_S, PARITY_SAMPLES = 10, 3
 MIN_LOOKS = 120
 MIN_INTERVAL_S, MAX_INTERVAL_S = 0.5, 30.0
-"""Seconds between two looks; each look costs every component some kernel time."""
+"""Seconds between two samples; each sample costs every component some kernel time."""
 
 
 def announce(plan: Plan) -> Iterator[str]:

@@ -18,7 +18,7 @@ SCHEMES = {
     "grpcs": ("https", "grpc"),
     "grpc+unix": ("http", "grpc"),
 }
-"""The generator's name of each scheme, and the protocol behind it."""
+"""The generator's name for each scheme, and the scheme's protocol."""
 MAX_SOCKET_BYTES = 107
 """Maximum length of a Unix socket's path on Linux, in bytes."""
 

@@ -124,7 +124,8 @@ class Expect(_Part):
 
 
 class Source(_Part):
-    """The part of an answer that becomes a variable: a pointer or one of the others. `match` alone reads the body.
+    """The part of an answer that becomes a variable: a value at a pointer, a header or a cookie. `match` takes only a
+    part of the header or the cookie, or of the body if neither is given.
 
     Attributes:
         pointer: Pointer to a value of the JSON.
@@ -350,7 +351,7 @@ class TargetFile:
         return self.yaml.wrong(problem, *where)
 
     def resolve(self, name: str) -> Path:
-        """Returns the path of another file that it names."""
+        """Returns the path of another file that the target file names."""
         return self.path.parent / Path(name).expanduser()
 
 

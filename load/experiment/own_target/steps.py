@@ -1,4 +1,4 @@
-"""Makes the steps that the load generator runs from a target file."""
+"""Converts a target file to the steps that the load generator runs."""
 
 from __future__ import annotations
 

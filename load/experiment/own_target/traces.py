@@ -23,7 +23,7 @@ from mesh.description.ports import Ports
 
 LIMIT_S, LOOK_S = 60.0, 1.0
 BATCH = 100
-"""Traces to read between two checks of the time limit."""
+"""Number of traces to read between two checks of the time limit."""
 MAX_UNREQUESTED = 2_000
 """Maximum number of unrequested traces to count, because each is read whole."""
 QUIET_S = 7.0
@@ -56,7 +56,7 @@ def read_target_traces(
     """Reads traces by id until no more spans come.
 
     Args:
-        sources: Addresses of query APIs: of the store of the target's spans, and of the generator's.
+        sources: Addresses of the query APIs of two stores: of the target's spans, and of the generator's spans.
         trace_ids: The traces of the sampled journeys.
         limit_s: Seconds after which no further batch is read.
         say: Reports how many traces were not read in time.
@@ -97,7 +97,7 @@ def count_unrequested(store: str, requested: Collection[str], since_ns: int, unt
         store: Address of the run's own Jaeger.
         requested: The traces of the sampled journeys.
         since_ns: When the load began, Unix time, ns.
-        until_ns: When it ended.
+        until_ns: When the load ended, likewise.
 
     Raises:
         HopsError: Jaeger did not answer.
@@ -130,7 +130,7 @@ def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
 
 
 def write_traces(traces: Iterable[Sequence[Span]], path: Path) -> None:
-    """Writes traces to a file, one OTLP document a line, each trace once."""
+    """Writes traces to a file, one OTLP document per line, each trace once."""
     documents = {spans[0].trace_id: json.dumps(otlp_document(spans)) for spans in traces}
     path.write_text("".join(f"{document}\n" for document in documents.values()), encoding="utf-8")
 

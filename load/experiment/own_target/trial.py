@@ -52,7 +52,7 @@ from mesh.errors import MeshError
 from mesh.resting import wait_for_rest
 
 TARGET = "target"
-"""Name of the target's processes on this machine as a component."""
+"""Component name for the target's processes on this machine."""
 ANSWERS = "answers.jsonl"
 
 
@@ -207,7 +207,7 @@ def run_own_trial(
         resources = (observed.sender or sender).replay(load, folder)
         ended_ns = time.time_ns()
     clock.lap("replay")
-    if sending.overload:  # the target may still work on abandoned journeys
+    if sending.overload:  # the target may still be working on abandoned journeys
         wait_for_rest(system, REST_CORES, MAX_REST_S)
         clock.lap("rest")
     journeys = read_rows(folder / JOURNEYS)

@@ -1,1 +1,1 @@
-"""Checks whether all topologies answer as the data says."""
+"""Checks whether the answers of all topologies match the data."""

@@ -25,7 +25,7 @@ from mesh.native.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """A topology that answered everything right.
+    """A topology that gave only right answers.
 
     Attributes:
         topology: Name of the topology.

@@ -1,4 +1,4 @@
-"""Checks parity: before any load, a topology must answer every journey as the data says."""
+"""Checks parity: before any load, a topology's answer to every journey must match the data."""
 
 from __future__ import annotations
 

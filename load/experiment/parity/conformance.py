@@ -55,7 +55,7 @@ class Law:
     Attributes:
         file: File of the test.
         suite: Name of the file in a table.
-        says: What must hold, from the test's name.
+        says: What must hold, taken from the test's name.
         cases: Number of cases that ran.
         failed: Failed cases, each with the first line of the reason.
         skipped: Number of skipped cases.

@@ -1,7 +1,7 @@
 """Computes the answer that every journey must get, from the data itself.
 
-The answers come from SQL over the seeded database instead of a topology, which also reveals faults that all topologies
-share. Prices of checkouts are the catalogue's; the rest of a checkout's answer is its own request.
+The answers come from SQL over the seeded database instead of a topology, so that a fault which all topologies share is
+found too. Prices in the answer to a checkout come from the catalogue; the rest comes from the checkout's own request.
 """
 
 from __future__ import annotations

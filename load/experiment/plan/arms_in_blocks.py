@@ -139,7 +139,7 @@ class Plan:
 
     @property
     def compares(self) -> bool:
-        """Whether its arms are compared: not for faults, nor for arms that are chosen one by one."""
+        """Whether its arms are compared; arms with faults, and arms that are chosen one by one, are not."""
         return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
 
     @property
@@ -149,7 +149,7 @@ class Plan:
 
     @property
     def staying_on_http2(self) -> list[str]:
-        """Names of the topologies whose clients speak HTTP/2 while others' speak HTTP/3."""
+        """Names of the topologies whose clients speak HTTP/2 while other topologies' clients speak HTTP/3."""
         if all(arm.switches.http != HTTP3 for arm in self.arms):
             return []
         return list(dict.fromkeys(arm.topology.name for arm in self.arms if arm.switches.http != HTTP3))

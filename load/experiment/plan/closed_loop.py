@@ -19,7 +19,7 @@ MARGIN = 1.25
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Virtual users who take the tape's journeys in order; each takes the next journey after its answer.
+    """Virtual users who take the tape's journeys in order; each takes the next journey once its last one is answered.
 
     Attributes:
         vus: Number of virtual users.

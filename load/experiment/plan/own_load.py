@@ -15,7 +15,7 @@ class Sending:
     Attributes:
         warmup_s: Seconds of load before the counted part.
         duration_s: Seconds of counted load.
-        rate: Journeys a second of the tape, in the mean.
+        rate: Mean number of journeys per second on the tape.
         closed: The closed loop that takes the journeys; None if they start at the tape's times.
         steps: Equally long parts of the load: the share of the loop's users in each, or in an open loop its rate as a
             multiple of `rate`. Empty for a load of one part.

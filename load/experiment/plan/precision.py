@@ -1,4 +1,4 @@
-"""`precision=5%`: its valid values, and an estimate of the blocks and the time that it takes."""
+"""`precision=5%`: its valid values, and an estimate of the blocks and the time that it needs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def parse_precision(given: str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """Estimate of what a plan with a precision takes.
+    """Estimate of the blocks and the time that a plan with a precision needs.
 
     Attributes:
         scatter: Expected scatter of a trial's p50, as a share.
@@ -74,7 +74,7 @@ class Foreseen:
 
 
 def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
-    """Estimates what a plan with a precision takes.
+    """Estimates the blocks and the time that a plan with a precision needs.
 
     Args:
         plan: The experiment; its blocks are the first stage.
@@ -125,7 +125,7 @@ def decision_sentence(decided: Decided) -> str:
 
 
 def percent(share: float, space: str = " ") -> str:
-    """Formats a share as percent, with two digits."""
+    """Formats a share as a percentage, with two significant digits."""
     return f"{100 * share:.2g}{space}%"
 
 

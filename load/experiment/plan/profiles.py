@@ -8,7 +8,7 @@ from experiment.arguments import profile_of
 from experiment.errors import UsageError
 
 DEFAULT_RATE = 20.0
-"""Journeys a second that every topology holds on two cores that it shares with the generator and the tracing."""
+"""Journeys per second that every topology sustains on two cores, which it shares with the generator and the tracing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Profile:
         name: Name that the user gives.
         warmup_s: Seconds of load before the counted part; not counted.
         duration_s: Seconds of counted load.
-        rate: Journeys a second, in the mean, over all channels.
+        rate: Mean number of journeys per second, over all channels together.
         parity_samples: Journeys of each kind compared with the reference answers before the load.
     """
 

@@ -62,7 +62,7 @@ class Arrival(_Strict):
         process: Arrival process; the rate of `staircase` changes in equally long steps, the rate of `ramp` linearly.
         steps: Factor of each step.
         start: Factor at the start of a ramp.
-        to: Factor at its end.
+        to: Factor at the end of a ramp.
     """
 
     process: Literal["poisson", "constant", "staircase", "ramp"] = "poisson"
@@ -71,7 +71,7 @@ class Arrival(_Strict):
     to: Factor | None = None
 
     def problems(self) -> Iterator[tuple[Place, str]]:
-        """Yields what does not go together, with its place below the arrival's."""
+        """Yields each value that does not fit the others, as its place below the arrival's and the mistake."""
         ends = {"from": self.start, "to": self.to}
         if self.process != "staircase":
             if self.steps:

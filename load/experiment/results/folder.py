@@ -66,7 +66,7 @@ class ResultsFolder:
 
     @property
     def has_trials(self) -> bool:
-        """Whether a trial is finished: folders of unfinished trials are hidden."""
+        """Whether any trial is finished; folders of unfinished trials are hidden, and do not count."""
         return any(self.existing.glob("trials/[!.]*"))
 
     def reopen(self) -> None:
@@ -116,7 +116,7 @@ class ResultsFolder:
         return kept
 
     def _take(self) -> None:
-        # The kernel releases the lock when its holder ends in any way.
+        # The kernel releases the lock when the process that holds it ends, even if it crashes.
         lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,7 +134,7 @@ class ResultsFolder:
 
 
 def require_folder_name(name: str) -> None:
-    """Checks that a name is valid for a folder, and leads to no other folder.
+    """Checks that a name is valid for a folder, and does not lead to another folder.
 
     Raises:
         UsageError: It has characters other than letters, digits, dots and hyphens, or begins with a dot or a hyphen.

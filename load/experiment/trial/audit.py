@@ -19,7 +19,7 @@ LIMIT_S = 120.0
 
 
 def mark(database_url: str, name: str, trial: str) -> None:
-    """Records on a database which trial it belongs to."""
+    """Records in a database which trial it belongs to."""
     with psycopg.connect(database_url, autocommit=True, connect_timeout=10) as connection:
         comment = psycopg.sql.SQL("COMMENT ON DATABASE {} IS {}")
         connection.execute(comment.format(psycopg.sql.Identifier(name), psycopg.sql.Literal(trial)))
@@ -52,7 +52,7 @@ def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[],
     Args:
         admin_url: URL of the server, as its administrator.
         name: Name of the database.
-        journeys: Rows of the replay, whose acknowledged checkouts must all be in the database, once.
+        journeys: Rows of the replay; each acknowledged checkout must be in the database exactly once.
 
     Yields:
         A function that waits for the findings and returns them as JSON: `ok`, and each invariant with its promise,

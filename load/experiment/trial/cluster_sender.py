@@ -35,7 +35,7 @@ class PodNode:
     """A load node in a pod.
 
     Attributes:
-        kubectl: Calls the pod's namespace.
+        kubectl: Runs `kubectl` in the pod's namespace.
         pod: Name of the pod.
     """
 
@@ -106,7 +106,7 @@ class ClusterSender:
         return sampler.during(*_span_ns(journeys))
 
     def _look(self, sampler: PodSampler) -> None:
-        """Samples everything while that disturbs nothing, so that a short load sees no sample."""
+        """Takes a sample now, when it disturbs nothing, so that none is taken during a short load."""
         sampler.look()
         self.system.check_now()
 

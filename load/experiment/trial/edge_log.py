@@ -1,4 +1,4 @@
-"""The edge's access log, as a witness of the traces: a JSON object for each request.
+"""The edge's access log, which confirms the traces: a JSON object for each request.
 
 `mesh/mesh/edge/templates/envoy.yaml` and `mesh/mesh/edge/templates/kong/edge.lua` define its fields.
 """
@@ -40,9 +40,9 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
 
 
 def at_edge(journeys: pl.DataFrame, logged: Sequence[LoggedRequest] | None) -> pl.DataFrame:
-    """Adds the time of each journey's requests at the edge, and its part behind the edge (`hops.run.rows.AT_EDGE`).
+    """Adds each journey's time at the edge, and the part of it spent behind the edge (`hops.run.rows.AT_EDGE`).
 
-    Both are null for a journey without requests in the log, and if the edge did not record the times of a request.
+    Both are null if the log has no requests of the journey, or if the edge did not record the times of a request.
 
     Args:
         journeys: A row for each journey.

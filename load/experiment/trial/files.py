@@ -21,7 +21,7 @@ RECORD = "trial.json"
 
 
 class TrialFiles:
-    """The trials of an experiment on disk. A trial's record is written last: with it, the trial is finished.
+    """The trials of an experiment on disk. A trial's record is written last: once it exists, the trial is finished.
 
     Args:
         root: The folder `trials` of the experiment.

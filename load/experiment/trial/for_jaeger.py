@@ -1,6 +1,6 @@
-"""Prepares saved traces for people in Jaeger: in the terms of the hop budget, with one convention of attributes.
+"""Prepares saved traces for people who read them in Jaeger: in the terms of the hop budget, with uniform attributes.
 
-The file is the measurement, and this is a copy to look at, with the same times.
+The saved file is the measurement; what is made here is a copy to look at, with the same times.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CONVENTION = {
     "response_size": "http.response.body.size",
     "user_agent": "user_agent.original",
 }
-"""Names of the edge's attributes, and the services' names, which follow OpenTelemetry's conventions."""
+"""The edge's names of attributes, each with the name that services use, which follows OpenTelemetry's conventions."""
 _NOTHING = ("", "-")
 
 Values = dict[str, Any]
@@ -49,7 +49,7 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
     Args:
         line: The trace, an OTLP JSON document.
         everywhere: Attributes to add to each resource that lacks them.
-        of_root: Returns attributes for the root, from the trace's id.
+        of_root: Returns attributes for the root of the trace with a given id.
 
     Raises:
         MalformedTraceError: The line is not OTLP JSON.
@@ -106,7 +106,7 @@ def _name(name: str, texts: Mapping[str, str]) -> str:
 
 
 def _rename_attributes(values: Values) -> Iterator[tuple[str, Any]]:
-    """Renames attributes to the services' names, and drops empty ones."""
+    """Gives attributes the names that services use, and drops empty ones."""
     texts = {key: _text(value) for key, value in values.items()}
     for key, value in values.items():
         if texts[key] in _NOTHING or key in ("component", "upstream_cluster.name", "http.url", "upstream_address"):

@@ -1,7 +1,7 @@
-"""Measures how fast the machine is at the moment, by a fixed piece of work.
+"""Measures how fast the machine is at the moment, with a fixed piece of work.
 
-A virtual machine's host may slow it down without a trace: another guest on the same core's second thread, or a lower
-clock. Neither counts as steal; the same journeys just take more CPU seconds.
+A virtual machine's host may slow it down unnoticed: by another guest on the same core's second thread, or by a lower
+clock rate. Neither counts as steal; the same journeys just take more CPU seconds.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def machine_speed(clock: Callable[[], int] = time.perf_counter_ns) -> float:
         clock: Returns the time in nanoseconds.
 
     Returns:
-        Million rounds of a small loop a second, the median of several repetitions. It is comparable only with values of
-        the same Python.
+        Millions of rounds of a small loop per second, as the median of several repetitions. It is comparable only with
+        values that the same version of Python measured.
     """
     return statistics.median(_rounds_per_us(clock) for _ in range(REPETITIONS))
 

@@ -34,7 +34,7 @@ class Trial:
     Attributes:
         journeys: A row for each journey (`hops.run.rows.JOURNEYS`).
         hops: A row for each trace and part (`hops.run.rows.HOPS`).
-        calls: A row for each call of a component by another (`hops.run.rows.CALLS`).
+        calls: A row for each call from one component to another (`hops.run.rows.CALLS`).
         paths: A row for each journey and call path (`hops.run.rows.PATHS`).
         resources: A row for each component and sample (`hops.run.rows.RESOURCES`).
         evidence: The evidence for the gates.

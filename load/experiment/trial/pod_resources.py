@@ -1,4 +1,4 @@
-"""CPU time and memory of a cluster's components during a load, from the cluster's figures of its containers."""
+"""CPU time and memory of a cluster's components during a load, from the cluster's figures on its containers."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class PodSampler:
         """Returns the resources used during a part of the sampled time.
 
         Args:
-            began_ns: Begin of the load, in nanoseconds of the Unix epoch by the nodes' clocks.
+            began_ns: Start of the load, in nanoseconds of the Unix epoch by the nodes' clocks.
             ended_ns: End of the load, in the same way.
 
         Raises:
@@ -143,7 +143,7 @@ class PodResources:
         looks: The looks, ordered by time.
         machines: CPU times of every node, before the load and after it.
         source: Source of the looks.
-        began_ns: Begin of the load, in nanoseconds of the Unix epoch.
+        began_ns: Start of the load, in nanoseconds of the Unix epoch.
         ended_ns: End of the load, likewise.
     """
 
@@ -186,7 +186,7 @@ class PodResources:
         return self._of_machines(lambda times: times.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs outside the run used during the load, the mean over the nodes.
+        """Returns the cores that programs outside the run used during the load, as the mean over the nodes.
 
         Args:
             cpu_s: CPU seconds of each component of the run.

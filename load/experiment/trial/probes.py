@@ -176,7 +176,7 @@ def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
 def read_updates(
     system: Runtime, folder: Path, before: Mapping[int, int]
 ) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """Reads which updates reached the watchers, and from the shop's database which should have.
+    """Reads which updates reached the watchers, and from the shop's database which updates should have reached them.
 
     Args:
         system: The running system.

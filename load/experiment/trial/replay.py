@@ -180,13 +180,13 @@ class Replay:
         """Makes the outcome of the trial.
 
         Args:
-            overload: Whether the load is meant to cause failures, which then trip no gate.
+            overload: Whether the load is meant to cause failures, which then fail no gate.
             edge_log: Log of the stopped edge; a running edge buffers the last lines.
             machine_speed: Speed of the machine, as in `Trial`.
         """
         generator, resources, closed = self._generator, self._resources, self._load.closed
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
-        # Processes account for their spans when the system stops.
+        # Processes report the cost of their spans when the system stops.
         lost = self._refused + spans_lost(self._system.span_accounts()) - self._lost_before
         # The generator's own account includes its last moments, which samples may miss.
         cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}

@@ -92,7 +92,7 @@ class Resources(Protocol):
         """Returns the busiest programs outside the run; empty if they cannot be seen."""
 
     def disk_stall_share(self) -> float | None:
-        """Returns the share of looks before which the disk stalled, 0 to 1; None if there is no account of stalls."""
+        """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
 
 
 def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
@@ -128,10 +128,10 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
 
 
 def stall_share(waits_s: Sequence[float]) -> float | None:
-    """Returns the share of looks before which the disk stalled, 0 to 1; a disk that is always slow does not stall.
+    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; always slow disks do not stall.
 
     Args:
-        waits_s: Wait for a disk before each look, in seconds.
+        waits_s: Seconds of waiting for a disk in each interval.
     """
     if not waits_s:
         return None
@@ -214,7 +214,7 @@ class ResourceSampler:
         return self._others
 
     def disk_stall_share(self) -> float | None:
-        """Returns the share of looks before which the disk stalled, 0 to 1; None if the kernel keeps no account."""
+        """Returns the share of intervals between looks in which the disk stalled, 0 to 1; None if unknown."""
         return stall_share(self._disk_waits_s)
 
     def _run(self) -> None:
@@ -262,7 +262,7 @@ def _read_disk_wait_s() -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """The machine's CPU seconds so far: all, at work, taken away."""
+    """The machine's CPU seconds so far: in total, at work, and taken away by its host."""
 
     at_s: float
     total_s: float

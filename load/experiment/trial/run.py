@@ -24,7 +24,8 @@ from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
 MAX_COMPARED = 10_000
-"""Maximum journeys of an overload, or of a load with a probe, for comparing every answer with the data: it is slow."""
+"""In an overload, or a load with a probe, answers are compared with the data only up to this number of journeys,
+because comparing them is slow."""
 REST_CORES, MAX_REST_S = 0.25, 12.0
 """A shop has come to rest when it uses fewer cores than `REST_CORES`; the wait for that ends after `MAX_REST_S`."""
 MAX_LOG_BYTES = 16 << 20
@@ -50,7 +51,7 @@ def run_trial(
         system: The system to start; its database is a fresh copy.
         shopload: The generator.
         tapes: The tapes to replay.
-        arm: The arm that runs.
+        arm: The arm that the trial runs.
         plan: The experiment of the trial.
         folder: Folder for the generator's files and the components' logs.
         say: Reports progress.
@@ -58,7 +59,7 @@ def run_trial(
         meanwhile: Work of this process during the warm-up; it ends before the load begins.
 
     Raises:
-        ParityError: The system's answers are not the data's.
+        ParityError: The system's answers do not match the data.
         MeshError: A component did not start, or died.
         GeneratorError: The generator failed.
         HopsError: The traces could not be read.
@@ -83,7 +84,7 @@ def run_trial(
         with observe(arm.probe, system, shopload, load, folder, clock, say) as observed:
             say(f"replaying {load}")
             replay = Replay(system, shopload, load, folder, clock, reference, observed.sender)
-        if sending.overload:  # the shop may still work on abandoned journeys
+        if sending.overload:  # the shop may still be working on abandoned journeys
             wait_for_rest(system, REST_CORES, MAX_REST_S)
             clock.lap("rest")
         say(f"reading {len(replay.sampled)} traces from Jaeger")
@@ -130,7 +131,7 @@ def ready(
         may_differ: Kinds of journey whose answers are not compared.
 
     Raises:
-        ParityError: The system's answers are not the data's.
+        ParityError: The system's answers do not match the data.
         MeshError: A component did not start, or died.
     """
     folder.mkdir(parents=True)

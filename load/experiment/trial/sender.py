@@ -1,4 +1,4 @@
-"""Sends a load to a running system, by one generator on this machine or by several in its cluster."""
+"""Sends a load to a running system, from one generator on this machine or from several in the system's cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Sender(Protocol):
         """Sends a load without tracing it and without keeping rows."""
 
     def replay(self, load: Load, out: Path) -> Resources:
-        """Sends a load, and leaves its rows and the generator's figures in a folder.
+        """Sends a load, and writes its rows and the generator's figures into a folder.
 
         Raises:
             ComponentDiedError: A component ended during the load.
@@ -62,7 +62,7 @@ class LocalSender:
         system: System to send to.
         shopload: The generator.
         meanwhile: Called when a replay begins.
-        helpers: Process ids of other parts of the generator, by name; their CPU counts with it.
+        helpers: Process ids of other parts of the generator, by name; their CPU time counts as the generator's.
     """
 
     system: Loaded

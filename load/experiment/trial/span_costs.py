@@ -1,4 +1,4 @@
-"""Counts the spans of a trial, and what each kind cost the thread that made it."""
+"""Counts the spans of a trial, and computes what each kind of span cost the thread that made it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hops.run.documents.tracing import TracingRecord
 from hops.traces.span import Span
 
 Spans = dict[str, dict[str, dict[str, float]]]
-"""Mean number of spans of a journey, by journey, component and kind."""
+"""Mean number of spans per journey, by kind of journey, component and kind of span."""
 Costs = Mapping[str, float]
 """Cost of a span, ns, by kind."""
 
 
 def spans_of(traces: Iterable[tuple[str, Sequence[Span]]]) -> Spans:
-    """Counts the spans of traces.
+    """Counts the spans in traces.
 
     Args:
         traces: A journey's name and its spans, for each trace.
@@ -40,7 +40,7 @@ def tracing_record(spans: Spans, accounts: Mapping[str, Costs], generator: Mappi
 
     Args:
         spans: Spans of the trial.
-        accounts: Cost of a span by process; the process of a replica is named `<component>-<number>`.
+        accounts: Costs of spans, by process; the process of a replica is named `<component>-<number>`.
         generator: The generator's account of the replay.
     """
     costs = {

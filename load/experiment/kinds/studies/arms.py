@@ -19,7 +19,7 @@ from mesh.description.switches import MAX_CONNECTIONS, SWITCHES
 from mesh.description.topology import load_topology
 
 TRACE = "0.05"
-"""Share of journeys to trace: closed loops have many."""
+"""Share of journeys to trace; small, because closed loops have many journeys."""
 MIN_S = 1.0
 
 
@@ -120,7 +120,7 @@ def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) 
     by_users = scale.by if "users" in scale.divides else 1.0
     duration_s = max(MIN_S, entry.duration_s / by_time * profile.length)
     if entry.arrivals is not None:
-        # The pace is the study's at any length: users and ramp-up shrink together.
+        # The rate of arrivals does not depend on the load's length, because users and ramp-up shrink together.
         rate = entry.arrivals / entry.duration_s * by_time / by_users
         return OwnLoad(
             name, _mix(entry), Sending(profile.warmup_s, duration_s, rate, overload=entry.overload), "constant"

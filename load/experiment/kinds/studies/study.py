@@ -19,7 +19,7 @@ from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
 OF_AN_ORDER = "saturation_users"
-"""The metric that puts several sides in order."""
+"""The metric of claims that rank several sides."""
 OVER_TWO_LOADS = "payload_effect"
 
 USUAL = "The services behind the edge: one hop more than in the study, for both sides."
@@ -136,7 +136,7 @@ class Replay(_Strict):
 
 
 class StudyFile(_Strict):
-    """A study's file: what it is, how it was made, what it printed and claims, and how it is replayed."""
+    """A study's file: what the study is, how it was made, what it printed and claims, and how it is replayed."""
 
     id: Name
     title: str
@@ -287,7 +287,7 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
 
 
 def _at(tables: Mapping[Any, Any], where: str) -> Any:
-    """Looks up keys with dots between them in nested tables; a number as a key counts as its digits."""
+    """Looks up dot-separated keys in nested tables; a key that is a number matches its digits."""
     value: Any = tables
     for key in where.split("."):
         if not isinstance(value, Mapping):

@@ -69,7 +69,7 @@ def write_start(source: Path, convert: Callable[[Any], Start], out: Path) -> lis
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Adds the part of the source to messages about it."""
+    """Puts the name of a part of the source in front of messages about that part."""
     try:
         yield
     except UsageError as error:
@@ -146,7 +146,7 @@ def body_as(media: str, body: Any) -> Document:
 
 
 def encode(path: str) -> str:
-    """Encodes characters that a path and query may not have, without encoding twice."""
+    """Encodes characters that a path and query may not have, and leaves what is already encoded."""
     return re.sub(r"[^!-~]|[\"<>#]", lambda one: quote(one[0]), path)
 
 

@@ -37,7 +37,7 @@ _ERROR = re.compile(r"[\w:.-]{1,60}", re.ASCII)
 
 
 class _LeftOut(Exception):  # noqa: N818 - the entry is not wrong
-    """An entry does not become a step; the text says what it is."""
+    """An entry of the recording does not become a step; the text says what kind of entry it is."""
 
 
 def from_har(har: Any) -> Start:
