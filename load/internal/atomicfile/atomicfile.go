@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Write gives the file the content that write writes; after a failure the file is unchanged.
+// Write replaces the file's content by what the function write produces; after a failure the file is unchanged.
 func Write(path string, write func(io.Writer) error) error {
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -26,7 +26,7 @@ func Write(path string, write func(io.Writer) error) error {
 	return os.Rename(part.Name(), path)
 }
 
-// WriteRows writes the rows that write adds, a JSON object a line.
+// WriteRows writes the rows that the function write adds, one JSON object per line.
 func WriteRows(path string, write func(add func(row any) error) error) error {
 	return Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)

@@ -12,14 +12,14 @@ import (
 const MaxVUs = 10_000
 
 // Closed is a closed loop: virtual users take the journeys of the tape in its order, and ignore their times. Each user
-// sends the next journey after the answer and a time to think.
+// sends the next journey once the last one is answered and a time to think has passed.
 //
 // Users with a time to think start one after the other, spread evenly over the first time to think. If they started
 // together, they would send their journeys in waves for the whole loop. Users without a time to think start together.
 //
 // With steps, the number of users varies: each step is an equal part of the duration, with its share of the users.
 //
-// A slow shop gets less load that way, so latencies of a closed loop do not compare with those of an open one.
+// A slow shop gets less load in a closed loop, so latencies cannot be compared with an open loop's.
 type Closed struct {
 	VUs      int
 	Think    time.Duration // pause between an answer and the same user's next journey
@@ -27,7 +27,7 @@ type Closed struct {
 	Steps    []float64     // share of the users in each part of the duration; empty for all users throughout
 }
 
-// Check returns an error that names the value at fault and the valid ones.
+// Check returns an error that names the first invalid value, and what is valid.
 func (c Closed) Check() error {
 	switch {
 	case c.VUs < 1 || c.VUs > MaxVUs:

@@ -27,7 +27,7 @@ func Flood(ctx context.Context, at *exchange.Entrance, c Closed, requests uint64
 	var (
 		maximum   Maximum
 		begun     atomic.Uint64
-		mu        sync.Mutex // of what follows
+		mu        sync.Mutex // guards what follows
 		latencies []time.Duration
 	)
 	began := time.Now()

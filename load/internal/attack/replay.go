@@ -18,7 +18,7 @@ import (
 	"hopwise/load/internal/timer"
 )
 
-// lead is the time from the start of a replay to the tape's time 0, so that the first journey is not late.
+// lead is the time from the start of a replay to the tape's time 0; without it, the first journey would be late.
 const lead = 100 * time.Millisecond
 
 // Options are the switches of a replay.
@@ -47,9 +47,9 @@ type Result struct {
 
 // Replay sends every journey of the tape at its time, however slow the answers are, and waits for the last answer.
 //
-// When the context ends, it sends no further journeys and cancels the journeys under way. With a start instant it waits
-// for it first, so that generators on several machines start together. In a closed loop, virtual users send the
-// journeys.
+// When the context ends, Replay sends no further journeys and cancels the journeys under way. If o.StartAt is set,
+// Replay waits until then, so that generators on several machines start together. In a closed loop, virtual users send
+// the journeys.
 func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Result, error) {
 	zero, err := monotonic(o.StartAt)
 	if err != nil {
@@ -97,7 +97,7 @@ type replay struct {
 	mode    record.Mode
 	entries []journey.Entry
 	rows    []record.Row // by place on the tape, each written by the worker that sends the journey
-	taken   atomic.Int64 // of the tape, by virtual users
+	taken   atomic.Int64 // journeys of the tape that virtual users have taken
 	sent    atomic.Int64
 	failed  atomic.Int64
 }
@@ -107,7 +107,7 @@ type pacer []journey.Entry
 
 var _ vegeta.Pacer = pacer(nil)
 
-// Pace returns how long to wait for the next arrival, or that there is none.
+// Pace returns how long to wait for the next arrival, or that there is no further arrival.
 func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, stop bool) {
 	if hits >= uint64(len(p)) {
 		return 0, true
@@ -118,7 +118,7 @@ func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, sto
 // Rate is for vegeta's display of an attack, which a replay does not use.
 func (pacer) Rate(time.Duration) float64 { return 0 }
 
-// sendOnTime lets an idle worker send each journey at its time, or a new worker if all are busy.
+// sendOnTime sends each journey at its time, on an idle worker, or on a new worker if all are busy.
 func (r *replay) sendOnTime(ctx context.Context, zero time.Time) error {
 	precise, err := timer.New()
 	if err != nil {

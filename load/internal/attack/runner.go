@@ -218,7 +218,7 @@ func within(err, stopped error) error {
 	return stopped
 }
 
-// stopError returns the error of a stopped journey: its time was over, or the whole replay was stopped.
+// stopError returns why a journey was stopped: its time was over, or the whole replay was stopped.
 func stopError(ctx context.Context, timeout time.Duration) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, outcome.ErrInterrupted) {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Check returns an error that lists the valid values if the value is not among them; what and whats name one and several.
+// Check returns an error that lists the valid values if the value is not among them; what is the noun for a value,
+// whats its plural.
 func Check[T ~string](value T, valid []T, what, whats string) error {
 	if slices.Contains(valid, value) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// held is the output of a hold once its connections are open and used.
+// held is what the command hold prints once its connections are open and each has carried a request.
 type held struct {
 	Dialed int64 `json:"connections_dialed"`
 	Sent   int   `json:"journeys"`

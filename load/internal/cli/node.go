@@ -16,12 +16,12 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// The files in a node's folder by which the node and its driver synchronise.
+// The files in a node's folder through which the node and its driver synchronise.
 const (
-	readyFile = "ready.json" // by the node
-	startFile = "start"      // by its driver
-	doneFile  = "done.json"  // by the node
-	takenFile = "taken"      // by its driver
+	readyFile = "ready.json" // written by the node
+	startFile = "start"      // written by the driver
+	doneFile  = "done.json"  // written by the node
+	takenFile = "taken"      // written by the driver
 )
 
 const (
@@ -124,7 +124,7 @@ func (f *nodeFlags) replayWhenTold(cmd *cobra.Command, stderr *os.File) error {
 
 func present(string) bool { return true }
 
-// wholeLine tells whether a file that is still being written is complete.
+// wholeLine tells whether a file of one line has been written completely.
 func wholeLine(text string) bool { return strings.HasSuffix(text, "\n") }
 
 // await returns the text of a file once it is complete.

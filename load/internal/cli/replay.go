@@ -212,7 +212,7 @@ func (f *replayFlags) emulate(o *opened) (err error) {
 			return fmt.Errorf("the networks in %s lack the channel %s, which is on the tape", f.targetPath, entry.Channel)
 		}
 	}
-	// No journey takes longer than its time limit, so this is the maximum number under way.
+	// No journey takes longer than its time limit, so this is the maximum number of journeys under way.
 	ready := func(of []target.Channel) int { return o.tape.MaxWithin(o.runner.MaxDuration(), of) }
 	if c := f.loop(); c != nil {
 		ready = func([]target.Channel) int { return c.VUs }
@@ -315,7 +315,7 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 	return g
 }
 
-// flush sends the spans, and returns their cost; nil without tracing. Its time limit does not depend on how the replay
+// flush sends the spans, and returns their cost; nil without tracing. It has the same time limit however the replay
 // ended.
 func flush(o *opened) (*record.TracingCost, error) {
 	if o.runner.Tracing == nil {
@@ -330,7 +330,7 @@ func flush(o *opened) (*record.TracingCost, error) {
 	return &cost, err
 }
 
-// watchExport keeps the last error of the exporter, which would otherwise go to the standard log during a run.
+// watchExport records the exporter's last error, which would otherwise be written to the standard log during a run.
 func watchExport() *atomic.Pointer[error] {
 	last := &atomic.Pointer[error]{}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { last.Store(&err) }))

@@ -35,7 +35,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. Journeys that fail a
 // gcPercent trades memory for fewer garbage collections, because journeys wait during a collection.
 const gcPercent = 400
 
-// badInput marks errors that the user can fix by other input.
+// badInput marks errors that the user can fix by changing the input.
 type badInput struct{ error }
 
 func (b badInput) Unwrap() error { return b.error }
@@ -130,7 +130,7 @@ func printJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// oneLine returns the error in a form that is safe for a terminal: it may quote arbitrary text from files.
+// oneLine returns the error's message in a form that is safe for a terminal, because it may quote arbitrary files.
 func oneLine(err error) string {
 	var line strings.Builder
 	for _, r := range strings.Join(strings.Fields(err.Error()), " ") {

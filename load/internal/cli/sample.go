@@ -22,7 +22,7 @@ import (
 type sampleLine struct {
 	record.Row
 	Params  journey.Params  `json:"params"`
-	Answer  json.RawMessage `json:"answer"`   // canonical; null for a failure
+	Answer  json.RawMessage `json:"answer"`   // canonical answer; null for a failure
 	WireIn  int64           `json:"wire_in"`  // every byte received on the connections, headers and framing included
 	WireOut int64           `json:"wire_out"` // every byte sent
 	*need.Beyond
@@ -78,7 +78,7 @@ journey has the connections to itself, every byte that crosses them until they a
 	return cmd
 }
 
-// firstOfEach returns the first journey of each kind, with a key that differs from the tape's. The same target gets the
+// firstOfEach returns the first journey of each kind, with a key that is not on the tape. The same target gets the
 // whole tape afterwards, and may refuse a key that it has seen.
 func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
 	for _, entry := range entries {

@@ -28,7 +28,7 @@ type watchFlags struct {
 	options                            watch.Options
 }
 
-// allOpen is the output of a watch once every customer waits for updates, so that its caller can start the load.
+// allOpen is what the command watch prints once every customer waits for updates; the caller can then start the load.
 type allOpen struct {
 	Event    string  `json:"event"`
 	Watchers int     `json:"watchers"`

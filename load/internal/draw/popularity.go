@@ -6,7 +6,8 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Popularity draws identifiers as shoppers do: the k-th most popular one in proportion to 1/k (Zipf, exponent 1).
+// Popularity draws identifiers as shoppers do: the probability of the k-th most popular is proportional to 1/k (Zipf,
+// exponent 1).
 //
 // A multiplicative shuffle assigns the ranks, so that popular identifiers are spread over pages of the database. Only
 // reads use it: sales drawn this way would empty the stock of the most popular product in a long run.

@@ -1,4 +1,4 @@
-// Package draw draws random numbers that are the same for a seed on every machine.
+// Package draw draws random numbers; a seed gives the same numbers on every machine.
 package draw
 
 import (
@@ -10,7 +10,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Generator names the algorithm of the random numbers; it changes whenever the bytes of a tape for a seed change.
+// Generator names the algorithm of the random numbers; the name changes whenever a seed gives a tape with other bytes.
 //
 // It is math/rand/v2's ChaCha8, keyed with SHA-256 of (format, stream, seed), with one stream per purpose. All
 // arithmetic is on integers, so a seed gives the same bytes on every processor and with every Go version.

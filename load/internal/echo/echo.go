@@ -1,4 +1,4 @@
-// Package echo is a minimal server, so that a load generator's own maximum shows.
+// Package echo is a minimal server, which is fast enough to show a load generator's own maximum.
 package echo
 
 import (
@@ -22,7 +22,7 @@ const (
 // Method is the RPC that the server answers.
 const Method = productv1.ProductService_GetProduct_FullMethodName
 
-// Addresses are where the server listens, host:port; an empty one is not served.
+// Addresses are where the server listens, as host:port; it does not listen where an address is empty.
 type Addresses struct {
 	HTTP string `json:"http"`
 	GRPC string `json:"grpc"`

@@ -38,10 +38,11 @@ const (
 // HTTP as for gRPC, and none for a protocol that no channel speaks there.
 //
 // With HTTP/3 and HTTP/2 (gRPC always), each connection carries many requests, up to the server's limit of streams;
-// requests use the connections in turn. With HTTP/1.1 and framed Thrift, which has the same number of connections to
-// each service, a connection carries one request. Further requests wait; none opens another connection.
+// requests use the connections in turn. With HTTP/1.1 and framed Thrift, a connection carries one request at a time;
+// further requests wait, and none opens another connection. Framed Thrift has this number of connections to each
+// service.
 //
-// If the target says so, each request opens a new connection instead, which is closed after it.
+// If the target says so, each request opens a new connection instead, which is closed after the answer.
 type Client struct {
 	meter         *wire.Meter
 	reach         reach
@@ -70,7 +71,7 @@ type Entrance struct {
 	channels []*grpc.ClientConn // none if no channel speaks gRPC here
 }
 
-// String is its URL, as the target file of its owner has it.
+// String is the entrance's URL, as it is in the target file.
 func (at *Entrance) String() string {
 	speaks := at.base.Scheme
 	if at.client.own != nil && !at.http {
@@ -82,7 +83,7 @@ func (at *Entrance) String() string {
 	return speaks + strings.TrimPrefix(at.base.String(), at.base.Scheme)
 }
 
-// NewClient returns a client of the target with at most so many connections to each address where channels enter.
+// NewClient returns a client of the target; connections is the maximum number to each address where channels enter.
 func NewClient(t target.Target, connections int) (*Client, error) {
 	return newClient(t, counts{http: connections, grpc: connections}, &wire.Meter{}, direct{})
 }
@@ -96,7 +97,7 @@ func newClient(t target.Target, connections counts, meter *wire.Meter, over reac
 		c.acceptEncoding = acceptIdentity
 	}
 	if c.fresh {
-		connections = counts{http: 1, grpc: 1} // which only show that the entrances answer
+		connections = counts{http: 1, grpc: 1} // these connections only show that the entrances answer
 	}
 	var err error
 	if c.tls, err = newTLS(t); err != nil {
@@ -120,7 +121,7 @@ func newClient(t target.Target, connections counts, meter *wire.Meter, over reac
 	return c, nil
 }
 
-// open makes what an entry needs that is not there yet.
+// open makes what an entry needs, unless another entry has made it already.
 func (c *Client) open(entry target.Entry, channels int) error {
 	at, known := c.entrances[entry.URL]
 	if !known {
@@ -156,8 +157,8 @@ func (c *Client) open(entry target.Entry, channels int) error {
 // At returns the entrance with the URL of one of the target's entries.
 func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 
-// NewTransport returns what sends HTTP requests on one connection, opened by the first of them. These are no journey's: they
-// have no span and may last.
+// NewTransport returns a transport that sends HTTP requests on one connection, which the first request opens. The
+// requests belong to no journey: they have no span, and may last longer than one.
 func (c *Client) NewTransport() http.RoundTripper { return c.newTransport(c.http, 1) }
 
 func (c *Client) newTransport(version, connections int) transport {
@@ -182,18 +183,18 @@ func (c *Client) newTransport(version, connections int) transport {
 	}
 }
 
-// reach is how a client's connections reach the edge: straight, or over an emulated network.
+// reach is how a client's connections reach the edge: directly, or over an emulated network.
 type reach interface {
 	wire.Dialer
 	// Packets returns the socket as its user sees it.
 	Packets(socket net.PacketConn) net.PacketConn
 	// At returns the connection with a local address; nil if no network is emulated.
 	At(local net.Addr) *connection
-	// Emulated says whether a network is emulated.
+	// Emulated tells whether a network is emulated.
 	Emulated() bool
 }
 
-// direct reaches the edge over nothing but the machine's own network.
+// direct reaches the edge over the machine's own network alone.
 type direct struct{}
 
 var _ reach = direct{}
@@ -210,7 +211,7 @@ func (direct) At(net.Addr) *connection { return nil }
 
 func (direct) Emulated() bool { return false }
 
-// dial opens a connection, which TLS comes on top of.
+// dial opens a connection without TLS; TLS is added on top of it.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if path := c.sockets[address]; path != "" {
 		network, address = unix, path
@@ -248,8 +249,8 @@ func (c *Client) Connect(ctx context.Context) error {
 	return nil
 }
 
-// connect opens the connections, not all at once. No answer is read before all have begun: over HTTP/1.1, a connection whose answer
-// was read would carry the next greeting too.
+// connect opens the connections, a few at a time. No answer is read before all connections have sent a greeting: over
+// HTTP/1.1, a connection whose answer was read would carry the next greeting too.
 func (at *Entrance) connect(ctx context.Context) error {
 	c := at.client
 	var opening errgroup.Group
@@ -280,7 +281,7 @@ func (at *Entrance) connect(ctx context.Context) error {
 func (at *Entrance) greet(ctx context.Context, transport transport, answers chan<- *http.Response) error {
 	method, path := http.MethodGet, "/healthz"
 	if at.client.own != nil {
-		method, path = http.MethodHead, "/" // which any server answers somehow, and which changes nothing
+		method, path = http.MethodHead, "/" // any server answers this somehow, and it changes nothing
 	}
 	request, err := http.NewRequestWithContext(ctx, method, at.base.String()+path, nil)
 	if err != nil {

@@ -25,7 +25,8 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// ByConnect lets generated gRPC clients send a journey's calls by connect-go, in gRPC-Web, Connect or gRPC itself. Connect reads by GET.
+// ByConnect lets generated gRPC clients send a journey's calls with connect-go, in gRPC-Web, Connect or gRPC itself. In
+// Connect, calls that only read are sent with GET.
 func (x *Exchange) ByConnect(token string, p target.Protocol) grpc.ClientConnInterface {
 	return &connectChannel{x, token, p}
 }
@@ -101,7 +102,7 @@ func (c *connectChannel) Invoke(ctx context.Context, method string, request, ans
 	return call.finish(nil)
 }
 
-// NewStream opens a stream of answers, which the first message requests.
+// NewStream opens a stream of answers; the first message that is sent requests them.
 func (c *connectChannel) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	call, ctx := c.start(ctx, method, true)
 	return &connectStream{ctx: ctx, channel: c, call: call}, nil
@@ -142,10 +143,10 @@ type connectCall struct {
 	once   sync.Once
 
 	unsent outcome.Class // empty once there is an answer
-	status int           // of HTTP; 0 for no answer
+	status int           // HTTP status; 0 for no answer
 	packed bool          // whether the answer is compressed
-	wire   atomic.Int64  // bytes of its body
-	plain  atomic.Int64  // bytes of its messages
+	wire   atomic.Int64  // bytes of the answer's body
+	plain  atomic.Int64  // bytes of the answer's messages
 }
 
 func (c *connectCall) decoded(size int) { c.plain.Add(int64(size)) }
@@ -220,7 +221,7 @@ func (sender) Do(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// countedBody counts an answer's bytes and records when the last one came.
+// countedBody counts an answer's bytes and records when the last byte came.
 type countedBody struct {
 	io.ReadCloser
 	call  *connectCall
@@ -241,7 +242,7 @@ func (b *countedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// connectStream is a stream of answers; its span ends when it was read to its end.
+// connectStream is a stream of answers; its span ends once the stream has been read to its end.
 type connectStream struct {
 	ctx     context.Context
 	channel *connectChannel

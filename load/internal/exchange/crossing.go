@@ -12,8 +12,8 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// crossing follows one request and its answer: until its connection is open, if the request opens one, and through a
-// customer's link, if a network is emulated. It is nil if neither applies; a nil crossing follows nothing.
+// crossing follows one request and its answer: while the request waits for its connection to open, and through the
+// customer's link if a network is emulated. It is nil if neither applies; a nil crossing follows nothing.
 //
 // Libraries report when they have written a request; the bytes that the connection sent then show how the request
 // crossed. "Written" has a different meaning in each library:
@@ -89,8 +89,8 @@ func (w *crossing) near(opened time.Time) {
 	}
 }
 
-// open records until when the request waited for the opening of its connection; zero if it did not. Behind another
-// request, the round trips belong to that request.
+// open records until when the request waited for the opening of its connection; zero if it did not wait. If the request
+// waited behind another request, the round trips belong to that request.
 func (w *crossing) open(until time.Time) {
 	w.request, w.wrote = sentRequest{}, time.Time{}
 	w.opened, w.trips, w.slowed = until, 0, w.connection.SlowStart()
@@ -192,7 +192,7 @@ type crossed struct {
 	way, behind *crossing // its crossing, and that of the request that it waited for
 }
 
-// end ends the following.
+// end stops following the request.
 func (w *crossing) end() (c crossed) {
 	if w == nil {
 		return c
@@ -230,7 +230,7 @@ func (w *crossing) end() (c crossed) {
 	return c
 }
 
-// part is a stretch by the name of its span.
+// part is a stretch with the name of its span.
 type part struct {
 	name string
 	stretch

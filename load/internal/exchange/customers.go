@@ -20,8 +20,8 @@ const browserConnections = 6
 
 // Customers are clients for one journey each: a customer has separate connections, which share a separate link.
 //
-// On a warm visit the connections are open before the journey begins; a journey that finds no idle customer opens them
-// itself and counts as late. On a first visit every journey opens its own.
+// On a warm visit the connections are open before the journey begins; a journey that finds no idle customer opens
+// connections itself and counts as late. On a first visit every journey opens its own connections.
 type Customers struct {
 	target target.Target
 	pools  map[target.Channel]*pool // channels with the same network share one
@@ -41,8 +41,8 @@ type pool struct {
 	idle    []*Client
 }
 
-// NewCustomers returns the customers of the target's networks; nil if no network is emulated. The meter counts their
-// traffic too. ready returns how many customers the channels need at a time.
+// NewCustomers returns the customers of the target's networks; nil if no network is emulated. The meter counts the
+// customers' traffic too. ready returns how many customers the channels need at a time.
 func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *wire.Meter) (*Customers, error) {
 	networks, err := t.Emulated()
 	if err != nil || len(networks) == 0 {
@@ -66,7 +66,7 @@ func NewCustomers(t target.Target, ready func(of []target.Channel) int, meter *w
 	return s, nil
 }
 
-// connections returns the number of a customer's connections.
+// connections returns how many connections a customer has.
 func (s *Customers) connections() counts {
 	if s.target.HTTP == 1 {
 		return counts{http: browserConnections, grpc: 1}

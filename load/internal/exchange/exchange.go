@@ -18,7 +18,7 @@ import (
 type Exchange struct {
 	at     *Entrance
 	trace  *telemetry.Journey
-	apart  string // kind of journey that its requests send to the edge; empty for none
+	apart  string // kind of journey, which its requests tell the edge; empty for none
 	urgent bool   // whether requests declare their urgency, by Urgent
 	buys   bool   // whether requests before the first answer begin a checkout
 	cache  *Cache // nil if no answers are kept
@@ -55,8 +55,8 @@ type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 // New returns the traffic of a journey that has sent no requests yet.
 func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at: at, trace: trace} }
 
-// Apart makes all requests send the kind of journey to the edge, which then routes them to components for this kind
-// only.
+// Apart makes all requests name the kind of journey in a header. The edge then routes them to components that serve
+// only this kind.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
 
 // Urgent makes requests declare their urgency (RFC 9218): requests after the first answer belong to a journey under
@@ -86,7 +86,7 @@ func (x *Exchange) At() string { return x.at.String() }
 // Base returns the URL of the entrance that requests go to.
 func (x *Exchange) Base() *url.URL { return x.at.base }
 
-// Think waits like a customer between requests, at most until the context ends.
+// Think waits as a customer does between requests, at most until the context ends.
 func (x *Exchange) Think(ctx context.Context, pause time.Duration) {
 	if pause <= 0 {
 		return
@@ -119,8 +119,8 @@ func (x *Exchange) Keep(c *Cache) { x.cache = c }
 // not compared.
 func (x *Exchange) Need(fields []string) { x.needs = fields }
 
-// Beyond returns the content of the answers so far beyond the need; nil without a need, and if no answer could be
-// compared.
+// Beyond returns how much of the answers so far the screen does not need; nil if no need is set, or if no answer could
+// be compared.
 func (x *Exchange) Beyond() *need.Beyond {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -130,7 +130,7 @@ func (x *Exchange) Beyond() *need.Beyond {
 	return &x.beyond
 }
 
-// packed tells whether answers came compressed.
+// packed tells whether answers so far were compressed.
 func (x *Exchange) packed() bool { return x.sizes.in.Load() < x.sizes.inRaw.Load() }
 
 func (x *Exchange) compareMessage(answer any) {
@@ -181,9 +181,9 @@ func (x *Exchange) Shape() Shape {
 	return shape
 }
 
-// critical returns the requests that the journey waited for. The last of them ended last of all; each earlier one is
-// the last that ended before its successor began. The predecessor of a request that waited for another's connection is
-// that other request.
+// critical returns the requests that the journey waited for, latest first: the request that ended last, then the last
+// to end before that request began, and so on. If a request waited for another request's connection, that other request
+// comes next.
 func critical(requests []crossed) (path []crossed) {
 	latest := slices.SortedFunc(slices.Values(requests), func(a, b crossed) int { return b.whole.to.Compare(a.whole.to) })
 	for _, request := range latest {

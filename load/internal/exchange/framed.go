@@ -24,14 +24,14 @@ type framed struct {
 	free    chan *framedConn // one slot for each connection, open or not
 }
 
-// framedConn is a connection, or the free slot of one.
+// framedConn is a connection, or a free slot for a connection.
 type framedConn struct {
 	net.Conn
 	address string
 	used    time.Time
 }
 
-// openFramed makes slots for the connections to each service; its replicas get them in turn.
+// openFramed makes slots for the connections to each service, and assigns them to the service's replicas in turn.
 func (at *Entrance) openFramed(services map[string][]string, connections int) {
 	if at.framed != nil {
 		return
@@ -58,7 +58,7 @@ func (f *framed) connect(ctx context.Context) error {
 	return nil
 }
 
-// take waits for a free connection, and opens it if necessary. The caller must give it back.
+// take waits for a free slot, and opens its connection if necessary. The caller must give the connection back.
 func (f *framed) take(ctx context.Context) (*framedConn, error) {
 	var c *framedConn
 	select {
@@ -102,8 +102,8 @@ type FramedCall struct {
 
 // Frame sends one call and reads its answer.
 //
-// A failure has a class: client without a connection to send on, server without an answer, timeout if the context's
-// deadline passed. An answer that breaks off is a wrong_answer. Otherwise Read decides the class.
+// A failure has a class: client if there was no connection to send on, server if there was no answer, timeout if the
+// context's deadline passed. An answer that breaks off is a wrong_answer. Otherwise Read decides the class.
 func (x *Exchange) Frame(ctx context.Context, c FramedCall) error {
 	x.begin()
 	call := x.trace.Thrift(c.Service, c.Method)
@@ -144,7 +144,7 @@ func (x *Exchange) frame(ctx context.Context, c FramedCall, traceparent string) 
 
 var errBreaksOff = errors.New("the answer breaks off")
 
-// exchange sends a message and reads its answer, each with its length in front.
+// exchange sends a message and reads its answer; each is preceded by its length.
 func (c *framedConn) exchange(ctx context.Context, message []byte) ([]byte, error) {
 	_ = c.SetDeadline(time.Time{})
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()

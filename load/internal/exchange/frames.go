@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// watched are credentials whose connections record how gRPC's requests crossed the link.
+// watched are credentials with which each connection records how gRPC's requests crossed the link.
 //
-// gRPC queues a request and reports it; another goroutine sends the queue. It writes frames, which are still
+// gRPC queues a request and reports that; another goroutine sends the queue. It writes frames, which are still
 // unencrypted at this point.
 type watched struct {
 	credentials.TransportCredentials
@@ -48,13 +48,13 @@ const (
 
 // frames parses written HTTP/2 frames: their heads, and the header that identifies the request of a stream.
 //
-// gRPC pads no headers and gives no priorities.
+// gRPC does not pad headers and sends no priorities.
 type frames struct {
 	net.Conn
 	connection *connection
 	head       [9]byte
-	have       int    // bytes of the next head
-	skip       int    // bytes left before the next head
+	have       int    // bytes read of the next frame's head
+	skip       int    // bytes left of the current frame
 	kind       byte   // kind of the current frame
 	flags      byte   // flags of the current frame
 	stream     uint32 // stream of the current frame; 0 for the connection's own
@@ -91,7 +91,7 @@ func (f *frames) Write(p []byte) (int, error) {
 	}
 }
 
-// begin records the frame of a head.
+// begin records the frame whose head has been read.
 func (f *frames) begin() {
 	f.have, f.skip = 0, int(binary.BigEndian.Uint32(f.head[:4])>>8)
 	f.kind, f.flags, f.stream = f.head[3], f.head[4], binary.BigEndian.Uint32(f.head[5:])

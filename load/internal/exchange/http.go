@@ -44,8 +44,8 @@ type Response struct {
 
 // Do sends one request and reads its answer; any HTTP status is an answer.
 //
-// A failure has a class: client without a connection to send on, server without an answer, timeout if the context's
-// deadline passed. An answer that breaks off or cannot be decompressed is a wrong_answer.
+// A failure has a class: client if there was no connection to send on, server if there was no answer, timeout if the
+// context's deadline passed. An answer that breaks off or cannot be decompressed is a wrong_answer.
 func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	x.begin()
 	call := x.trace.Call(r.Method, r.Route, cmp.Or(r.Path, r.Route))
@@ -127,8 +127,8 @@ func classUnanswered(err error) outcome.Class {
 
 // sendOnce keeps net/http from silently retrying a request whose connection is dropped before the answer. net/http
 // retries requests that it considers idempotent, such as GET or requests with an idempotency key, but only if it can
-// read the body again. An empty body of unknown length cannot be read again; with the transfer coding identity, it does
-// not change the bytes sent.
+// read the body again. An empty body of unknown length cannot be read again; with the transfer coding identity, the
+// bytes sent are the same as without a body.
 func sendOnce(request *http.Request) {
 	request.GetBody = nil
 	if request.Body == nil && request.Method != http.MethodPost && request.Method != http.MethodPut && request.Method != http.MethodPatch {
@@ -138,7 +138,7 @@ func sendOnce(request *http.Request) {
 
 const gzipEncoding = "gzip"
 
-// Values that all requests share; a request's header is not changed once the request is sent.
+// Header values that all requests share; this is safe, because headers are not changed once a request is sent.
 var (
 	acceptJSON     = []string{"application/json"}
 	acceptGzip     = []string{gzipEncoding}
@@ -187,7 +187,7 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 	return request.WithContext(ctx)
 }
 
-// JSON tells whether the answer's media type is JSON; the bytes do not matter.
+// JSON tells whether the answer's media type is JSON, regardless of its bytes.
 func (r Response) JSON() bool {
 	return r.Type == "application/json" || strings.HasPrefix(r.Type, "application/") && strings.HasSuffix(r.Type, "+json")
 }
@@ -198,7 +198,7 @@ func mediaType(header string) string {
 }
 
 func decompress(body []byte, encoding string) ([]byte, error) {
-	if len(body) == 0 { // as after HEAD and with 204, which may have headers of a body that is not sent
+	if len(body) == 0 { // as after HEAD and with 204, whose headers may describe a body that is not sent
 		return body, nil
 	}
 	switch strings.ToLower(encoding) {
@@ -218,7 +218,7 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 	return nil, errors.New("unknown encoding " + encoding)
 }
 
-// maxKept is the maximum number of bytes of bodies in a cache; a full cache keeps no further answers.
+// maxKept is the maximum size of all bodies in a cache, in bytes; a full cache stores no further answers.
 const maxKept = 64 << 20
 
 // Cache keeps answers with an entity tag, and revalidates them with the next request (If-None-Match). Public answers
@@ -258,7 +258,7 @@ func (c *Cache) find(r *http.Request) (k kept, found bool) {
 	return k, found
 }
 
-// keep stores an answer if that is allowed, over an older one.
+// keep stores an answer if that is allowed, and replaces an older answer.
 func (c *Cache) keep(r *http.Request, answer Response) {
 	policy, tag := answer.Header.Get("Cache-Control"), answer.Header.Get("ETag")
 	if c == nil || r.Method != http.MethodGet || answer.Status != http.StatusOK || tag == "" || strings.Contains(policy, "no-store") {

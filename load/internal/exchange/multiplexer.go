@@ -10,12 +10,12 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// multiplexer sends HTTP/2 requests on one connection to each address, which the first of them opens. Requests above the server's
-// limit of streams wait.
+// multiplexer sends HTTP/2 requests on one connection to each address, which the first request opens. Requests wait
+// while the server's limit of streams is reached.
 //
-// net/http would open another connection for them. With StrictMaxConcurrentRequests it would not, but they might then
-// wait forever (golang.org/issue/70809): its pool reserves the streams that they wait for. This pool reserves no
-// streams.
+// net/http would open another connection for waiting requests. With StrictMaxConcurrentRequests it would not, but they
+// might wait forever (golang.org/issue/70809), because its pool reserves the streams that they wait for. This pool
+// reserves no streams.
 type multiplexer struct {
 	http2.Transport
 	client *Client
@@ -31,7 +31,7 @@ var (
 
 // multiplexed is a connection, or the attempt to open it.
 type multiplexed struct {
-	done       chan struct{} // closed once the others are set
+	done       chan struct{} // closed once the other fields are set
 	connection *http2.ClientConn
 	err        error
 }
@@ -74,7 +74,7 @@ func (m *multiplexed) isUsable() bool {
 	}
 }
 
-// isOpen tells whether the attempt has succeeded; before its end, no other field may be read.
+// isOpen tells whether the attempt has succeeded; before the attempt ends, no other field may be read.
 func (m *multiplexed) isOpen() bool {
 	select {
 	case <-m.done:
@@ -84,7 +84,7 @@ func (m *multiplexed) isOpen() bool {
 	}
 }
 
-// open opens a connection for all requests that come until then, so no single request's deadline ends it.
+// open opens a connection for all requests that come meanwhile, so no single request's deadline ends the attempt.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
 	defer cancel()
@@ -106,7 +106,8 @@ func (m *multiplexer) MarkDead(lost *http2.ClientConn) {
 	}
 }
 
-// CloseIdleConnections closes the connections, each as soon as its last request has ended. A connection that is being opened is kept.
+// CloseIdleConnections closes the connections, each as soon as its last request has ended. It does not close a
+// connection that is still being opened.
 func (m *multiplexer) CloseIdleConnections() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// own restricts clients of a target other than the shop: they load only this machine, unless the user owns the host.
+// own restricts clients of a target other than the shop: they load only this machine, and hosts that the user owns.
 type own struct{ mine []string }
 
 func ownOf(t target.Target) *own {
@@ -18,7 +18,7 @@ func ownOf(t target.Target) *own {
 	return &own{t.Mine}
 }
 
-// check refuses a connection to another machine, regardless of the name in the URL.
+// check refuses a connection that really leads to another machine, unless the user owns the host.
 func (o *own) check(address string, to net.Addr) error {
 	if o == nil {
 		return nil

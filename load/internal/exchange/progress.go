@@ -12,7 +12,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// progress is how far an RPC came. Its status alone does not tell: the status may come from the server, or from the
+// progress is how far an RPC came. The RPC's status alone does not tell: it may come from the server, or from the
 // library if the answer has no status.
 type progress struct {
 	sizes   *sizeCounter

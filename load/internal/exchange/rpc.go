@@ -22,7 +22,8 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// A lost connection is opened again after this time at first, and never later than a second after the last attempt.
+// After a connection is lost, the first attempt to reopen it comes after this time; later attempts are at most a second
+// apart.
 const firstRetry = 20 * time.Millisecond
 
 // traceparent is the metadata with the trace context (W3C Trace Context), which differs in each request.
@@ -86,8 +87,8 @@ func openChannel(ctx context.Context, channel *grpc.ClientConn) connectivity.Sta
 	}
 }
 
-// Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, on the
-// client's connections in turn.
+// Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, and on
+// each of the client's connections in turn.
 //
 // Errors are failures with a class; progress.failure has the rules.
 func (x *Exchange) Channel(token string) grpc.ClientConnInterface {
@@ -112,7 +113,7 @@ func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer 
 	return r.finish(err)
 }
 
-// NewStream opens a stream; its span ends when the stream was read to its end.
+// NewStream opens a stream; its span ends once the stream has been read to its end.
 func (c *rpcChannel) NewStream(
 	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
@@ -151,11 +152,11 @@ type rpc struct {
 	call     telemetry.Call
 	method   string
 	progress *progress
-	own      *grpc.ClientConn // nil if it shares a channel
+	own      *grpc.ClientConn // the RPC's exclusive channel; nil if it shares one
 	once     sync.Once
 }
 
-// channel returns the channel of the RPC: the channels in turn, or a new one with an open connection.
+// channel returns the channel for the RPC: the next of the shared channels, or a new channel with an open connection.
 func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
 	at := r.x.at
 	if !at.client.fresh {

@@ -45,7 +45,7 @@ func newTLS(t target.Target) (*tls.Config, error) {
 
 var versions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
 
-// explain adds the requirements of a connection to the error of its opening.
+// explain adds what a connection requires to the error of an attempt to open it.
 func (c *Client) explain(err error) error {
 	if isUnanswered(err) {
 		return fmt.Errorf("%w; HTTP/3 needs UDP at this port, which a firewall may block: let it pass, or choose HTTP/2", err)

@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// GlobalID returns Relay's global identifier of a thing.
+// GlobalID returns the global identifier (Relay's) of the thing with this kind and number.
 func GlobalID(kind string, id int64) string {
 	return base64.StdEncoding.EncodeToString([]byte(kind + ":" + strconv.FormatInt(id, 10)))
 }
 
-// ID is a global identifier on the wire: one kind of thing, known by its number.
+// ID is a global identifier as it is sent: the kind of a thing, and its number.
 type ID struct {
 	kind   string
 	number int64
 }
 
-// UnmarshalJSON reads a global identifier, or the plain number that a subgraph has instead.
+// UnmarshalJSON reads a global identifier, or the plain number that a subgraph sends instead.
 func (i *ID) UnmarshalJSON(text []byte) error {
 	if number, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		*i = ID{"", number}

@@ -11,8 +11,8 @@ import (
 
 // Services is the shop over its services' own GraphQL APIs.
 //
-// Documents select only the fields that the journeys show. Aliases give the fields REST's names, so that answers decode
-// without conversion, and bodies do not differ in spelling.
+// Documents select only the fields that the journeys show. Aliases give the fields the same names as in REST, so that
+// answers decode without conversion, and bodies do not differ in spelling.
 type Services struct{ Client }
 
 var _ shop.Services = Services{}

@@ -1,5 +1,5 @@
-// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL; it sends persisted documents by
-// their hashes.
+// Package graphql is a client of the GraphQL gateway and of the services' own GraphQL APIs; it sends only the hashes of
+// persisted documents.
 package graphql
 
 import (
@@ -56,12 +56,12 @@ type Client struct {
 
 // Sends has the kinds of documents that a client sends, and how it sends them.
 type Sends struct {
-	Texts bool // whether documents go as texts, without persisting
-	Gets  bool // whether persisted queries go by GET, for shared caches
+	Texts bool // whether documents are sent as full text, not persisted
+	Gets  bool // whether persisted queries are sent with GET, so that shared caches can answer them
 	Whole bool // whether documents select whole resources if such documents, NAME_whole, exist
 }
 
-// document returns the document of a name.
+// document returns the document with this name.
 func (s Sends) document(name string) (d document, known bool) {
 	if d, known = documents[name+"_whole"]; s.Whole && known {
 		return d, true
@@ -76,11 +76,11 @@ func NewClient(x *exchange.Exchange, token string, s Sends) Client { return Clie
 // In returns a client of the same journey in the session of the token.
 func (c Client) In(token string) Client { return Client{c.exchange, token, c.sends} }
 
-// Prepare registers documents, so that the load sends only hashes. If documents go as texts, it makes the gateway parse
-// them; the gateway caches parsed documents in both cases.
+// Prepare registers documents, so that the load sends only hashes. If documents are sent as full text, it makes the
+// gateway parse them; the gateway caches parsed documents in both cases.
 //
-// A document is registered with its text and without variables or a token. A document that needs either is refused
-// before execution, so the registration changes no data.
+// A document is registered with its text and without variables or a token. A document that needs variables or a token
+// is refused before execution, so the registration changes no data.
 func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange.Exchange) error {
 	for _, name := range names {
 		document, known := s.document(name)
@@ -98,7 +98,7 @@ func Prepare(ctx context.Context, names []string, s Sends, open func() *exchange
 	return nil
 }
 
-// Ask sends the document of that name, by its hash or as a text, and returns the data of the answer.
+// Ask sends the document with this name, as its hash or as full text, and returns the data of the answer.
 //
 // If the gateway does not know the hash (another replica, or a restarted process), the text is sent once more. The
 // protocol of persisted queries requires this, and the extra request counts.
@@ -151,7 +151,8 @@ func (c Client) get(ctx context.Context, path string, p payload) (exchange.Respo
 	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodGet, Route: path, Path: path, Query: query, Token: c.token})
 }
 
-// decode reads an answer: errors have codes even with status 200, and an unreadable answer is a wrong answer.
+// decode reads an answer. GraphQL's errors have codes, even if the status is 200; an unreadable answer is a
+// wrong_answer.
 func decode[T any](path string, response exchange.Response) (data T, code string, err error) {
 	var e envelope[T]
 	unreadable := json.Unmarshal(response.Body, &e)

@@ -18,7 +18,7 @@ import (
 //
 // Fields are declared by ascending JSON name, so that encoding the struct gives sorted keys.
 type Answer interface {
-	// check returns an error if the answer, whose fields are complete, is wrong for the question.
+	// check returns an error if the answer is wrong for the question; no field may be missing.
 	check(q Question) error
 }
 
@@ -39,7 +39,7 @@ func Check(q Question, a Answer) error {
 	return a.check(q)
 }
 
-// Canonical returns the canonical JSON of an answer: sorted keys, no spaces, UTF-8 unescaped.
+// Canonical returns the canonical JSON of an answer: with sorted keys, without spaces, and with UTF-8 unescaped.
 func Canonical(a Answer) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -81,8 +81,8 @@ func checkStatuses(order, payment string) error {
 // complete returns a wrong_answer that names the first field without a value.
 //
 // Answers about the seeded data never have zero, empty or null fields (the stock of products that are read stays above
-// 0). So a zero value always means that a field is missing, null or empty on the wire. Only booleans may be false, and
-// fields without a canonical form may be absent.
+// 0). So a zero value always means that a field was missing, null or empty in the answer as sent. Only booleans may be
+// false, and fields without a canonical form may be absent.
 func complete(a Answer) error {
 	if path := firstGap(reflect.ValueOf(a)); path != "" {
 		return outcome.Wrong("the answer has no %s", strings.TrimPrefix(path, "."))

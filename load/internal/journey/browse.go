@@ -27,7 +27,7 @@ var browse = definition{
 	},
 }
 
-// asksPage returns the plan of a document that lists the first page of a category.
+// asksPage returns the plan that sends a document for the first page of a category.
 func asksPage[A Answer](answer func([]shop.Product) A) graphQLPlan {
 	return asks(
 		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
@@ -39,7 +39,7 @@ func asksPage[A Answer](answer func([]shop.Product) A) graphQLPlan {
 	)
 }
 
-// checkPage checks that products are the complete first page of the category, by ascending id.
+// checkPage checks that products are the complete first page of the category, in ascending order of their ids.
 func checkPage[P any](q Question, called string, products []P, id func(P) int64) error {
 	if len(products) != shopdata.BrowsePage {
 		return outcome.Wrong("the %s has %d products instead of %d", called, len(products), shopdata.BrowsePage)
@@ -55,7 +55,7 @@ func checkPage[P any](q Question, called string, products []P, id func(P) int64)
 	return nil
 }
 
-// browseAnswer has products and their reviews, both by ascending id.
+// browseAnswer has products and their reviews, both in ascending order of their ids.
 type browseAnswer struct {
 	Products []browsedProduct `json:"products"`
 }

@@ -39,7 +39,7 @@ var bulkLines = definition{
 	},
 }
 
-// bulkLinesAnswer has lines by ascending id.
+// bulkLinesAnswer has lines in ascending order of their ids.
 type bulkLinesAnswer struct {
 	Lines []shop.ExportedLine `json:"lines"`
 }

@@ -71,7 +71,7 @@ func (d dice) items() []shop.Item {
 	return items
 }
 
-// checkoutAnswer is the confirmed order; its id differs from run to run and stays out of the canonical form.
+// checkoutAnswer is the confirmed order; its id differs from run to run, so the canonical form does not have it.
 type checkoutAnswer struct {
 	Lines   []checkoutLine `json:"lines"`
 	OrderID int64          `json:"-"`
@@ -79,7 +79,7 @@ type checkoutAnswer struct {
 	Total   shop.Money     `json:"total"`
 }
 
-// checkoutLine is one line of a confirmed order, by line number.
+// checkoutLine is one line of a confirmed order; lines are in the order of their numbers.
 type checkoutLine struct {
 	ProductID int64      `json:"product_id"`
 	Quantity  int64      `json:"quantity"`
@@ -119,7 +119,7 @@ func (a *checkoutAnswer) check(q Question) error {
 	return nil
 }
 
-// OrderID returns the order's id in the answer to a checkout, 0 in any other.
+// OrderID returns the order's id from the answer to a checkout; 0 for the answer to any other journey.
 func OrderID(a Answer) int64 {
 	if order, ok := a.(*checkoutAnswer); ok {
 		return order.OrderID

@@ -25,12 +25,12 @@ type Driver struct {
 	Protocol target.Protocol
 	Plan     target.Plan
 	Steps    *steps.Plan // steps of a target other than the shop
-	Texts    bool        // whether GraphQL documents go as texts, without persisting
-	Gets     bool        // whether persisted queries of GraphQL go by GET
+	Texts    bool        // whether GraphQL documents are sent as full text, not persisted
+	Gets     bool        // whether GraphQL's persisted queries are sent with GET
 	Selects  target.Selection
 }
 
-// Check returns an error that lists the protocol's journeys if the protocol lacks the journey of this name.
+// Check returns an error that lists the protocol's journeys if the protocol does not have the journey with this name.
 func (d Driver) Check(c target.Channel, name Name) error {
 	if d.serves(name) {
 		return nil
@@ -57,8 +57,8 @@ func (d Driver) serves(name Name) bool {
 	return true
 }
 
-// Prepare does the preparation before the first journey: GraphQL registers its documents, steps find the methods of
-// gRPC.
+// Prepare does what must come before the first journey: for GraphQL it registers the documents, for steps it finds the
+// gRPC methods.
 func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
 	switch d.Protocol {
 	case target.Steps:

@@ -9,8 +9,8 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// federationDocuments is the folder of the routers' documents: subgraphs have plain numbers for ids, and pages without
-// edges.
+// federationDocuments is the folder of the documents for routers: subgraphs have plain numbers as ids, and pages
+// without edges.
 const federationDocuments = "federation/"
 
 func asksRouter[T any](variables func(Params) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {

@@ -1,4 +1,4 @@
-// Package journey holds the customers' journeys, each in a separate file: its name, senders, parameters, plans for each
+// Package journey has the customers' journeys, each in a separate file: its name, senders, parameters, plans for each
 // protocol, canonical answer, and the answer's check.
 package journey
 
@@ -25,7 +25,7 @@ type Entry struct {
 	Params  Params         `json:"params"`
 }
 
-// all holds the journeys of the shop, in the order of messages.
+// all has the journeys of the shop, in the order in which messages list them.
 var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document, &notifications, &productCard, &orderList, &productFeed}
 
 // definition is one journey.
@@ -42,7 +42,7 @@ type definition struct {
 	composed   servicesPlan // plan with batches, and independent calls in parallel
 	joined     servicesPlan // plan over the REST gateway, which joins the services' data; nil for the composed plan
 	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
-	told       bool         // whether it needs a shop with updates of orders
+	told       bool         // whether the journey needs a shop that sends updates of orders
 }
 
 // A graphQLPlan runs a journey over the GraphQL gateway.
@@ -51,12 +51,12 @@ type graphQLPlan func(context.Context, graphql.Client, Entry) (Answer, error)
 // A servicesPlan runs a journey over APIs with the services' methods, in any protocol.
 type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
 
-// asks returns the plan of one document, which has the journey's name.
+// asks returns the plan that sends one document, whose name is the journey's.
 func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
 	return asksIn("", variables, read)
 }
 
-// asksIn returns the plan of one document in a folder, which has the journey's name.
+// asksIn returns the plan that sends one document from a folder, whose name is the journey's.
 func asksIn[T any](folder string, variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
 	return func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
 		data, err := graphql.Ask[T](ctx, c, folder+string(e.Journey), variables(e))

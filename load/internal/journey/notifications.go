@@ -40,7 +40,7 @@ type notificationsAnswer struct {
 	Notifications []shop.Notification `json:"notifications"`
 }
 
-// check expects one notification for each order of a regular customer, and no later ones.
+// check expects one notification for each order of a regular customer, and no later notification.
 func (a *notificationsAnswer) check(q Question) error {
 	expected := q.Scale.OrdersOfRegular(q.Params.UserID)
 	if len(a.Notifications) != len(expected) {

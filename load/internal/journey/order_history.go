@@ -9,7 +9,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// OrderHistory reads the latest orders with the titles of their products and their payments.
+// OrderHistory reads the latest orders, with the titles of their products, and with their payments.
 const OrderHistory Name = "order_history"
 
 var orderHistory = definition{
@@ -33,7 +33,7 @@ var orderHistory = definition{
 		orders, err := listOrders(ctx, s.(shop.Joining).ListJoinedOrders, p.UserID)
 		return newOrderHistoryAnswer(orders), err
 	},
-	// The orders, then in parallel the products of all their lines and all their payments.
+	// Reads the orders, and then in parallel the products of all their lines and all their payments.
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		orders, err := listOrders(ctx, s.ListOrders, p.UserID)
 		if err != nil {
@@ -111,7 +111,7 @@ type historyOrder struct {
 	Total         shop.Money    `json:"total"`
 }
 
-// historyLine is one line of an order in the history, by line number.
+// historyLine is one line of an order in the history; lines are in the order of their numbers.
 type historyLine struct {
 	ProductID int64      `json:"product_id"`
 	Quantity  int64      `json:"quantity"`
@@ -119,7 +119,7 @@ type historyLine struct {
 	UnitPrice shop.Money `json:"unit_price"`
 }
 
-// newOrderHistoryAnswer returns the answer with these orders, which are joined with their products and payments.
+// newOrderHistoryAnswer returns the answer with these orders, which must be joined with their products and payments.
 func newOrderHistoryAnswer(orders []shop.Order) *orderHistoryAnswer {
 	a := &orderHistoryAnswer{Orders: make([]historyOrder, 0, len(orders))}
 	for _, o := range orders {

@@ -32,7 +32,7 @@ var orderStatus = definition{
 		return newOrderStatusAnswer(order), err
 	},
 	transcoded: true,
-	// The order and its payment in parallel.
+	// Reads the order and its payment in parallel.
 	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		var (
 			order    shop.Order
@@ -67,7 +67,7 @@ type statusPayment struct {
 	Status string     `json:"status"`
 }
 
-// newOrderStatusAnswer returns the answer with this order, which is joined with its payment.
+// newOrderStatusAnswer returns the answer with this order, which must be joined with its payment.
 func newOrderStatusAnswer(o shop.Order) *orderStatusAnswer {
 	return &orderStatusAnswer{ID: o.ID, Payment: statusPayment{o.Payment.Amount, o.Payment.Status}, Status: o.Status, Total: o.Total}
 }

@@ -69,8 +69,8 @@ type Drawer struct {
 	documents  shopdata.Range
 }
 
-// NewDrawer returns the drawer of a tape whose documents have the payload's size; identity names all inputs of the
-// tape.
+// NewDrawer returns a drawer for a tape whose documents have the payload's size; identity is a text with all inputs of
+// the tape.
 func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload shopdata.Payload, identity string) *Drawer {
 	d := &Drawer{
 		scale:      scale,
@@ -99,7 +99,7 @@ type dice struct {
 	seq int64
 }
 
-// idempotencyKey derives a key from all inputs of the tape, so that a warm-up's keys never equal a trial's.
+// idempotencyKey derives a key from all inputs of the tape, so that a warm-up never has the same keys as a trial.
 func (d dice) idempotencyKey() string {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s#%d", d.identity, d.seq))
 	return fmt.Sprintf("%x-%x-%x-%x-%x", digest[0:4], digest[4:6], digest[6:8], digest[8:10], digest[10:16])

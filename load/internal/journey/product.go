@@ -25,7 +25,7 @@ var product = definition{
 	},
 }
 
-// asksProduct returns the plan of a document about one product.
+// asksProduct returns the plan that sends a document about one product.
 func asksProduct[A Answer](answer func(shop.Product) A) graphQLPlan {
 	return asks(
 		func(e Entry) graphql.Variables {

@@ -23,7 +23,7 @@ var productFeed = definition{
 	},
 }
 
-// productFeedAnswer has products by ascending id.
+// productFeedAnswer has products in ascending order of their ids.
 type productFeedAnswer struct {
 	Products []fedProduct `json:"products"`
 }

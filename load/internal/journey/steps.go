@@ -10,7 +10,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// stepsAnswer is the answer of a target other than the shop; its steps have checked it.
+// stepsAnswer is the answer of a target other than the shop, which the journey's steps have already checked.
 type stepsAnswer struct{ steps.Answer }
 
 func (stepsAnswer) check(Question) error { return nil }

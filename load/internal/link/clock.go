@@ -43,8 +43,8 @@ func (c *Clock) Close() {
 	c.timer.Close()
 }
 
-// lead is how long before an exact alarm the timer expires; the rest is a busy wait. An idle processor takes 0.05 to
-// 0.2 ms to wake up, which would delay data from a link.
+// lead is how long before an exact alarm the timer expires; the remaining time is a busy wait. An idle processor takes
+// 0.05 to 0.2 ms to wake up, which would delay data from a link.
 const lead = 100 * time.Microsecond
 
 func (c *Clock) run() {
@@ -79,8 +79,8 @@ func (c *Clock) arm() {
 	}
 }
 
-// until waits for the instant, exactly if that is worth some processor time. It returns false if one of the channels is
-// closed before; nil channels are ignored.
+// until waits for the instant. If exact is set, it ends precisely then, at the cost of processor time. It returns false
+// if one of the channels is closed before; nil channels are ignored.
 func (c *Clock) until(at time.Time, exact bool, closed, expired <-chan struct{}) bool {
 	a := &alarm{at: at, wake: at, rung: make(chan struct{})}
 	if exact {

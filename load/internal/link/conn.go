@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Link is one customer's access to the network: a direction up and one down, which all of the customer's connections share.
+// Link is one customer's access to the network: an upward and a downward direction, which all of the customer's
+// connections share.
 type Link struct {
 	clock    *Clock
 	network  Network
@@ -59,7 +60,8 @@ func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Co
 
 // Conn is a stream connection through a link.
 //
-// Write never waits: data that a sender would hold in its buffers is on its way. Close delivers all written data first.
+// Write never waits: data that would fill a real sender's buffers is already on its way here. Close first delivers all
+// written data.
 type Conn struct {
 	net.Conn
 	record
@@ -73,7 +75,7 @@ var _ net.Conn = (*Conn)(nil)
 
 const (
 	readSize = 64 << 10
-	// linger is how long the far end may take to accept data written before Close, once the data is due there.
+	// linger is how long the far end may take to accept data written before Close, from when the data is due there.
 	linger = time.Second
 )
 
@@ -132,7 +134,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writable returns an error if a connection may not be written to.
+// writable returns an error if nothing may be written to a connection.
 func writable(open *queue, limit *deadline) error {
 	switch {
 	case isClosed(open.closed):
@@ -143,7 +145,7 @@ func writable(open *queue, limit *deadline) error {
 	return nil
 }
 
-// Close ends the connection for its user at once; at the far end it ends once all written data has come out.
+// Close ends the connection at once for its user, and at the far end once all written data has come out.
 func (c *Conn) Close() error {
 	c.once.Do(func() {
 		c.down.close()

@@ -8,8 +8,8 @@ import (
 
 const (
 	segment    = 1460 // bytes of payload in a full segment, with an MTU of 1500
-	tcpHeaders = 40   // IPv4 and TCP without options, of each segment
-	udpHeaders = 28   // IPv4 and UDP, of each datagram
+	tcpHeaders = 40   // bytes of IPv4 and TCP headers in each segment, without options
+	udpHeaders = 28   // bytes of IPv4 and UDP headers in each datagram
 )
 
 // line is one direction of a link: it serialises bits one after the other, then each bit travels for the same time.
@@ -18,7 +18,7 @@ type line struct {
 	delay time.Duration
 
 	mu      sync.Mutex
-	busy    []span // busy times in order, without past ones
+	busy    []span // current and future busy times, in order
 	carried int64  // bytes, headers included
 }
 
@@ -26,7 +26,7 @@ type span struct{ from, to time.Time }
 
 // carry returns when bytes that are sent no earlier than earliest arrive at the far end.
 //
-// They take the first free time: while bytes wait for their connection's window, other connections can use the line.
+// The bytes take the first free time: while they wait for their connection's window, others can use the line.
 func (l *line) carry(now, earliest time.Time, bytes int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,8 +55,8 @@ func (l *line) carry(now, earliest time.Time, bytes int) time.Time {
 // onWire returns the size of a part of a stream with its headers; an empty part has headers too.
 func onWire(payload int) int { return payload + max((payload+segment-1)/segment, 1)*tcpHeaders }
 
-// size is the amount of a stream that comes out at a time: the line's millisecond, in whole segments. So slow lines
-// deliver one segment after the other, and fast ones do not need a timer for each segment.
+// size is how many bytes of a stream come out at a time: what the line carries in a millisecond, in whole segments. So
+// slow lines deliver one segment after another, and fast lines do not need a timer for each segment.
 func (l *line) size() int {
 	if l.rate == 0 {
 		return maxSize

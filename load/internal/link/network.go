@@ -31,7 +31,7 @@ const (
 // Visits returns all visits.
 func Visits() []Visit { return []Visit{Warm, First} }
 
-// Check returns an error that lists the visits if it is none of them.
+// Check returns an error that lists the valid visits if this is not a valid visit.
 func (v Visit) Check() error { return choice.Check(v, Visits(), "visit", "visits") }
 
 // Limits of plausible networks.

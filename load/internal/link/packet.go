@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// PacketConn carries datagrams through a link without loss; QUIC does its own congestion control over it. Close
-// delivers written datagrams first: with QUIC, the close of the connection.
+// PacketConn carries datagrams through a link without loss; QUIC controls congestion itself. Close first delivers all
+// written datagrams: with QUIC, they include the frame that closes the connection.
 type PacketConn struct {
 	net.PacketConn
 	record
@@ -21,7 +21,7 @@ type PacketConn struct {
 
 var _ net.PacketConn = (*PacketConn)(nil)
 
-// Packets returns a socket whose datagrams go through the link both ways.
+// Packets returns a socket whose datagrams go through the link in both directions.
 func (l *Link) Packets(far net.PacketConn) *PacketConn {
 	up, down := newQueue(l.clock), newQueue(l.clock)
 	c := &PacketConn{PacketConn: far, record: newRecord(up, down, 0), link: l, up: up, down: down}
@@ -81,7 +81,7 @@ func (c *PacketConn) WriteTo(p []byte, address net.Addr) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the connection for its user at once, and closes the real socket once all written datagrams have come out.
+// Close ends the connection at once for its user, and closes the real socket once all written datagrams have come out.
 func (c *PacketConn) Close() error {
 	c.once.Do(func() {
 		c.down.close()

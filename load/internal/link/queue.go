@@ -39,14 +39,14 @@ func (c Crossing) Passage() Passage {
 	return c.parcel.Passage
 }
 
-// kept is the number of latest parcels that a queue remembers. So a caller that learns late that a request was sent
-// still gets its passage.
+// kept is how many of the latest parcels a queue remembers, so that a caller who learns late that a request was sent
+// can still get the request's passage.
 const kept = 64
 
 // queue holds the parcels on their way through a link, in order, and releases them when they are due.
 type queue struct {
 	clock    *Clock
-	added    chan struct{} // has room for one
+	added    chan struct{} // has room for one signal
 	closed   chan struct{}
 	deadline deadline
 
@@ -77,7 +77,7 @@ func (q *queue) add(p *parcel) {
 
 func (q *queue) close() { q.once.Do(func() { close(q.closed) }) }
 
-// next waits until the first parcel is due and returns it; it stays first until it is taken.
+// next waits until the first parcel is due and returns it; the parcel stays in the queue until take is called.
 func (q *queue) next() (*parcel, error) {
 	expired := q.deadline.passed()
 	for {
@@ -145,7 +145,7 @@ func (q *queue) read(p []byte) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		if first.err != nil { // stays for the next Read
+		if first.err != nil { // the end stays in the queue for the next Read
 			if n > 0 {
 				return n, nil
 			}

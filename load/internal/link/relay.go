@@ -10,8 +10,8 @@ import (
 // dialTimeout is how long the far end may take to accept a connection, without the link's own round trip.
 const dialTimeout = 2 * time.Second
 
-// Relay forwards a listener's connections through a link to an address, until the context ends. Like a customer, each
-// connection has a separate link; it is opened warm.
+// Relay forwards a listener's connections through a link to an address, until the context ends. Each connection has a
+// separate link, like a customer on a warm visit.
 func (c *Clock) Relay(ctx context.Context, from net.Listener, n Network, network, address string) error {
 	context.AfterFunc(ctx, func() { _ = from.Close() })
 	for {

@@ -11,9 +11,9 @@ type stream struct {
 	line   *line
 	back   time.Duration // travel time of an acknowledgement
 	mu     sync.Mutex
-	window *window       // nil if it is large enough for the line
-	slowed time.Duration // how long its bytes so far wait for the window
-	left   time.Time     // when the last byte so far leaves
+	window *window       // nil if the window is never smaller than the line needs
+	slowed time.Duration // how long the stream's bytes so far wait for the window
+	left   time.Time     // when the stream's last byte so far leaves
 }
 
 func (l *Link) stream(over *line) *stream {
@@ -41,7 +41,7 @@ func (s *stream) send(data []byte) {
 	}
 }
 
-// slowStart returns the number of round trips for which its bytes so far wait for the window.
+// slowStart returns for how many round trips the stream's bytes so far wait for the window.
 func (s *stream) slowStart() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *stream) slowStart() int {
 	return int((s.slowed + roundTrip/2) / roundTrip)
 }
 
-// end puts the stream's end after all sent data, and returns when it comes out.
+// end puts the stream's end after all sent data, and returns when the end comes out.
 func (s *stream) end(err error) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package need compares an answer with the fields that a screen needs; all other content is over-fetching.
+// Package need compares an answer with the fields that a screen needs; all other content was fetched needlessly.
 package need
 
 import (
@@ -19,12 +19,12 @@ const minPacked = 1024
 // Fields are the fields of a resource that a screen shows, by their names in REST.
 type Fields []string
 
-// Beyond has the content of answers: in total, and beyond a need.
+// Beyond measures the content of answers: all of it, and the part that the screen does not need.
 type Beyond struct {
 	Fields       int64 `json:"fields"`        // single values in all resources
 	FieldsBeyond int64 `json:"fields_beyond"` // values that the screen does not show
-	BytesBeyond  int64 `json:"bytes_beyond"`  // of bodies, in their encoding, decompressed
-	PackedBeyond int64 `json:"packed_beyond"` // of bodies as they came, compressed if they were
+	BytesBeyond  int64 `json:"bytes_beyond"`  // bytes that the screen does not need, in the body's encoding, decompressed
+	PackedBeyond int64 `json:"packed_beyond"` // the same in bodies as received, compressed or not
 }
 
 // Add adds another answer of the same journey.
@@ -35,7 +35,7 @@ func (b *Beyond) Add(other Beyond) {
 	b.PackedBeyond += other.PackedBeyond
 }
 
-// InContract returns the names that fields of REST have in the contract.
+// InContract returns the contract's names of fields that are given by their names in REST.
 func InContract(fields []string) []string {
 	names := slices.Clone(fields)
 	if at := slices.Index(names, "placed_at"); at >= 0 {
@@ -44,7 +44,8 @@ func InContract(fields []string) []string {
 	return names
 }
 
-// OfJSON compares a body of JSON, REST's or GraphQL's. Its resources are the outermost objects that have all needed fields.
+// OfJSON compares a body in JSON, from REST or GraphQL. Its resources are the outermost objects that have all needed
+// fields.
 func (f Fields) OfJSON(body []byte, packed bool) (b Beyond) {
 	var whole any
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -66,7 +67,7 @@ func encode(value any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// prune removes the fields beyond the need from all resources.
+// prune removes all fields that are not needed from the resources.
 func (f Fields) prune(value any, b *Beyond) {
 	switch v := value.(type) {
 	case []any:
@@ -111,7 +112,7 @@ func countJSON(value any) (count int64) {
 	return count
 }
 
-// snake returns REST's name of a field of GraphQL.
+// snake returns the name in REST of a field of GraphQL.
 func snake(name string) string {
 	var text strings.Builder
 	for _, letter := range name {
@@ -177,7 +178,7 @@ func countMessage(m protoreflect.Message) (count int64) {
 	return count
 }
 
-// weigh records by how many bytes the whole answer is larger than the needed one.
+// weigh records by how many bytes the whole answer is larger than an answer with only the needed fields.
 func (b *Beyond) weigh(whole, needed []byte, packed bool) {
 	b.BytesBeyond = int64(len(whole) - len(needed))
 	b.PackedBeyond = b.BytesBeyond

@@ -18,7 +18,7 @@ const (
 	OK          Class = "ok"
 	Client      Class = "client"       // nothing could be sent, or the request was refused
 	Server      Class = "server"       // the shop failed
-	Timeout     Class = "timeout"      // no whole answer in time
+	Timeout     Class = "timeout"      // no complete answer in time
 	WrongAnswer Class = "wrong_answer" // an unreadable or wrong answer
 )
 
@@ -63,7 +63,7 @@ func Of(err error) Class {
 	return Client
 }
 
-// OfStatus returns the class of an HTTP status; a gateway's time-out means that the shop's deadline has passed.
+// OfStatus returns the class of an HTTP status; 504 and 408 mean that a time limit of the shop has passed.
 func OfStatus(status int) Class {
 	switch {
 	case status >= 200 && status < 300:

@@ -1,8 +1,8 @@
-// Package priority lets the generator run as soon as it is due, although it shares its machine with the measured
+// Package priority lets the generator run as soon as it has work, although it shares its machine with the measured
 // system.
 //
 // On a busy machine an ordinary process may wait for milliseconds after its wake-up until it gets a processor. The
-// times from an arrival to its start, and from an answer to its reading, would then include the scheduler's delay.
+// times from an arrival to the journey's start, and from an answer until it is read, would then include this delay.
 package priority
 
 import (
@@ -16,9 +16,9 @@ type Wish string
 
 // The wishes.
 const (
-	Auto     Wish = "auto"     // real-time if the system allows it, else prompt if possible, else normal
+	Auto     Wish = "auto"     // real-time if the system allows it, otherwise prompt if possible, otherwise normal
 	Normal   Wish = "normal"   // like any other process
-	Prompt   Wish = "prompt"   // ordinary, but with a short time slice, so that it runs earlier and for less time; or an error
+	Prompt   Wish = "prompt"   // ordinary, but with a short time slice: it runs sooner and for less time; or an error
 	Realtime Wish = "realtime" // real-time, or an error
 )
 

@@ -13,7 +13,7 @@ const (
 	// minRealtime runs before all ordinary processes and after all other real-time processes.
 	minRealtime = 1
 	// slice is the shortest time slice that Linux accepts. A process with a short slice need not wait until others have
-	// used up theirs, which are about 3 ms long. Every user may request it, since Linux 6.12.
+	// used up their slices, which are about 3 ms long. Since Linux 6.12, every user may request a short slice.
 	slice = 100 * time.Microsecond
 )
 
@@ -23,7 +23,7 @@ func set(w Wish) error {
 	if w == Prompt {
 		attributes = unix.SchedAttr{Policy: unix.SCHED_NORMAL, Runtime: uint64(slice)}
 	}
-	// Twice, because a thread that had not been changed yet may have started another one meanwhile.
+	// Done twice, because a thread that had not been changed yet may have started another thread meanwhile.
 	for range 2 {
 		threads, err := os.ReadDir("/proc/self/task")
 		if err != nil {

@@ -79,7 +79,7 @@ func (l *Line) Stop() {
 	l.done.Wait()
 	l.print()
 	if l.terminal {
-		fmt.Fprint(l.out, "\r\x1b[K") // the command prints its result itself
+		fmt.Fprint(l.out, "\r\x1b[K") // only clears the line, because the command prints its result itself
 	}
 }
 

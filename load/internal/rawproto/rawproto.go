@@ -11,7 +11,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// Message is a message on its way through connect-go, typed if Of is set, else as bytes.
+// Message is a message on its way through connect-go: typed if Of is set, otherwise bytes.
 type Message struct {
 	Of    proto.Message
 	Bytes []byte

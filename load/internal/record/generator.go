@@ -26,16 +26,16 @@ type Generator struct {
 	Incomplete      bool           `json:"incomplete"` // stopped before the whole tape was sent and answered
 	Outcomes        map[string]int `json:"outcomes"`
 	WallS           float64        `json:"wall_s"` // from the start of the replay to the last answer
-	CPUS            float64        `json:"cpu_s"`  // user and system time of the generator in it
+	CPUS            float64        `json:"cpu_s"`  // user and system time of the generator in this time
 	GCPauseMs       float64        `json:"gc_pause_ms"`
 	MaxRSSMb        float64        `json:"max_rss_mb"`
 	Priority        string         `json:"priority"`           // of the generator: normal or realtime
-	Connections     int            `json:"connections"`        // as requested; of a shard, its share
+	Connections     int            `json:"connections"`        // as requested; for a shard, its share
 	Dialed          int64          `json:"connections_dialed"` // actually opened
 	HTTP            int            `json:"http"`
 	WireBytesIn     int64          `json:"wire_bytes_in"`    // received in the replay, headers and framing included
 	WireBytesOut    int64          `json:"wire_bytes_out"`   // sent in the replay
-	OpeningIn       int64          `json:"opening_bytes_in"` // the same before it: opening connections, registering queries
+	OpeningIn       int64          `json:"opening_bytes_in"` // received earlier, to open connections and register queries
 	OpeningOut      int64          `json:"opening_bytes_out"`
 	NotModified     *int64         `json:"not_modified,omitempty"` // requests answered from the customers' caches after a 304; nil without caches
 	StartLagP50Us   float64        `json:"start_lag_p50_us"`
@@ -110,7 +110,7 @@ func ReadUsage(meter *wire.Meter) Usage {
 	}
 }
 
-// Since returns the usage after the earlier reading; the peak memory is that of the whole process.
+// Since returns the usage after the earlier reading; only peak memory counts from the start of the process.
 func (u Usage) Since(earlier Usage) Usage {
 	return Usage{
 		At: u.At, Wall: u.At.Sub(earlier.At), CPU: u.CPU - earlier.CPU, GCPause: u.GCPause - earlier.GCPause, MaxRSS: u.MaxRSS,

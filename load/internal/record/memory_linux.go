@@ -9,7 +9,7 @@ import (
 
 // peakMemory returns the peak memory of this program, in bytes.
 //
-// The kernel's ru_maxrss is kept over exec, so it may be that of the process which started this one.
+// The kernel does not reset ru_maxrss on exec, so it may be the memory of the process which started this program.
 func peakMemory(used syscall.Rusage) int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

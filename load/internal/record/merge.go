@@ -18,8 +18,8 @@ type shard struct {
 
 func (s shard) String() string { return fmt.Sprintf("shard %s (%s)", s.figures.Shard, s.folder) }
 
-// Merge joins the replays of all shards of a tape, and returns the rows by seq and the figures. They are those of a
-// single generator that replays the whole tape.
+// Merge joins the replays of all shards of a tape, and returns the rows by seq and the figures, as if a single
+// generator had replayed the whole tape.
 func Merge(folders []string) ([]Row, Generator, error) {
 	shards := make([]shard, len(folders))
 	for i, folder := range folders {
@@ -139,7 +139,7 @@ func add(shards []shard, rows []Row) Generator {
 		g.CPUS += of.CPUS
 		g.GCPauseMs += of.GCPauseMs
 		g.MaxRSSMb += of.MaxRSSMb
-		g.Priority = min(g.Priority, of.Priority) // realtime only if all of them had it
+		g.Priority = min(g.Priority, of.Priority) // realtime only if all generators had it
 		g.Connections += of.Connections
 		g.Dialed += of.Dialed
 		if g.Network != nil {

@@ -23,7 +23,7 @@ type Mode string
 // The modes.
 const (
 	Open   Mode = "open"   // the tape: at its arrival time, regardless of slow answers
-	Closed Mode = "closed" // virtual users: each sends its next journey once it has its answer
+	Closed Mode = "closed" // virtual users: each sends its next journey once the last one is answered
 	Alone  Mode = "alone"  // one journey after another
 )
 
@@ -55,7 +55,7 @@ type Row struct {
 	Beyond            *need.Beyond   `json:"-"`      // nil if answers are not compared, or the screen shows everything
 }
 
-// AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.
+// AnswersDigest returns the SHA-256 over all rows in order: over each journey's number and its answer's digest.
 func AnswersDigest(rows []Row) string {
 	sum := sha256.New()
 	for _, row := range rows {
@@ -64,7 +64,7 @@ func AnswersDigest(rows []Row) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// WriteVegeta writes the rows in vegeta's own encoding, in which a hit is a journey and begins at its intended arrival.
+// WriteVegeta writes the rows in vegeta's own encoding: each hit is a journey, which begins at its intended arrival.
 func WriteVegeta(path, attack string, rows []Row) error {
 	return atomicfile.Write(path, func(w io.Writer) error {
 		encode := vegeta.NewEncoder(w)

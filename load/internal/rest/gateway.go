@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// Gateway is the shop over the REST gateway: the services' API, with orders joined with their products and payments.
+// Gateway is the shop over the REST gateway: the services' APIs, but orders come with their products and payments.
 type Gateway struct{ Services }
 
 // NewGateway returns the shop as NewServices does.

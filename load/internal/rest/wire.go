@@ -13,7 +13,7 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// Client sends a journey's requests whose bodies are JSON.
+// Client sends a journey's requests, with bodies in JSON.
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
@@ -23,7 +23,7 @@ type Client struct {
 // Problem reads the body of an error; ok is false if the body is not in the API's format.
 type Problem func(body []byte) (class outcome.Class, text string, ok bool)
 
-// NewClient returns a client in the session of the token, for an API whose errors p reads.
+// NewClient returns a client in the session of the token; p reads the API's errors.
 func NewClient(x *exchange.Exchange, token string, p Problem) Client { return Client{x, token, p} }
 
 // Get fetches a resource; id stands for "{id}" in the route.
@@ -40,7 +40,7 @@ type Write struct {
 	ID       int64 // stands for "{id}" in the route
 	Header   map[string]string
 	Body     any
-	Expected int // status
+	Expected int // expected status
 }
 
 // Send writes to a resource and returns the answer.
@@ -103,7 +103,7 @@ func shopProblem(body []byte) (outcome.Class, string, bool) {
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }
 
-// numbers writes identifiers as a parameter with several values.
+// numbers returns identifiers as the value of a query parameter, separated by commas.
 func numbers(ids []int64) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {

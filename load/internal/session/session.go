@@ -1,7 +1,7 @@
 // Package session gives simulated customers and partners the sessions that they have at the start of the load.
 //
-// Customers log in once and then send many requests, so every journey except login starts with a valid token. These are
-// signed here with the shop's own test key before the load; the login journey really logs in.
+// Customers log in once and then send many requests, so every journey except login starts with a valid token. The
+// tokens are signed here with the shop's own test key before the load; the login journey really logs in.
 package session
 
 import (
@@ -21,7 +21,7 @@ import (
 const (
 	issuer   = "hopwise"
 	lifetime = 24 * time.Hour
-	// backdated keeps tokens valid for a verifier whose clock is slightly behind.
+	// backdated is how long before now tokens become valid, for verifiers whose clocks are slightly behind.
 	backdated = time.Minute
 )
 
@@ -30,7 +30,7 @@ type claims struct {
 	jwt.RegisteredClaims
 }
 
-// Sessions holds one token per simulated user, and the partner's.
+// Sessions holds a token for each simulated user, and the partner's token.
 type Sessions struct {
 	partner string
 	users   map[int64]string
@@ -86,7 +86,7 @@ func sign(key crypto.PrivateKey, subject, role string, now time.Time) (string, e
 	}}).SignedString(key)
 }
 
-// Token returns the token of a journey; empty for visitors, who need none.
+// Token returns the token of a journey; empty for visitors, who need no token.
 func (s *Sessions) Token(e journey.Entry) string {
 	switch {
 	case s == nil: // a target other than the shop

@@ -1,7 +1,7 @@
 // Package shop holds the shop's resources in canonical form, independent of the protocol, and the services' methods for
 // clients.
 //
-// The names in JSON are the REST APIs' names.
+// The names in JSON are the same as in the REST APIs.
 package shop
 
 import (
@@ -157,7 +157,7 @@ type Purchase struct {
 	IdempotencyKey string
 }
 
-// Instant returns a time of the wire in canonical form (UTC, whole seconds), empty if the text is no such time.
+// Instant returns a time from an answer in canonical form (UTC, whole seconds); empty if the text is not a time.
 func Instant(text string) string {
 	const canonical = "2006-01-02T15:04:05Z"
 	at, err := time.Parse(time.RFC3339, text)

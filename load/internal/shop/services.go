@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Services is the shop for a client that composes its answers itself, in one session.
+// Services is the shop as seen by a client that composes its answers itself, in one session.
 //
 // Missing fields of an answer stay empty and are not errors here: the check of the journey's answer names them.
 type Services interface {
@@ -13,11 +13,11 @@ type Services interface {
 	ListProducts(ctx context.Context, category string) ([]Product, error)
 	// ListReviewedProducts returns the first page of a category with reviews, in as few requests as the protocol allows.
 	ListReviewedProducts(ctx context.Context, category string) ([]Product, error)
-	// AddReviews returns a listed product with its reviews, by one request.
+	// AddReviews returns a listed product with its reviews, with one request.
 	AddReviews(ctx context.Context, listed Product) (Product, error)
 	// GetProduct returns one product without reviews.
 	GetProduct(ctx context.Context, id int64) (Product, error)
-	// BatchGetProducts returns the products by one request, each once, without reviews.
+	// BatchGetProducts returns the products, each once and without reviews, with one request.
 	BatchGetProducts(ctx context.Context, ids []int64) ([]Product, error)
 	// GetDocument returns one technical document.
 	GetDocument(ctx context.Context, id int64) (Document, error)
@@ -31,13 +31,13 @@ type Services interface {
 	ListOrders(ctx context.Context, user int64) ([]Order, error)
 	// GetOrder returns one order.
 	GetOrder(ctx context.Context, id int64) (Order, error)
-	// BatchGetPayments returns the payments of the orders by one request.
+	// BatchGetPayments returns the payments of the orders, with one request.
 	BatchGetPayments(ctx context.Context, orders ...int64) ([]Payment, error)
-	// Checkout places an order and pays it.
+	// Checkout places an order and pays for it.
 	Checkout(ctx context.Context, p Purchase) (Order, error)
 	// ListNotifications returns the user's notifications about their orders, newest first.
 	ListNotifications(ctx context.Context, user int64) ([]Notification, error)
-	// ExportLines returns the page of all users' order lines after a line.
+	// ExportLines returns the page of all users' order lines that follows the line with this id.
 	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
 }
 

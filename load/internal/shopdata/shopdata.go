@@ -48,11 +48,11 @@ func Pools() []Pool { return []Pool{PoolTrial, PoolParity} }
 // Payload is the size of a technical document, as users give it.
 type Payload string
 
-// DefaultPayload is the size unless a tape sets another.
+// DefaultPayload is the size of documents, unless a tape sets another size.
 const DefaultPayload Payload = "1KB"
 
-// sizes are the documents' sizes in bytes and the number of documents of each size, in the order of their ids, at every
-// scale.
+// sizes are the documents' sizes in bytes and the number of documents of each size, in the order of the documents' ids.
+// They do not depend on the scale.
 var sizes = []struct {
 	payload      Payload
 	bytes, count int64
@@ -100,7 +100,7 @@ func (s Scale) ReadProducts() Range { return Range{1, int64(8000 * s)} }
 // Regulars are the users with exactly ten orders.
 func (s Scale) Regulars() Range { return Range{1, int64(800 * s)} }
 
-// LoginUsers are the users that log in; none of them is written to.
+// LoginUsers are the users that log in; no journey changes them.
 func (s Scale) LoginUsers() Range { return Range{1, int64(5000 * s)} }
 
 // Orders are the seeded orders.

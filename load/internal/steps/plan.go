@@ -45,8 +45,8 @@ type Take string
 
 // The ways to take rows.
 const (
-	Once   Take = "once"   // in turn, each by one journey of a tape
-	Again  Take = "again"  // in turn, from the first again after the last
+	Once   Take = "once"   // in order, each row for one journey of a tape
+	Again  Take = "again"  // in order, starting again after the last row
 	Random Take = "random" // drawn with equal probability
 )
 
@@ -65,7 +65,7 @@ type Journey struct {
 	Steps []*Step `json:"steps"`
 }
 
-// Step is one request, with the expectations of its answer, and the variables that later steps take from it.
+// Step is one request, with what its answer must have, and the variables that later steps take from the answer.
 type Step struct {
 	Name    string                     `json:"name"`
 	Line    int                        `json:"line"` // line in the file
@@ -89,10 +89,10 @@ type Step struct {
 
 	NoErrors bool `json:"no_errors,omitempty"` // whether the answer is GraphQL's and must have no errors
 
-	number  int // number in its journey
+	number  int // number within the journey
 	secrets Secrets
 	file    string
-	url     string // URL of its endpoint
+	url     string // URL of the step's endpoint
 	path    template
 	headers map[string]template
 	body    template
@@ -111,7 +111,7 @@ func Read(path string) (*Plan, error) {
 	return Parse(text)
 }
 
-// Parse is Read from bytes.
+// Parse does what Read does, with the bytes of the file.
 func Parse(text []byte) (*Plan, error) {
 	p := &Plan{byName: map[string]*Journey{}}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -180,7 +180,7 @@ func (p *Plan) Toward(endpoints map[string]target.Entry) error {
 	return nil
 }
 
-// Has tells whether there is such a journey.
+// Has tells whether there is a journey with this name.
 func (p *Plan) Has(name string) bool { return p.byName[name] != nil }
 
 // Names returns the names of all journeys.

@@ -36,14 +36,14 @@ type types interface {
 	protoregistry.ExtensionTypeResolver
 }
 
-// Mistake is a mistake in a plan, by the target's description.
+// Mistake is a mistake in a plan: a step does not fit the target's description of its methods.
 type Mistake struct{ error }
 
 // Unwrap returns the cause.
 func (m Mistake) Unwrap() error { return m.error }
 
-// Prepare finds the gRPC methods of the journeys, once before the load: in a set of descriptors, or by the server's
-// reflection.
+// Prepare finds the gRPC methods of the journeys, once before the load: in a set of descriptors, or through the
+// server's reflection.
 func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exchange.Exchange) error {
 	asked := map[string]*protoregistry.Files{}
 	for _, name := range journeys {
@@ -100,7 +100,7 @@ func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoreg
 	return nil
 }
 
-// withoutVariables returns the message with null for each field with a variable; nil without a message.
+// withoutVariables returns the message, with null in each field that has a variable; nil without a message.
 func (s *Step) withoutVariables() []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(s.JSON, &fields) != nil || fields == nil {
@@ -114,7 +114,7 @@ func (s *Step) withoutVariables() []byte {
 	return marshal(fields)
 }
 
-// encode reads the message as JSON into the method's request.
+// encode converts the message from JSON to the method's request.
 func (s *Step) encode(text []byte, request *dynamicpb.Message) error {
 	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, request); err != nil {
 		return outcome.Failed(outcome.Client, "the message is no %s: %s", s.method.Input().FullName(), plain(err))
@@ -211,7 +211,7 @@ func lacking(known map[string]*descriptorpb.FileDescriptorProto) *reflection.Ser
 	return nil
 }
 
-// call sends the step's RPC, whose message types come from its description only.
+// call sends the step's RPC; the types of its messages come from the method's description alone.
 func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
 	request := dynamicpb.NewMessage(s.method.Input())
 	text := s.body.fill(values)
@@ -269,7 +269,7 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	return answer, nil
 }
 
-// maxStreamed is the maximum total size of a stream's messages in bytes, as for a single message.
+// maxStreamed is the maximum total size of a stream's messages, in bytes; a single message has the same maximum.
 const maxStreamed = 64 << 20
 
 // messages sends a request and returns the answer: one message, or all messages of a stream once it has ended.
@@ -308,10 +308,10 @@ func (s *Step) messages(
 	}
 }
 
-// isBinary tells whether metadata of a name may have arbitrary bytes, which are base64 in a file and in a variable.
+// isBinary tells whether metadata with this name may have arbitrary bytes, which files and variables have as base64.
 func isBinary(name string) bool { return strings.HasSuffix(name, "-bin") }
 
-// sentAs returns a value of metadata in gRPC's form.
+// sentAs returns a value of metadata in the form in which gRPC sends it.
 func sentAs(name, value string) (string, error) {
 	if isBinary(name) {
 		sent, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
@@ -326,6 +326,6 @@ func sentAs(name, value string) (string, error) {
 	return value, nil
 }
 
-// plain returns protobuf's message with ordinary spaces: protobuf sometimes writes no-break spaces, so that no program
-// relies on its text.
+// plain returns protobuf's error message with ordinary spaces: protobuf sometimes writes no-break spaces, so that no
+// program relies on the text.
 func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }

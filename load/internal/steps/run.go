@@ -28,7 +28,7 @@ type Answer []answered
 
 type answered struct {
 	step   *Step
-	status string // status of HTTP, or code of gRPC
+	status string // HTTP status, or gRPC code
 	body   any    // a JSON value, or the digest of another body
 	header http.Header
 	text   []byte // the body of an answer over HTTP
@@ -37,7 +37,7 @@ type answered struct {
 // Run sends a journey's steps, checks each answer, and takes from it what later steps need.
 //
 // An unexpected answer ends the journey. Redirects are ordinary answers and are not followed. The context's deadline
-// includes all pauses of the journey; a step cannot use the time of later pauses.
+// includes all pauses of the journey; a step may not use up the time of later pauses.
 func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.Exchange) (Answer, error) {
 	var answer Answer
 	left := p.Pauses(name, values)
@@ -209,9 +209,9 @@ func (s *Step) check(got answered, values Values) error {
 	return nil
 }
 
-const maxShown = 200 // bytes of an answer in an error
+const maxShown = 200 // maximum bytes of an answer that an error shows
 
-// printable returns a text of a request or an answer for an error, without secrets and truncated.
+// printable returns a text from a request or an answer in a form for errors: truncated, and without secrets.
 func (s *Step) printable(text string) string {
 	hidden := s.secrets.Hide(text)
 	if len(hidden) > maxShown {
@@ -220,7 +220,7 @@ func (s *Step) printable(text string) string {
 	return hidden
 }
 
-// hasAny tells whether a GraphQL answer has errors: some servers send null or an empty list with every answer.
+// hasAny tells whether a GraphQL answer has errors; some servers always send null or an empty list, which are none.
 func hasAny(errors any) bool {
 	list, isList := errors.([]any)
 	return errors != nil && (!isList || len(list) > 0)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Source is the place of a variable in an answer: the value at a pointer, or the text of a header or a cookie. With
-// only an expression, it is the text of the whole body.
+// Source says where an answer has the value of a variable: at a pointer, in a header or in a cookie. If only an
+// expression is given, it is matched against the whole body.
 type Source struct {
 	Pointer string `json:"pointer,omitempty"`
 	Header  string `json:"header,omitempty"`
@@ -50,7 +50,7 @@ func (s *Source) prepare() (err error) {
 	return err
 }
 
-// of returns the variable, and whether it exists.
+// of returns the variable's value, and whether the answer has it.
 func (s *Source) of(got answered) (value any, there bool) {
 	if !s.isText() {
 		return at(got.body, s.Pointer)

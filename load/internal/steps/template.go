@@ -14,17 +14,17 @@ import (
 
 // The variables of every journey.
 const (
-	Seq = "seq" // its number on the tape
-	Key = "key" // a UUID that is unique over the journeys of all tapes
+	Seq = "seq" // the journey's number on the tape
+	Key = "key" // a UUID that is unique among the journeys of all tapes
 )
 
-// environment is the prefix of variables from the generator's environment: tokens, which are not in files.
+// environment is the prefix of variables from the generator's environment, for tokens, which should not be in files.
 const environment = "env:"
 
 // Values are a journey's variables, each a JSON value.
 type Values map[string]json.RawMessage
 
-// text returns a variable for use in a text: a JSON string without its quotes, any other value unchanged.
+// text returns a variable for use in a text: a JSON string without its quotes, and any other value unchanged.
 func (v Values) text(name string) string {
 	var text string
 	if json.Unmarshal(v[name], &text) == nil {
@@ -224,7 +224,7 @@ func decode(text []byte) (value any, err error) {
 	return value, nil
 }
 
-// marshal returns a value that was decoded, with sorted keys, no spaces, and UTF-8 unescaped.
+// marshal encodes a value that was decoded: with sorted keys, without spaces, and with UTF-8 unescaped.
 func marshal(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pause returns how long a customer thinks before the step. It derives from the journey's key, which is drawn with the
-// tape's seed.
+// pause returns how long a customer thinks before the step. The time derives from the journey's key, which is drawn
+// with the tape's seed.
 func (s *Step) pause(values Values) time.Duration {
 	if len(s.Think) == 0 {
 		return 0
@@ -19,7 +19,7 @@ func (s *Step) pause(values Values) time.Duration {
 	return time.Duration((s.Think[0] + share*(s.Think[1]-s.Think[0])) * float64(time.Millisecond))
 }
 
-// Pauses returns the total time to think of a journey's steps.
+// Pauses returns the total time that a customer thinks during a journey.
 func (p *Plan) Pauses(name string, values Values) (sum time.Duration) {
 	for _, step := range p.byName[name].Steps {
 		sum += step.pause(values)
@@ -27,7 +27,7 @@ func (p *Plan) Pauses(name string, values Values) (sum time.Duration) {
 	return sum
 }
 
-// MaxPauses returns the maximum total time to think of any journey.
+// MaxPauses returns the maximum time that a customer thinks during any journey.
 func (p *Plan) MaxPauses() (longest time.Duration) {
 	for _, journey := range p.Journeys {
 		sum := 0.0

@@ -37,8 +37,8 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 	return times
 }
 
-// exactly returns random sorted arrival times in [0, duration), rate × duration of them: a steady Poisson process,
-// conditional on its number of arrivals.
+// exactly returns rate × duration random arrival times in [0, duration), sorted: a steady Poisson process, conditional
+// on its number of arrivals.
 func exactly(rate float64, duration time.Duration, random draw.Source) []int64 {
 	times := make([]int64, int64(math.Round(rate*duration.Seconds())))
 	for i := range times {
@@ -76,7 +76,7 @@ func factorAt(a workload.Arrival, at, span int64) int64 {
 	}
 }
 
-// mulDiv returns a*b/c of non-negative numbers, without intermediate overflow.
+// mulDiv returns a*b/c for non-negative numbers, without intermediate overflow.
 func mulDiv(a, b, c int64) int64 {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	quotient, _ := bits.Div64(high, low, uint64(c))

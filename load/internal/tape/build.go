@@ -28,7 +28,7 @@ type Tape struct {
 type Spec struct {
 	Workload workload.Workload
 	Seed     uint64
-	Rate     float64 // journeys a second
+	Rate     float64 // journeys per second
 	Duration time.Duration
 	Scale    shopdata.Scale
 	Pool     shopdata.Pool    // empty for the workload's
@@ -70,7 +70,7 @@ func (s Spec) pool() shopdata.Pool { return cmp.Or(s.Pool, s.Workload.Pool) }
 
 func (s Spec) readsDocuments() bool { return slices.Contains(s.Workload.Journeys(), journey.Document) }
 
-// Build makes the tape of a specification; the same specification gives the same tape on every machine.
+// Build makes a tape from a specification; the same specification gives the same tape on every machine.
 func Build(s Spec) (*Tape, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func chooser(w workload.Workload, seed uint64) func() workload.Share {
 	return byWeight(w.Mix, draw.NewSource("mix", seed))
 }
 
-// inTurn cycles through the mix, and spreads entries of a greater weight over the cycle (smooth weighted round robin).
+// inTurn cycles through the mix, and spreads entries with greater weights over the cycle (smooth weighted round robin).
 func inTurn(mix []workload.Share) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {
@@ -163,7 +163,7 @@ func inTurn(mix []workload.Share) func() workload.Share {
 	}
 }
 
-// byWeight draws from the mix.
+// byWeight draws entries from the mix with probabilities in proportion to their weights.
 func byWeight(mix []workload.Share, random draw.Source) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {

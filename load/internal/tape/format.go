@@ -25,7 +25,7 @@ const Format = "hopwise-tape/1"
 
 const (
 	maxLineBytes = 1 << 20
-	// maxRatio is several times gzip's compression ratio of a tape.
+	// maxRatio is several times the ratio by which gzip compresses a tape.
 	maxRatio = 50
 )
 
@@ -50,7 +50,7 @@ type Header struct {
 	BodySHA256 string           `json:"body_sha256"`
 }
 
-// identity names all inputs of the tape.
+// identity returns a text with all inputs of the tape.
 func (h Header) identity() string {
 	return fmt.Sprintf("%s/%s/%d/%v/%d/%d/%s", h.Format, h.Workload, h.Seed, h.Rate, h.DurationNs, h.Scale, h.Pool)
 }
@@ -120,7 +120,7 @@ func decompress(packed []byte) ([]byte, error) {
 	return text, err
 }
 
-// Decode is Read from uncompressed bytes.
+// Decode does what Read does, with the uncompressed bytes of the file.
 func Decode(text []byte) (*Tape, error) {
 	first, body, whole := bytes.Cut(text, []byte("\n"))
 	t := &Tape{SHA256: digest(text)}

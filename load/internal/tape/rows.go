@@ -30,7 +30,7 @@ func newRows(plan *steps.Plan, seed uint64, identity string) *rows {
 	return r
 }
 
-// draw returns the parameters of the journey at a place on the tape, including its row's if it takes one.
+// draw returns the parameters of the journey at a place on the tape, including its row's variables if it takes a row.
 func (r *rows) draw(name journey.Name, seq int64) journey.Params {
 	row := steps.Values{}
 	if of := r.tables[name]; of != "" {
@@ -48,7 +48,7 @@ func (r *rows) draw(name journey.Name, seq int64) journey.Params {
 	return journey.DrawRow(r.identity, seq, row)
 }
 
-// check returns an error that names a table with too few rows; nil if there is none.
+// check returns an error that names a table with too few rows; nil if all tables have enough.
 func (r *rows) check() error {
 	if r == nil {
 		return nil

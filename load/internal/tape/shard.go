@@ -9,11 +9,11 @@ import (
 	"hopwise/load/internal/journey"
 )
 
-// Shard is the part of a tape that one of several generators replays: the journeys whose number leaves the remainder Index
-// when divided by Count.
+// Shard is the part of a tape that one of several generators replays: the journeys whose number leaves the remainder
+// Index when divided by Count.
 type Shard struct{ Index, Count int }
 
-// Whole is the single shard of a tape for one generator.
+// Whole is the whole tape as a shard, for a single generator.
 var Whole = Shard{Index: 0, Count: 1}
 
 // MaxShards is the maximum number of generators that share a tape.
@@ -45,7 +45,7 @@ func (s *Shard) UnmarshalText(text []byte) error {
 func (s Shard) Has(seq int64) bool { return seq%int64(s.Count) == int64(s.Index) }
 
 // Share returns the shard's share of a number, at least 1. All shares add up to the number, or are 1 each if there are
-// more shards.
+// more shards than that.
 func (s Shard) Share(number int) int {
 	share := number / s.Count
 	if s.Index < number%s.Count {

@@ -27,13 +27,14 @@ const (
 	Federation      Protocol = "federation"       // documents to a router, which joins the services' subgraphs
 	REST            Protocol = "rest"             // the REST gateway, which composes
 	RESTServices    Protocol = "rest-services"    // the services' own REST APIs; the client composes
-	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs as JSON, by the edge
+	RESTTranscoded  Protocol = "rest-transcoded"  // the services' gRPC APIs, which the edge transcodes to JSON
 	GRPC            Protocol = "grpc"             // the services' gRPC APIs; the client composes
-	GRPCWeb         Protocol = "grpc-web"         // the same in browsers' gRPC-Web, which the edge translates
-	Connect         Protocol = "connect"          // the services' Connect APIs, reads by GET; the client composes
-	Thrift          Protocol = "thrift"           // framed Thrift straight to the services; the client composes
+	GRPCWeb         Protocol = "grpc-web"         // the same APIs in browsers' gRPC-Web, which the edge translates
+	Connect         Protocol = "connect"          // the services' Connect APIs, with GET for reads; the client composes
+	Thrift          Protocol = "thrift"           // framed Thrift directly to the services; the client composes
 	ThriftJSON      Protocol = "thrift-json"      // Thrift's TJSON over HTTP; the client composes
-	// GRPCConnectClient is GRPC by connect-go, the library of GRPCWeb and Connect, so that these can be compared with it.
+	// GRPCConnectClient is GRPC with connect-go, which is the library of GRPCWeb and Connect too, so that these can be
+	// compared with it.
 	GRPCConnectClient Protocol = "grpc-connect-client"
 	Steps             Protocol = "steps" // requests of a steps file, each to its own endpoint
 )
@@ -55,7 +56,7 @@ var channels = []Channel{Web, Mobile, Partner}
 // Channels returns all channels.
 func Channels() []Channel { return slices.Clone(channels) }
 
-// Check returns an error that lists the channels if it is none of them.
+// Check returns an error that lists the valid channels if this is not a valid channel.
 func (c Channel) Check() error { return choice.Check(c, channels, "channel", "channels") }
 
 // Plan is the way in which a client composes answers.
@@ -64,21 +65,21 @@ type Plan string
 // The plans.
 const (
 	Best  Plan = "best"  // batches, and independent requests in parallel
-	Naive Plan = "naive" // a request per item, one after the other
+	Naive Plan = "naive" // a request per item, one after another
 	// Streaming is like best, with a document as a stream of chunks if the protocol has streams.
 	Streaming Plan = "streaming"
 )
 
 var plans = []Plan{Best, Naive, Streaming}
 
-// Selection is the set of clients that request only the fields that their screens show, not whole resources.
+// Selection says which clients request only the fields that their screens show, not whole resources.
 type Selection string
 
 // The selections.
 const (
 	SelectsNothing Selection = "off"
-	SelectsGraphQL Selection = "graphql" // documents do; REST and gRPC return whole resources
-	SelectsAll     Selection = "all"     // REST's sparse fieldsets and gRPC's field masks too
+	SelectsGraphQL Selection = "graphql" // only clients of GraphQL; REST and gRPC return whole resources
+	SelectsAll     Selection = "all"     // also clients of REST (sparse fieldsets) and gRPC (field masks)
 )
 
 var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
@@ -99,14 +100,14 @@ type Target struct {
 	Mine          []string            `json:"mine,omitempty"`           // hosts that may be on another machine
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of trusted certificates; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // empty for best
-	Apart         string              `json:"apart,omitempty"`          // kind of journey with exclusive components, which its requests send to the edge; empty for none
+	Apart         string              `json:"apart,omitempty"`          // kind of journey with exclusive components; its requests name it to the edge; empty for none
 	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of journeys under way declare a higher urgency than new ones
 	Fresh         bool                `json:"fresh,omitempty"`          // whether each request opens a new connection; otherwise they share Connections
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers cache answers, and revalidate them
-	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, without persisting
+	Texts         bool                `json:"texts,omitempty"`          // whether requests have GraphQL documents as full text; otherwise documents are persisted
 	Selection     Selection           `json:"selection,omitempty"`      // empty for graphql
-	Gets          bool                `json:"gets,omitempty"`           // whether persisted queries go by GET, which shared caches may answer
-	Uncompressed  bool                `json:"uncompressed,omitempty"`   // whether answers over HTTP come without gzip
+	Gets          bool                `json:"gets,omitempty"`           // whether persisted queries are sent with GET, which shared caches may answer
+	Uncompressed  bool                `json:"uncompressed,omitempty"`   // whether HTTP clients do not accept gzip
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // network between each channel's customers and the edge; empty for no emulation
 	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // time limit of one journey, from its start; 0 for the generator's default

@@ -12,10 +12,10 @@ import (
 
 const (
 	costRounds = 20
-	costSpans  = 200 // in a round
+	costSpans  = 200 // spans in a round
 )
 
-// SpanCosts measures the cost of a span for its journey by kind, in ns, without the export. It is the minimum of
+// SpanCosts measures what each kind of span costs its journey, in ns, without the export. It returns the minimum of
 // several rounds, because disturbances only make a round longer.
 func SpanCosts() map[string]float64 {
 	t := openWith(nowhere{}, target.Target{})

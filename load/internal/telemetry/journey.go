@@ -72,7 +72,7 @@ func (j *Journey) End(ended time.Time, class outcome.Class) {
 type Call struct {
 	span    *span // nil if not sampled
 	traceID trace.TraceID
-	ended   time.Time // zero for when its span is closed
+	ended   time.Time // zero if the call ends when its span is closed
 }
 
 // Names of spans for the times before a request has reached the edge, and after its answer has left it.
@@ -80,7 +80,7 @@ const (
 	Handshake = "handshake" // wait for the opening of a connection
 	Waiting   = "waiting"   // wait for a connection that another request had
 	LinkUp    = "link_up"   // from the request's first byte until its last has crossed the customer's link
-	LinkDown  = "link_down" // while the answer's last byte crosses it
+	LinkDown  = "link_down" // while the answer's last byte crosses the customer's link
 )
 
 // Think names the span of a customer's pause between requests.
@@ -96,7 +96,7 @@ func (j *Journey) Call(method, route, path string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
-// OpenTelemetry's names of RPC systems; gRPC-Web is gRPC in other frames.
+// OpenTelemetry's names of RPC systems; gRPC-Web counts as gRPC, because only its frames differ.
 const (
 	GRPC    = "grpc"
 	Connect = "connect_rpc"
@@ -155,7 +155,7 @@ func traceparent(traceID trace.TraceID, spanID trace.SpanID, sampled byte) strin
 	return string(text)
 }
 
-// End closes the span once the body is read; status is 0 if there was none.
+// End closes the span once the body is read; status is 0 if there was no answer.
 func (c Call) End(status int, err error) {
 	if c.span == nil {
 		return
@@ -170,8 +170,8 @@ func (c Call) End(status int, err error) {
 	c.span.ended(c.ended)
 }
 
-// EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, failure the same with
-// its class.
+// EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, and failure is the
+// same error with its class.
 func (c Call) EndRPC(err, failure error) {
 	if c.span == nil {
 		return

@@ -14,19 +14,19 @@ const (
 	maxBatches = 256 // about 130,000 spans, or 40 MB
 )
 
-// recorder keeps spans until after the load, because encoding and sending them would take CPU time from it. Only a
-// recorder that is more than half full sends spans earlier, and a full recorder drops new spans.
+// recorder keeps spans until after the load, because encoding and sending them would take CPU time from the load. Only
+// a recorder that is more than half full sends spans earlier, and a full recorder drops new spans.
 type recorder struct {
 	exporter sdktrace.SpanExporter
 	ended    atomic.Int64
 	exported atomic.Int64
-	pressed  chan struct{} // signals a batch above half of the capacity
+	pressed  chan struct{} // signals that a batch makes the recorder more than half full
 	closing  chan struct{}
-	relieved chan struct{} // closed when only close still sends
+	relieved chan struct{} // closed once relieve has ended, and only close still sends
 
 	mu      sync.Mutex
 	open    []sdktrace.ReadOnlySpan
-	batches [][]sdktrace.ReadOnlySpan // full ones, oldest first
+	batches [][]sdktrace.ReadOnlySpan // full batches, oldest first
 }
 
 func newRecorder(exporter sdktrace.SpanExporter) *recorder {
@@ -74,7 +74,7 @@ func (r *recorder) relieve() {
 	}
 }
 
-// oldest returns the batch to send next; nil unless more than this number are waiting.
+// oldest returns the batch to send next; nil unless more batches than this number are waiting.
 func (r *recorder) oldest(beyond int) []sdktrace.ReadOnlySpan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *recorder) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) bool
 	return true
 }
 
-// close sends the remaining spans until the context ends; spans that cannot be sent now are lost.
+// close sends the remaining spans until the context ends; spans that have not been sent by then are lost.
 func (r *recorder) close(ctx context.Context) error {
 	close(r.closing)
 	select {

@@ -11,7 +11,7 @@ const samplingStream = 0x73616d706c696e67 // "sampling": a stream that no other 
 //
 // The decision depends only on the tape's seed, the trial's name and the journey's number, so all load nodes of a trial
 // decide alike. Each trial draws again: if all trials traced the same journeys, the cost of tracing could not be
-// separated from the journeys' own cost. A journey traced at one ratio is also traced at every greater one.
+// separated from the journeys' own cost. A journey traced at one ratio is also traced at every greater ratio.
 func Sample(seed uint64, trial string, journeys int, ratio float64) []bool {
 	name := fnv.New64a()
 	name.Write([]byte(trial))

@@ -13,10 +13,10 @@ import (
 )
 
 // span is the record of a piece of work while it runs: identifiers, times, and the inputs of its attributes, which are
-// made at the export. Made earlier, attributes would be half of the memory that is allocated and garbage-collected
-// during the load. A span goes to the recorder once it has ended, and is not changed from then on.
+// made at the export. If they were made earlier, attributes would be half of the memory that is allocated and
+// garbage-collected during the load. A span is passed to the recorder once it has ended, and is not changed afterwards.
 type span struct {
-	sdktrace.ReadOnlySpan // nil; for the interface's private method
+	sdktrace.ReadOnlySpan // nil; embedded only for the interface's private method
 
 	of         *Tracing
 	name       string
@@ -25,7 +25,7 @@ type span struct {
 	id, parent trace.SpanID
 	start, end time.Time
 	describe   func(*span) []attribute.KeyValue // nil for no attributes
-	texts      [3]string                        // for describe, like the number
+	texts      [3]string                        // read by describe, like number
 	number     int64
 	failed     bool
 	failure    string // details of the failure, if any

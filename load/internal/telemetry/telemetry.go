@@ -1,7 +1,7 @@
 // Package telemetry opens the root span of sampled journeys and carries the trace context to the shop.
 //
-// It records spans itself, with OpenTelemetry's types and conventions: the SDK's spans would cost the load several
-// times as much. The SDK's exporter exports them.
+// It records spans itself, with OpenTelemetry's types and conventions, because the SDK's spans would cost the load
+// several times as much. OpenTelemetry's exporter exports them.
 package telemetry
 
 import (
@@ -22,7 +22,7 @@ const (
 	exportTimeout = 10 * time.Second
 )
 
-// Retries within the time limit of an export, so that a restarting receiver gets its spans.
+// Exports are retried within their time limit, so that a receiver that restarts still gets its spans.
 var retry = otlptracegrpc.RetryConfig{
 	Enabled: true, InitialInterval: 250 * time.Millisecond, MaxInterval: 2 * time.Second, MaxElapsedTime: exportTimeout,
 }

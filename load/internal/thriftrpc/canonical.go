@@ -8,8 +8,8 @@ import (
 	stub "hopwise/load/internal/stubs/shopthrift"
 )
 
-// The canonical forms of the contract's structs. A missing struct becomes an empty value, which the check of the answer
-// reports.
+// This file has the canonical forms of the contract's structs. A missing struct becomes an empty value, which the check
+// of the answer reports.
 
 func mapped[From, To any](all []From, canonical func(From) To) []To {
 	made := make([]To, len(all))
@@ -19,7 +19,7 @@ func mapped[From, To any](all []From, canonical func(From) To) []To {
 	return made
 }
 
-// there returns the value, or an empty one if it is missing.
+// there returns the value, or an empty value if it is missing.
 func there[T any](value *T) *T {
 	if value == nil {
 		return new(T)

@@ -13,7 +13,7 @@ import (
 	"hopwise/load/internal/stubs/shopthrift"
 )
 
-// Metadata of a request, like HTTP's headers.
+// Names of a request's metadata, which is like HTTP's headers.
 const (
 	authorization = "authorization"
 	traceparent   = "traceparent"
@@ -37,7 +37,7 @@ type framed struct{ client }
 
 var _ thrift.TClient = framed{}
 
-// Call sends a call and reads its answer; metadata goes with the arguments.
+// Call sends a call and reads its answer; metadata is sent with the arguments.
 func (c framed) Call(ctx context.Context, method string, args, result thrift.TStruct) (thrift.ResponseMeta, error) {
 	headers := args.(interface{ GetHeaders() map[string]string }).GetHeaders()
 	if c.token != "" {
@@ -85,7 +85,7 @@ func (c posted) Call(ctx context.Context, method string, args, result thrift.TSt
 	return meta, read(ctx, tjson, method, response.Body, result)
 }
 
-// write returns a call as bytes. A connection carries one call at a time, so all calls have the same number.
+// write encodes a call. A connection carries one call at a time, so all calls have the same sequence number.
 func write(ctx context.Context, encoding thrift.TProtocolFactory, method string, args thrift.TStruct) ([]byte, error) {
 	buffer := thrift.NewTMemoryBuffer()
 	protocol := encoding.GetProtocol(buffer)
@@ -102,7 +102,7 @@ func write(ctx context.Context, encoding thrift.TProtocolFactory, method string,
 	return buffer.Bytes(), err
 }
 
-// read reads an answer; the service's error decides the class of a failure.
+// read decodes an answer; if the service returned an error, the error decides the class of the failure.
 func read(ctx context.Context, encoding thrift.TProtocolFactory, method string, answer []byte, result thrift.TStruct) error {
 	buffer := thrift.NewTMemoryBuffer()
 	_, _ = buffer.Write(answer) // never fails

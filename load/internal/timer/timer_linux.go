@@ -10,8 +10,8 @@ import (
 )
 
 // Timer waits more precisely than the runtime's own timers, which may be up to 1 ms late on Linux because epoll takes
-// its time-out in milliseconds. A timerfd expires to the microsecond, and its expiry wakes the poller at once, without
-// a separate thread.
+// its time-out in milliseconds. A timerfd expires precisely to the microsecond, and wakes the poller at once, without a
+// separate thread.
 type Timer struct {
 	file *os.File
 	fd   int // file.Fd() would make it blocking
@@ -27,7 +27,7 @@ func New() (*Timer, error) {
 	return &Timer{file: os.NewFile(uintptr(fd), "timerfd"), fd: fd}, nil
 }
 
-// Set makes the timer expire after the duration, instead of its earlier time, even during a wait.
+// Set makes the timer expire after the duration, which replaces an earlier time, even during a wait.
 func (t *Timer) Set(d time.Duration) error {
 	expiry := unix.ItimerSpec{Value: unix.NsecToTimespec(max(d, 1).Nanoseconds())} // 0 would disarm it
 	if err := unix.TimerfdSettime(t.fd, 0, &expiry, nil); err != nil {

@@ -23,7 +23,7 @@ func New() (*Timer, error) {
 	return t, nil
 }
 
-// Set makes the timer expire after the duration, instead of its earlier time, even during a wait.
+// Set makes the timer expire after the duration, which replaces an earlier time, even during a wait.
 func (t *Timer) Set(d time.Duration) error {
 	t.timer.Reset(d)
 	return nil

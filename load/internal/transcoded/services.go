@@ -1,7 +1,7 @@
 // Package transcoded is a client of the edge's transcoder: the services' gRPC APIs as JSON.
 //
-// The edge only translates. A stream becomes a JSON array of its chunks. A header cannot become a field, so the
-// idempotency key of a checkout is in the body.
+// The edge only translates. A stream becomes a JSON array of its chunks. The edge cannot put a header into a field, so
+// the idempotency key of a checkout is in the body.
 package transcoded
 
 import (

@@ -6,8 +6,9 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// The fields that are read of the contract's messages, in protobuf's JSON form with the names of the proto files. An
-// int64 is a string, an enum its full name, a timestamp RFC 3339. Zero values may be absent.
+// This file has the fields that are read from the contract's messages, in protobuf's JSON form with the names in the
+// proto files. An int64 is a string, an enum is its full name, a timestamp has RFC 3339's form. Zero values may be
+// absent.
 
 type money struct {
 	AmountMinor int64  `json:"amount_minor,string"`

@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	openLimit     = 30 * time.Second // limit until all are open
+	openLimit     = 30 * time.Second // time limit for opening all watchers
 	openingAtOnce = 200
 	// Watchers get few and small messages, and thousands of them may have separate connections.
 	bufferBytes = 1 << 10
 )
 
-// Options select the watchers and their way.
+// Options select the watchers, and how they get updates.
 type Options struct {
 	Customers   []Customer
 	Channel     target.Channel // channel of the watchers
 	Way         Way
 	Interval    time.Duration // between a watcher's polls
-	Connections int           // number of shared connections; 0 for one each
-	Duration    time.Duration // from when all are open
+	Connections int           // number of shared connections; 0 if each watcher has a separate connection
+	Duration    time.Duration // time to watch, once all watchers are open
 	Out         string        // folder to write to
 	Tracing     *telemetry.Tracing
 }
@@ -120,7 +120,8 @@ func connect(client *exchange.Client, entry target.Entry, sockets bool) (connect
 }
 
 // Run opens all streams, calls opened with the seconds that this took, and lets all customers watch until the duration
-// is over or the context ends. Once all are open, it always writes updates.jsonl and watchers.json at its end.
+// is over or the context ends. If all streams could be opened, it writes updates.jsonl and watchers.json at the end,
+// even after an error.
 func (c *Crowd) Run(ctx context.Context, opened func(seconds float64) error) (Figures, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	c.journal = newJournal(filepath.Join(c.options.Out, "updates.jsonl"))

@@ -14,8 +14,8 @@ type Customer struct {
 	Token  string // session token
 }
 
-// Customers returns the ids of the watchers during a tape's replay. The tape's buyers come first, each once, in the
-// order of their first checkouts, then other customers in the tape's pool of writes, then readers, up to the count.
+// Customers returns the ids of the watchers during a tape's replay, up to the count. The tape's buyers come first, each
+// once, in the order of their first checkouts; then other customers in the tape's pool of writes; then readers.
 func Customers(t *tape.Tape, count int) ([]int64, error) {
 	var ids []int64
 	known := map[int64]bool{}

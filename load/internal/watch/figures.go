@@ -5,7 +5,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Figures are the content of watchers.json. Bytes, CPU and polls count from the moment when all were open.
+// Figures are the content of watchers.json. Bytes, CPU and polls count from when all watchers were open.
 type Figures struct {
 	Watchers          int             `json:"watchers"`
 	Users             []int64         `json:"users"` // ids of the watchers
@@ -14,7 +14,7 @@ type Figures struct {
 	IntervalS         float64         `json:"interval_s"`         // interval of a watcher's polls; 0 with push
 	Connections       int             `json:"connections"`        // as requested; the number of watchers if each has its own
 	Dialed            int64           `json:"connections_dialed"` // actually opened, including after failures
-	OpenedS           float64         `json:"opened_s"`           // until all were open
+	OpenedS           float64         `json:"opened_s"`           // time until all watchers were open
 	OpenS             float64         `json:"open_s"`             // from then to the end
 	Incomplete        bool            `json:"incomplete"`         // interrupted before its time was over
 	Updates           int64           `json:"updates"`
@@ -26,7 +26,7 @@ type Figures struct {
 	LongestReconnectS float64         `json:"longest_reconnect_s"` // longest time without a stream; until the end if it was not reopened
 	BytesIn           int64           `json:"bytes_in"`            // received, headers and framing included
 	BytesOut          int64           `json:"bytes_out"`
-	OpeningIn         int64           `json:"opening_bytes_in"` // the same before all were open
+	OpeningIn         int64           `json:"opening_bytes_in"` // received before all watchers were open
 	OpeningOut        int64           `json:"opening_bytes_out"`
 	CPUS              float64         `json:"cpu_s"`         // user and system time of this process
 	MaxRSSBytes       int64           `json:"max_rss_bytes"` // since the process began
@@ -39,7 +39,7 @@ func total(byCause map[string]int) (sum int) {
 	return sum
 }
 
-// measure fills in the process's usage from the moment when all were open to the end.
+// measure fills in the process's usage, from when all watchers were open until the end.
 func (f *Figures) measure(open, end record.Usage) {
 	used := end.Since(open)
 	f.OpenS = used.Wall.Seconds()

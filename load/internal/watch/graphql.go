@@ -25,7 +25,7 @@ const (
 	// positionGone is the code for a position too far back, notFoundByHash the code for a document that must come with
 	// its text.
 	positionGone, notFoundByHash = "POSITION_GONE", "PERSISTED_QUERY_NOT_FOUND"
-	onlyOperation                = "1" // its id: a socket carries no other
+	onlyOperation                = "1" // id of the subscription, the only operation on a socket
 )
 
 var (

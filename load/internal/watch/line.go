@@ -17,16 +17,16 @@ type News struct {
 	Traceparent string `json:"traceparent"` // context of the trace that follows it (W3C); empty if there is none
 }
 
-// line is one customer's access to the shop. All errors of its methods are ends.
+// line is one customer's access to the shop. All errors that its methods return are of type end.
 type line interface {
-	// open opens a stream of the updates after a position, or from now on if it is nil. The stream lasts as long as the
-	// context, and calls alive whenever data arrives.
+	// open opens a stream of the updates after a position, or of all from now on if the position is nil. The stream lasts
+	// as long as the context, and calls alive whenever data arrives.
 	open(ctx context.Context, after *int64, alive func()) (stream, error)
-	// list returns the customer's updates, newest first; nothing if they are the same as in the previous call.
+	// list returns the customer's updates, newest first; nothing if they have not changed since the previous call.
 	list(ctx context.Context) ([]News, error)
 }
 
-// stream returns the next message. It must be called until it fails, which closes it.
+// stream returns the next message. It must be called until it fails; the failure closes the stream.
 type stream func() (message, error)
 
 // message is a message of a stream.
@@ -35,7 +35,7 @@ type message struct {
 	news     *News // nil if the message only reports that the stream is open
 }
 
-// Causes of ends, in addition to gRPC codes and HTTP statuses.
+// The causes of an end, in addition to gRPC codes and HTTP statuses.
 const (
 	gone       = "gone"       // updates after the position are no longer kept
 	over       = "ended"      // the shop ended the stream without an error
@@ -56,7 +56,7 @@ func (e *end) Unwrap() error { return e.err }
 
 func newEnd(cause, format string, args ...any) error { return &end{cause, fmt.Errorf(format, args...)} }
 
-// causeOf returns the name under which an end is counted.
+// causeOf returns the cause under which an end is counted.
 func causeOf(err error) string {
 	if known := (*end)(nil); errors.As(err, &known) {
 		return known.cause

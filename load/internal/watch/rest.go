@@ -16,7 +16,7 @@ import (
 
 const (
 	mediaType = "text/event-stream"
-	// maxListed is far more than the size of 100 notifications, in bytes.
+	// maxListed is the maximum size of a list, in bytes; 100 notifications are far smaller.
 	maxListed = 1 << 20
 )
 
@@ -80,8 +80,8 @@ func events(answer *http.Response, alive func(), read func(sse.Event) (message, 
 	}, nil
 }
 
-// lively is an answer's body in which every read shows that the shop is alive; this includes comments, which are not
-// events.
+// lively is an answer's body that reports with every read that the shop is alive; even comments, which are not events,
+// show this.
 type lively struct {
 	io.Reader
 	alive func()
@@ -155,7 +155,7 @@ func (l *restLine) get(ctx context.Context, path string, header http.Header) (*h
 	return send(l.client, request)
 }
 
-// send sends a request; an answer with a status other than 200 and 304 is an end.
+// send sends a request; it returns an end for an answer with a status other than 200 and 304.
 func send(client *http.Client, request *http.Request) (*http.Response, error) {
 	answer, err := client.Do(request)
 	if err != nil {

@@ -27,8 +27,8 @@ type watcher struct {
 	count func(func(*Figures))
 }
 
-// connect opens a stream and waits within the limit for its first message, which has the position after which it is
-// open.
+// connect opens a stream and waits within the limit for its first message, which has the position after which updates
+// follow.
 func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration) (stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watchdog := time.AfterFunc(limit, func() { cancel(newEnd(silent, "nothing came for too long")) })
@@ -64,7 +64,7 @@ func (w *watcher) connect(ctx context.Context, after *int64, limit time.Duration
 	return next, nil
 }
 
-// because returns the cause of the context's end, if the error comes from it.
+// because returns why the context ended, if the error comes from that; otherwise the error.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -119,7 +119,7 @@ func (w *watcher) begin(ctx context.Context, limit time.Duration) error {
 	return nil
 }
 
-// poll requests the list after the offset and then every interval, until the context ends.
+// poll requests the list after a delay of offset, and then once per interval, until the context ends.
 func (w *watcher) poll(ctx context.Context, offset, interval time.Duration) {
 	sleep(ctx, offset)
 	due := time.NewTicker(interval)

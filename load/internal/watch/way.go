@@ -1,5 +1,5 @@
-// Package watch simulates customers who wait for updates of their orders during a replay elsewhere, and records when
-// each update came.
+// Package watch simulates customers who wait for updates of their orders while another process replays a tape. It
+// records when each update came.
 package watch
 
 import (

@@ -44,7 +44,8 @@ func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (ne
 
 // Packets returns a socket whose packets' bytes are counted, for one connection.
 //
-// It has only a socket's basic methods and the sizes of its buffers, so that a packet is one read or one write.
+// The socket has only the basic methods, and methods for the sizes of its buffers, so that a packet is one read or one
+// write.
 func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
 	m.dialed.Add(1)
 	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}

@@ -29,8 +29,8 @@ type Process string
 const (
 	Poisson   Process = "poisson"   // independent customers at a steady rate
 	Constant  Process = "constant"  // evenly spaced
-	Staircase Process = "staircase" // independent customers, the rate in equally long steps
-	Ramp      Process = "ramp"      // independent customers, the rate changes linearly
+	Staircase Process = "staircase" // independent customers; the rate changes in equally long steps
+	Ramp      Process = "ramp"      // independent customers; the rate changes linearly
 )
 
 var processes = []Process{Poisson, Constant, Staircase, Ramp}
@@ -124,7 +124,8 @@ func Parse(path string, text []byte) (Workload, error) {
 	return ParseFor(path, text, journey.Name.CheckSender)
 }
 
-// ParseFor is Parse for journeys of other targets: sent tells whether a channel may send a journey.
+// ParseFor does what Parse does, for journeys of other targets: sent returns an error if a channel may not send a
+// journey.
 func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
@@ -142,7 +143,7 @@ func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) 
 	return c.check(f)
 }
 
-// syntaxError keeps the position and the reason of the parser's message and drops its drawing of the source.
+// syntaxError keeps position and reason from the parser's message, and leaves out the excerpt of the source.
 func syntaxError(path string, err error) error {
 	var detailed yaml.Error
 	if errors.As(err, &detailed) && detailed.GetToken() != nil {
@@ -157,7 +158,8 @@ type checker struct {
 	sent func(journey.Name, target.Channel) error
 }
 
-// fail names the file, the line of the value at fault (of its parent if it is absent) and the reason.
+// fail returns an error that names the file, the line of the invalid value (or of its parent if the value is absent),
+// and the reason.
 func (c checker) fail(where, format string, args ...any) error {
 	for at := where; at != ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
 		if at == "$" {
@@ -274,7 +276,7 @@ func (c checker) arrival(f file, a *Arrival) error {
 	return nil
 }
 
-// Times returns how often the entry comes in a cycle.
+// Times returns how often the entry occurs in a cycle.
 func (s Share) Times() int64 { return s.Weight / perMille }
 
 // InStairs returns arrivals at the rates of equally long steps, each a factor of the tape's rate.
