@@ -23,7 +23,7 @@ const (
 	stopGrace = 5 * time.Second
 )
 
-// contestant is one load generator, run once at a time.
+// contestant is one load generator, which runs alone.
 type contestant struct {
 	name    string
 	measure func(context.Context) (perSecond float64, err error)
@@ -93,7 +93,7 @@ func contest(s settings, shopload string, t tools, at echo.Addresses, scratch st
 			}},
 		},
 		{
-			name:      "HTTP/2", // vegeta has one connection with it
+			name:      "HTTP/2", // vegeta has only one connection over HTTP/2
 			generator: generator("--url", "http://"+at.HTTP, "--http", "2", "--connections", "1"),
 			contender: contestant{"vegeta", func(ctx context.Context) (float64, error) {
 				return vegeta(ctx, t.vegeta, scratch, at.HTTP, duration, users, "-h2c")

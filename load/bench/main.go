@@ -1,7 +1,8 @@
-// Command bench measures the generator's own maximum against vegeta (HTTP) and ghz (gRPC), on one echo server, in one run.
+// Command bench compares the generator's own maximum with vegeta's (HTTP) and ghz's (gRPC), on one echo server, in one
+// run.
 //
-// Every round runs each contestant once, the order reversed from round to round, with the same connections and the same
-// requests under way. The result is the median of the rounds; the ratio is the ratio of the medians.
+// Every round runs each contestant once, with the same numbers of connections and of requests under way. The order is
+// reversed from round to round. The result is the median of the rounds; the ratio is the ratio of the medians.
 //
 //	go run ./bench --shopload ../.tools/bin/shopload
 package main
@@ -72,7 +73,7 @@ func run(ctx context.Context, s settings) error {
 	}
 	defer server()
 	pairs := contest(s, shopload, tools, at, scratch)
-	measured := map[*contestant][]float64{} // requests a second, of each round
+	measured := map[*contestant][]float64{} // requests per second in each round
 	for round := range s.rounds {
 		for i := range pairs {
 			order := []*contestant{&pairs[i].generator, &pairs[i].contender}

@@ -25,8 +25,8 @@ from mesh.runtime import Runtime
 class SharedTrials:
     """Runs each trial once in a session, and gives later experiments copies of its results.
 
-    Trials are the same if they have the same topology, switches, tapes, length and block. Do not share trials that harm
-    their system.
+    Two trials are the same if they have the same topology, switches, tapes, length and block. Do not share trials that
+    damage their system.
 
     Attributes:
         folder: Folder of the finished trials, the same for all workers of the session.

@@ -25,7 +25,7 @@ import (
 const (
 	sizeBytes = 8        // at the start of a request: the size of its answer
 	maxBody   = 64 << 20 // bytes
-	// The generator's value, so that no window of HTTP/2 is too small for the fastest link.
+	// The same value as in the generator, so that no window of HTTP/2 is too small for the fastest link.
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
 )
@@ -109,7 +109,7 @@ func body(size, answer int) []byte {
 	return text
 }
 
-// nothing is the content of answers, prepared so that no time is spent on it during a measurement.
+// nothing is the content of answers, made in advance so that this takes no time during a measurement.
 var nothing = make([]byte, maxBody)
 
 func answer(request []byte) ([]byte, error) {

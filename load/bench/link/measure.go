@@ -35,7 +35,7 @@ const (
 	mbit           = 1_000_000
 	fewest, most   = 5, 101 // small requests of a row in a round
 	bulkRTT        = 20 * time.Millisecond
-	warmUps        = 4 // a large transfer before takes 1/warmUps of the measured transfer's time
+	warmUps        = 4 // the large transfer before it takes 1/warmUps of the measured transfer's time
 	toleratedMs    = 0.3
 	toleratedRTT   = 0.01
 	toleratedSpeed = 0.03
@@ -47,7 +47,7 @@ type bench struct {
 	protocols []protocol
 }
 
-// measure measures every row in each round, one row after the other.
+// measure measures every row in each round, one row after another.
 func (b *bench) measure(rounds int) (measured, error) {
 	began, cpu := time.Now(), processorTime()
 	all := measured{Rounds: rounds}
@@ -119,7 +119,7 @@ func (b *bench) roundTrip(p protocol, rtt time.Duration) (float64, error) {
 }
 
 // small returns the median time of a small request. Each request follows a pause, because an idle machine answers
-// later. Without a network, pauses stand for the time in which messages are on their way.
+// later. Without a network, pauses replace the time in which messages are on their way.
 func (b *bench) small(p protocol, n link.Network, rtt time.Duration) (time.Duration, error) {
 	pause := (rtt - n.RTT) / 2
 	count := min(max(int(b.plan.small/max(rtt, time.Millisecond)), fewest), most)
@@ -143,7 +143,7 @@ func (b *bench) small(p protocol, n link.Network, rtt time.Duration) (time.Durat
 }
 
 // throughput returns the Mbit/s at which the line carries a large request or answer, headers of all layers included,
-// and the payload's share. A transfer before lets QUIC's congestion window grow.
+// and the payload's share. An earlier transfer lets QUIC's congestion window grow.
 func (b *bench) throughput(p protocol, bandwidth int64, way string) (speed, goodput float64, err error) {
 	n := link.Network{RTT: bulkRTT, Down: bandwidth}
 	if way == "up" {

@@ -35,10 +35,10 @@ type neighbour struct {
 	Protocol string     `json:"protocol"`
 	Shared   bool       `json:"shared"`    // whether the two share a link, so that an effect is expected
 	AloneMs  []float64  `json:"alone_ms"`  // mean time of a journey without the download, by pair
-	EffectMs []float64  `json:"effect_ms"` // how much longer it is with the download, by pair
+	EffectMs []float64  `json:"effect_ms"` // how much longer a journey takes with the download, by pair
 	MedianMs float64    `json:"median_ms"`
 	CI95Ms   [2]float64 `json:"ci95_ms"` // interval of the median; both 0 if there are too few pairs
-	OK       bool       `json:"ok"`      // not slower by the interval; on a shared link: slower
+	OK       bool       `json:"ok"`      // whether the interval shows no slowdown; on a shared link, whether it shows one
 }
 
 // add adds the rows of another round.

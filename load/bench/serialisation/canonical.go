@@ -2,7 +2,7 @@ package main
 
 import "hopwise/load/internal/shop"
 
-// The answers in canonical form, with the fields in the order in which Python writes them.
+// This file has the answers in canonical form, with the fields in the order in which Python writes them.
 
 type browse struct {
 	Products []struct {

@@ -1,7 +1,7 @@
 // Command serialisation measures how long Go takes to encode and decode answers.
 //
-// It is the Go half of `python -m serialisation`: it reads questions, a line of JSON each, and answers each with a line of JSON.
-// The first question has the answers, encoded; the others ask for one measurement each.
+// It is the Go half of `python -m serialisation`: it reads questions, one per line in JSON, and answers each with a
+// line of JSON. The first question has the encoded answers; each later question requests one measurement.
 //
 //	{"answers": [{"journey": "login", "encoding": "json", "parts": ["eyJpZCI6..."]}]}
 //	{"sizes": [{"journey": "login", "encoding": "json", "bytes": 61, "gzip_bytes": 78}]}

@@ -14,7 +14,7 @@ import (
 // subject is one answer in one encoding, with the operations on it.
 type subject struct {
 	encoded [][]byte // as Go encodes it
-	packed  [][]byte // the same, compressed
+	packed  [][]byte // the same bodies, compressed
 	does    map[string]func() error
 	times   map[string]int // how often each operation fits into a lap
 }
@@ -77,7 +77,7 @@ func (s *subject) measure(operation string, lapUs float64) (float64, error) {
 	return took / float64(times), err
 }
 
-// cpuTimeOf returns the CPU time of this number of calls, µs.
+// cpuTimeOf returns the CPU time that the given number of calls takes, µs.
 func cpuTimeOf(do func() error, times int) (float64, error) {
 	began := processorTime()
 	for range times {
@@ -96,7 +96,7 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// packer is reused, as servers do: a new one allocates 1 MB of tables.
+// packer is reused, as servers do, because a new writer allocates 1 MB of tables.
 var packer, _ = gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 
 func pack(parts [][]byte) ([][]byte, error) {

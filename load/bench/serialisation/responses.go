@@ -1,6 +1,7 @@
 package main
 
-// The responses of the GraphQL gateway, with the fields that the generator's documents ask for, in their order.
+// This file has the responses of the GraphQL gateway, with the fields in the order in which the generator's documents
+// select them.
 
 type response[T any] struct {
 	Data T `json:"data"`

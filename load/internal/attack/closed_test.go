@@ -10,7 +10,7 @@ import (
 )
 
 // Each step has its number of users, and users who left come back. The bubble's clock stands still while a goroutine
-// works, so a busy machine changes nothing.
+// works, so the test gives the same result on a busy machine.
 func TestUsersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, step = 8, 300 * time.Millisecond

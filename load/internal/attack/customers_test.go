@@ -39,8 +39,8 @@ func distant(t testing.TB, at target.Target, entries []journey.Entry, visit link
 }
 
 // Over a network, every journey has the same answer in every protocol, and each of its waves of requests takes a round
-// trip. On a first visit, opening connections takes further round trips: QUIC includes TLS in its round trip, and gRPC
-// waits for the server's settings.
+// trip. On a first visit, opening connections takes further round trips: QUIC opens TLS in the same round trip, and
+// gRPC also waits for the server's settings.
 func TestJourneysOverANetwork(t *testing.T) {
 	for _, w := range ways {
 		for version, opening := range map[int]int64{1: 1, 2: 1, 3: 1} {
@@ -50,7 +50,7 @@ func TestJourneysOverANetwork(t *testing.T) {
 				}
 			}
 			if w.protocol == target.GRPCConnectClient && version != 2 {
-				continue // its target is refused
+				continue // such a target is refused
 			}
 			t.Run(fmt.Sprint(w, version), func(t *testing.T) {
 				t.Parallel()
@@ -77,8 +77,8 @@ func TestJourneysOverANetwork(t *testing.T) {
 						}
 						// A large answer waits for the window of a new connection.
 						more := alone || visit == link.First && e.Journey == journey.BulkLines
-						// The last of parallel requests may have been sent when the connection was open already: on a
-						// busy machine, later than the others by more than a round trip.
+						// On a busy machine, the last of parallel requests may be sent more than a round trip after the
+						// others, when the connection is already open.
 						fewer := row.Parallel > 1
 						if n := row.OpeningRoundTrips; visit == link.Warm && n != 0 || visit == link.First && n < opening && !fewer || n > opening && !more {
 							t.Errorf("%s, %s: %d round trips to open connections", e.Journey, visit, n)
@@ -110,7 +110,7 @@ func spoken(t *testing.T, version int) (*shoptest.Shop, string) {
 	return shoptest.StartQUIC(t, authority.Issue(t, "127.0.0.1", time.Now().Add(time.Hour))), authority.Write(t)
 }
 
-// Each journey under way has a customer to itself. Missing customers are opened and counted, and closing leaves no
+// Each journey under way has an exclusive customer. Missing customers are opened and counted, and closing leaves no
 // connections.
 func TestCustomersAreExclusive(t *testing.T) {
 	shop := shoptest.Start(t)
@@ -141,8 +141,8 @@ func TestCustomersAreExclusive(t *testing.T) {
 	}
 }
 
-// A journey that must open its customer's connections has one span more in its trace than the next journey, which finds
-// them open.
+// A journey that must open its customer's connections has one more span in its trace than the next journey, which finds
+// the connections open.
 func TestTraceOfALateCustomer(t *testing.T) {
 	shop := shoptest.Start(t)
 	entries := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey != journey.Product })[:1]

@@ -97,7 +97,7 @@ func prepare(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	return runner
 }
 
-// one returns one journey of each kind in the workload files.
+// one returns a journey of each kind that the workload files have.
 func one(t testing.TB) []journey.Entry {
 	t.Helper()
 	w, err := workload.Load("../../workloads/even.yaml")
@@ -140,14 +140,15 @@ func find(t testing.TB, name journey.Name) journey.Entry {
 	return journey.Entry{}
 }
 
-// Every journey succeeds in every protocol and HTTP version, compressed or not, and all of these give one canonical answer.
+// Every journey succeeds in every protocol and HTTP version, compressed or not, and always with the same canonical
+// answer.
 func TestJourneysAgree(t *testing.T) {
 	answers := map[int64]string{}
 	for _, way := range ways {
 		for _, version := range []int{1, 2} {
 			for _, packed := range []bool{false, true} {
 				if way.protocol == target.GRPCConnectClient && version != 2 {
-					continue // its target is refused
+					continue // such a target is refused
 				}
 				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", way, version, packed), func(t *testing.T) {
 					shop := shoptest.Start(t)
@@ -187,8 +188,8 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
-// Connect reads by GET, without a body, and writes by POST; gRPC-Web has POST only. Both send their protocol's content
-// type.
+// Connect reads with GET, without a body, and writes with POST; gRPC-Web has only POST. Both send their protocol's
+// content type.
 func TestMethodsOfBrowsersProtocols(t *testing.T) {
 	changes := map[string]bool{"Checkout": true, "Login": true, "UpdateUser": true, "StreamOrderLines": true}
 	for protocol, kind := range map[target.Protocol]string{target.Connect: "application/proto", target.GRPCWeb: "application/grpc-web+proto"} {
@@ -212,7 +213,7 @@ func TestMethodsOfBrowsersProtocols(t *testing.T) {
 	}
 }
 
-// The kind of journey with exclusive components sends its name in each of its requests; other journeys do not.
+// Journeys of the kind with exclusive components send its name in each request; other journeys do not.
 func TestKindOfJourneyIsSent(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -240,8 +241,8 @@ func TestKindOfJourneyIsSent(t *testing.T) {
 	}
 }
 
-// Requests that begin a checkout have a higher urgency than new ones, and requests after a journey's first answer the
-// highest.
+// Requests that begin a checkout have a higher urgency than requests that begin other journeys. Requests after a
+// journey's first answer have the highest urgency.
 func TestUrgency(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -296,8 +297,8 @@ func sortedJSON(t *testing.T, text []byte) string {
 // shape has the numbers of requests, waves and parallel requests.
 type shape [3]int64
 
-// Each plan is the best one for its protocol: the fewest requests, and no unnecessary waves. A naive plan has a request
-// per item, one after the other; the fake's orders have two lines. A new connection for each request changes nothing.
+// Each plan is the best for its protocol: the fewest requests, and no unnecessary waves. A naive plan has a request per
+// item, one after another; the fake's orders have two lines. A new connection for each request changes nothing.
 func TestShapeOfPlans(t *testing.T) {
 	single, pair := shape{1, 1, 1}, shape{2, 2, 1}
 	want := map[way]map[journey.Name]shape{
@@ -379,7 +380,7 @@ func TestPrepareChangesNothing(t *testing.T) {
 	}
 }
 
-// Without persisted queries, every request carries the text and no hash; the answers are the same.
+// Without persisted queries, every request carries the document's text and no hash; the answers are the same.
 func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -398,7 +399,7 @@ func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
 	}
 }
 
-// For a shared cache, persisted queries go by GET, and mutations by POST; the answers are the same.
+// For a shared cache, persisted queries are sent with GET, and mutations with POST; the answers are the same.
 func TestPersistedQueriesGoByGetForASharedCache(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -456,7 +457,7 @@ func TestBytesAreCountedOnTheWire(t *testing.T) {
 	}
 }
 
-// Each request carries its sender's session: visitors send none, customers their own, partners the partner's.
+// Each request carries its sender's token: visitors send none, customers their own, partners the partner's.
 func TestSessions(t *testing.T) {
 	cases := []struct {
 		journey journey.Name
@@ -497,8 +498,8 @@ func TestUnsampledTraceContext(t *testing.T) {
 	}
 }
 
-// A partner's checkout names the user, in both protocols; a customer's does not in GraphQL, where the token identifies
-// the user.
+// A partner's checkout names the user, in both protocols. In GraphQL a customer's checkout does not, because the token
+// identifies the user.
 func TestPartnerChecksOutForAnyone(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
 		for _, channel := range []target.Channel{target.Web, target.Partner} {
@@ -544,7 +545,7 @@ func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
 	}
 }
 
-// Answers have the fields that screens need, and clients that request only those get only those.
+// Answers have the fields that screens need, and clients that request only these fields get only these fields.
 func TestSelectionsAgree(t *testing.T) {
 	screens := slices.DeleteFunc(one(t), func(e journey.Entry) bool { return e.Journey.Shows() == nil })
 	if len(screens) != 3 {

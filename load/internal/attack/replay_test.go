@@ -36,7 +36,7 @@ func makeTape(t testing.TB, rate float64, duration time.Duration) *tape.Tape {
 	return made
 }
 
-// Every journey of the tape is sent once, at its time, and its row says so; two replays give the same answers.
+// Every journey of the tape is sent once, at its time, which its row has; two replays give the same answers.
 func TestReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	made := makeTape(t, 40, 2*time.Second)
@@ -57,7 +57,7 @@ func TestReplay(t *testing.T) {
 			if row.Seq != entry.Seq || row.Journey != entry.Journey || row.Outcome != outcome.OK {
 				t.Errorf("row %d: %+v", i, row)
 			}
-			// The wall clock may be slewed while the replay runs, hence not exactly equal.
+			// Not compared exactly, because the wall clock may be slewed while the replay runs.
 			if drift := row.IntendedNs - zero - entry.AtNs; drift < -50e6 || drift > 50e6 {
 				t.Errorf("row %d is intended %d ns from its place on the tape", i, drift)
 			}
@@ -127,8 +127,8 @@ func TestDrainIsLimited(t *testing.T) {
 	}
 }
 
-// An interrupted replay ends at once, keeps the sent journeys, and is marked as incomplete. This holds in a gap of the
-// tape too, and while users of a closed loop think.
+// An interrupted replay ends at once, keeps the sent journeys, and is marked as incomplete. This is also true in a gap
+// of the tape, and while users of a closed loop think.
 func TestInterrupt(t *testing.T) {
 	shop := shoptest.Start(t)
 	for name, o := range map[string]Options{

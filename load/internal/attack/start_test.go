@@ -11,7 +11,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// Journeys of a shard start at their times after the start instant; the wait for it does not count as the replay's
+// Journeys of a shard start at their times after the start instant; the wait until then does not count as the replay's
 // time.
 func TestStartInstant(t *testing.T) {
 	shop := shoptest.Start(t)
@@ -36,7 +36,7 @@ func TestStartInstant(t *testing.T) {
 		if row.Seq != entry.Seq || row.StartedNs < row.IntendedNs {
 			t.Errorf("row %d: %+v", i, row)
 		}
-		// The wall clock may be slewed meanwhile, hence not exactly equal.
+		// Not compared exactly, because the wall clock may be slewed meanwhile.
 		if off := row.IntendedNs - start.UnixNano() - entry.AtNs; off < -int64(time.Millisecond) || off > int64(time.Millisecond) {
 			t.Errorf("journey %d was intended %v off its time", entry.Seq, time.Duration(off))
 		}

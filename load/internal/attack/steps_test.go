@@ -17,8 +17,8 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// A tape of steps is replayed like the shop's; the error of a journey that took too long names its step. The customer's
-// pauses count neither as latency nor towards the limit, and no step includes them.
+// A tape of steps is replayed like a tape for the shop; the error of a journey that took too long names its step. The
+// customer's pauses count neither as latency nor towards the limit, and no step includes them.
 func TestStepsAreReplayed(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {

@@ -28,7 +28,7 @@ func run(t testing.TB, args ...string) (int, string, string) {
 	}
 	defer stderr.Close()
 	if len(args) > 0 && slices.Contains([]string{"replay", "node"}, args[0]) && !slices.Contains(args, "--priority") {
-		args = append(slices.Clone(args), "--priority", "normal") // otherwise the test process stays raised
+		args = append(slices.Clone(args), "--priority", "normal") // otherwise the test process would keep a raised priority
 	}
 	var stdout bytes.Buffer
 	code := Execute(args, &stdout, stderr)
@@ -70,7 +70,7 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 	return path, summary
 }
 
-// A check's journeys have idempotency keys that the load does not use.
+// The first journeys of each kind, which are sent as a check, have idempotency keys that the load does not use.
 func TestFirstOfEachKindHasANewKey(t *testing.T) {
 	entries := []journey.Entry{
 		{Journey: "look", Params: journey.Params{IdempotencyKey: "one"}},
@@ -315,7 +315,7 @@ func read(t testing.TB, path string) string {
 	return string(text)
 }
 
-// Every held connection has carried a request, for any journeys on the tape; a wrong answer ends the command.
+// Every held connection has carried a request, regardless of the journeys on the tape; a wrong answer ends the command.
 func TestHoldUsesEachConnection(t *testing.T) {
 	tapePath, _ := makeTape(t)
 	for _, protocol := range []target.Protocol{target.GRPC, target.GraphQL} {

@@ -82,7 +82,7 @@ func TestClosedLoopEnds(t *testing.T) {
 	}
 }
 
-// Users who think start spread over the first time to think, not at once.
+// The starts of users who think are spread over the first time to think.
 func TestStartsOfUsersAreSpread(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "2s")
@@ -100,7 +100,7 @@ func TestStartsOfUsersAreSpread(t *testing.T) {
 	}
 }
 
-// With steps, the number of users is limited to each step's share.
+// With steps, the number of users is limited to the share of the current step.
 func TestUsersStayAway(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "2000", "--duration", "2s")
@@ -164,13 +164,13 @@ func TestMaximum(t *testing.T) {
 	}
 }
 
-// A journey has more bytes on the wire than in its bodies, the same journey again has about the same number, and a
-// replay counts the sum of its journeys.
+// A journey has more bytes on the wire than in its bodies, and about the same number if it is sent again. A replay
+// counts the sum over its journeys.
 func TestBytesOnTheWire(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
 		for _, version := range []string{"1", "2"} {
 			t.Run(fmt.Sprintf("%s over HTTP/%s", protocol, version), func(t *testing.T) {
-				t.Parallel() // each is a second of waiting
+				t.Parallel() // each case waits for a second
 				shop := shoptest.Start(t)
 				at := shop.Target(t, protocol, int(version[0]-'0'))
 				at.Connections = 2

@@ -14,7 +14,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// nodeEnd is the result of a node's command.
+// nodeEnd is the result of the command `shopload node`.
 type nodeEnd struct {
 	code   int
 	stderr string
@@ -152,7 +152,7 @@ func TestUncollectedNodeFails(t *testing.T) {
 	}
 }
 
-// SIGTERM ends a node in any of its waits.
+// SIGTERM ends a node wherever it waits.
 func TestSignalEndsANode(t *testing.T) {
 	shop := shoptest.Start(t)
 	targetPath := writeTarget(t, shop.Target(t, target.REST, 2))

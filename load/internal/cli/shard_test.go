@@ -53,7 +53,7 @@ func figuresOf(t *testing.T, folder string) (g record.Generator) {
 	return g
 }
 
-// linesOf returns the rows of a file, a JSON object a line.
+// linesOf returns the rows of a file with one JSON object per line.
 func linesOf[T any](t *testing.T, path string) (rows []T) {
 	t.Helper()
 	for line := range strings.Lines(read(t, path)) {
@@ -96,8 +96,8 @@ func hitsOf(t *testing.T, folder string) (hits []string) {
 	}
 }
 
-// Several generators that share a tape together leave the same results as one generator, and open the same number of
-// connections.
+// Several generators that share a tape have, once merged, the same results as a single generator, and open the same
+// number of connections.
 func TestShardsAreOneReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
@@ -199,7 +199,7 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		"first": {tapePath, "0/3"}, "second": {tapePath, "1/3"}, "third": {tapePath, "2/3"},
 		"other": {otherTape, "2/3"}, "two": {tapePath, "1/2"},
 	}
-	// Each takes a second of waiting.
+	// Each case waits for a second.
 	t.Run("replays", func(t *testing.T) {
 		for name, of := range shards {
 			t.Run(name, func(t *testing.T) {

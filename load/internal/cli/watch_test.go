@@ -56,7 +56,7 @@ func TestSignalEndsAWatch(t *testing.T) {
 	shop := shoptest.Start(t)
 	var asked atomic.Int64
 	shop.Told = func(int64) []int64 {
-		if asked.Add(1) == 10 { // the first three open
+		if asked.Add(1) == 10 { // the first three requests open streams
 			_ = syscall.Kill(syscall.Getpid(), syscall.SIGTERM)
 		}
 		return []int64{1}
@@ -78,7 +78,7 @@ func TestSignalEndsAWatch(t *testing.T) {
 	}
 }
 
-// The error for bad input of a watch names the valid values; a shop that does not answer is not bad input.
+// The error for bad input to `shopload watch` names the valid values; a shop that does not answer is not bad input.
 func TestBadWatches(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)

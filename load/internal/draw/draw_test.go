@@ -6,7 +6,7 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Exponential gaps have the requested mean, and a share of e^-1 is longer than the mean.
+// Exponential gaps have the requested mean, and a share of e^-1 of the gaps is longer than the mean.
 func TestExponential(t *testing.T) {
 	const draws, mean = 200_000, 1_000_000
 	random := NewSource("test", 3)

@@ -42,7 +42,7 @@ func distant(t *testing.T, protocol target.Protocol, version int, n target.Netwo
 	return shop, client
 }
 
-// The stretches of a request follow each other, and take at least the network's time.
+// check checks that the stretches of a request follow each other, and take at least the network's time.
 func (c crossed) check(t *testing.T, rtt time.Duration) {
 	t.Helper()
 	moment := c.whole.from
@@ -102,8 +102,8 @@ func TestRequestsOverANetwork(t *testing.T) {
 	}
 }
 
-// The way up of each parallel request ends when that request has arrived completely. This is not before its own bytes
-// can be through the line, and not after the server has read it.
+// The way up of each parallel request ends when that request has arrived completely: not before its bytes can be
+// through the line, and not after the server has read the request.
 func TestRequestsSideBySide(t *testing.T) {
 	const rtt, kbit, padding = 20 * time.Millisecond, 200, 100
 	for _, name := range []string{"HTTP/1.1", "HTTP/2", "gRPC"} {
@@ -159,7 +159,7 @@ func TestRequestsWaitForOthers(t *testing.T) {
 				for x.Shape().Requests < browserConnections+beyond {
 					time.Sleep(time.Millisecond)
 				}
-				time.Sleep(5 * rtt) // until the last ones have requested a connection too, even on a busy machine
+				time.Sleep(5 * rtt) // until the last requests wait for a connection too, even on a busy machine
 				return false
 			}
 			sideBySide(t, x, browserConnections+beyond)
@@ -181,7 +181,7 @@ func TestRequestsWaitForOthers(t *testing.T) {
 			if visit == link.First {
 				trips = 2
 			}
-			waves := time.Duration(1) // on a busy machine, one of the first may read its answer later than all others
+			waves := time.Duration(1) // on a busy machine, one of the first requests may read its answer after all others
 			if last := slices.MaxFunc(x.crossed, func(a, b crossed) int { return a.whole.to.Compare(b.whole.to) }); last.behind != nil {
 				waves = 2
 			}
@@ -193,8 +193,8 @@ func TestRequestsWaitForOthers(t *testing.T) {
 	}
 }
 
-// On a first visit, a request that opens a connection takes another connection if that is free earlier. The new
-// connection then stays idle, and the next request that takes it does not wait.
+// On a first visit, a request that opens a connection takes another connection if that one is free earlier. The new
+// connection then stays idle, and the next request that takes the new connection does not wait.
 func TestFreeConnectionIsTakenBeforeANewOne(t *testing.T) {
 	t.Parallel()
 	const rtt = 40 * time.Millisecond
@@ -222,7 +222,7 @@ func TestFreeConnectionIsTakenBeforeANewOne(t *testing.T) {
 // On a new connection the first large answer takes further round trips, one for each doubling of the window. Later
 // answers do not, nor do answers on a connection from an earlier visit.
 func TestLargeAnswersOnANewConnection(t *testing.T) {
-	const rtt, size = 20 * time.Millisecond, 60_000 // behind 14,600 and 29,200 bytes
+	const rtt, size = 20 * time.Millisecond, 60_000 // more than the first two windows, 14,600 and 29,200 bytes
 	for visit, want := range map[link.Visit][]int{link.First: {2 + 2, 0}, link.Warm: {0, 0}} {
 		t.Run(string(visit), func(t *testing.T) {
 			t.Parallel()
@@ -256,7 +256,7 @@ func sideBySide(t *testing.T, x *Exchange, count int) {
 	requests.Wait()
 }
 
-// messageHead is the size of what precedes a message of gRPC.
+// messageHead is the number of bytes that gRPC sends before each message.
 const messageHead = 5
 
 // send sends a request with a query or a message of about padding bytes, and returns its exact size.

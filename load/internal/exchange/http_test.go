@@ -25,8 +25,8 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// A request on a new connection waits for TLS first, which is its handshake, and the connection is closed after it.
-// This holds over a network too, on a first visit.
+// A request on a new connection first waits for the TLS handshake, and the connection is closed after the answer. This
+// is also true over a network, on a first visit.
 func TestAConnectionForEachRequest(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	for name, c := range connected {
@@ -88,7 +88,7 @@ func TestNoPortIsLeft(t *testing.T) {
 	shop := shoptest.Start(t)
 	for name, c := range connected {
 		if c.http == 3 {
-			continue // it needs a UDP port, and TLS
+			continue // HTTP/3 needs a UDP port, and TLS
 		}
 		at := shop.Target(t, c.protocol, c.http)
 		at.Fresh = true

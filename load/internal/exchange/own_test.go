@@ -33,7 +33,7 @@ func TestOnlyThisMachine(t *testing.T) {
 	}
 }
 
-// A Unix socket stands for host and port, over each version of HTTP and over gRPC. Two sockets are two servers.
+// A Unix socket replaces host and port, over each version of HTTP and over gRPC. Two sockets are two servers.
 func TestUnixSockets(t *testing.T) {
 	for name, c := range connected {
 		if c.http == 3 {

@@ -23,7 +23,7 @@ import (
 
 const host = "127.0.0.1"
 
-// connected has the combinations of protocol and HTTP version over TLS.
+// connected has the combinations of protocol and HTTP version that are possible over TLS.
 var connected = map[string]struct {
 	protocol target.Protocol
 	http     int
@@ -73,7 +73,7 @@ func TestTLS(t *testing.T) {
 			if seen := shop.Seen(); len(seen) != 1 || seen[0].Proto != c.proto {
 				t.Errorf("%+v instead of one request over %s", seen, c.proto)
 			}
-			// One connection; its handshake alone has more bytes than the request and its answer.
+			// There is one connection; the handshake alone has more bytes than the request and its answer.
 			if meter := client.Meter(); meter.Dialed() != 1 || meter.Count().In < 500 {
 				t.Errorf("%d connections, %+v", meter.Dialed(), meter.Count())
 			}
@@ -105,8 +105,8 @@ func TestEveryConnectionIsOpened(t *testing.T) {
 	}
 }
 
-// A server that requests a client's certificate gets it, in the version of TLS that both speak. It refuses clients
-// without a certificate.
+// A server that requests the client's certificate gets it, in the version of TLS that both speak. The server refuses
+// clients without a certificate.
 func TestClientCertificatesAndVersions(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	trusted := authority.Write(t)
@@ -177,7 +177,7 @@ func TestClientCertificatesAndVersions(t *testing.T) {
 	}
 }
 
-// net/http changes its TLS settings while others read them, so it gets a copy.
+// net/http changes its TLS settings while other transports read them, so each transport gets a copy.
 func TestTransportsShareNoTLSSettings(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	shop := start(t, 1, authority.Issue(t, host, time.Now().Add(time.Hour)))
@@ -234,7 +234,7 @@ func TestRefusedCertificates(t *testing.T) {
 						t.Errorf("%v; expected %q", err, want)
 					}
 				}
-				// In a load, nothing was sent on such a connection.
+				// Fails as in a load: nothing could be sent on such a connection.
 				err = ask(t.Context(), Untraced(client.At(shop.URL)), one.protocol)
 				if outcome.Of(err) != outcome.Client {
 					t.Errorf("%v instead of a failure of the client", err)
@@ -247,7 +247,7 @@ func TestRefusedCertificates(t *testing.T) {
 	}
 }
 
-// A port whose UDP packets are dropped.
+// A port drops UDP packets.
 func TestBlockedUDP(t *testing.T) {
 	silent, err := net.ListenPacket("udp", host+":0")
 	if err != nil {
@@ -273,7 +273,7 @@ func TestBlockedUDP(t *testing.T) {
 	}
 }
 
-// A later request reopens a QUIC connection that the shop closed, and closed connections keep no socket.
+// The next request reopens a QUIC connection that the shop closed, and closed connections leave no sockets open.
 func TestLostQUICConnection(t *testing.T) {
 	authority := shoptest.NewAuthority(t)
 	shop := shoptest.StartQUIC(t, authority.Issue(t, host, time.Now().Add(time.Hour)))

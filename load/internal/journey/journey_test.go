@@ -2,7 +2,7 @@ package journey
 
 import "testing"
 
-// Every journey can be drawn, checked and sent, and no two have one name.
+// Every journey can be drawn, checked and sent, and no two journeys have the same name.
 func TestDefinitionsAreWhole(t *testing.T) {
 	if len(byName) != len(all) {
 		t.Errorf("%d names of %d journeys", len(byName), len(all))

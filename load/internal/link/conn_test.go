@@ -111,7 +111,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The accounting is exact: the link carries the sent data with its headers, and nothing comes out before its time.
+// The accounting is exact: the link counts the sent data and its headers, and nothing comes out before its time.
 func TestAccount(t *testing.T) {
 	l := New(newClock(t), slow, Warm)
 	c := dial(t, l, startEcho(t).address)
@@ -254,7 +254,7 @@ func TestFarEnd(t *testing.T) {
 // Deadlines end a waiting Read, with or without data on its way, and can be reset.
 func TestDeadlines(t *testing.T) {
 	c := dial(t, New(newClock(t), Network{RTT: 400 * ms}, Warm), startEcho(t).address)
-	for range 2 { // the second time the echo is on its way
+	for range 2 { // in the second round, the echo is on its way
 		if err := c.SetReadDeadline(time.Now().Add(20 * ms)); err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +283,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// A connection without a listener fails, and so does a dial that is cancelled on its way.
+// A dial fails if nothing listens, or if it is cancelled before the connection is open.
 func TestDialFails(t *testing.T) {
 	l := New(newClock(t), Network{RTT: 200 * ms}, Warm)
 	if _, err := l.Dial(context.Background(), &net.Dialer{}, "tcp", "127.0.0.1:1"); err == nil {

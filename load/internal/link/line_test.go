@@ -7,7 +7,7 @@ import (
 
 const ms = time.Millisecond
 
-// Bytes of all connections leave one after the other at the line's rate, and each travels for the delay.
+// Bytes of all connections leave one after another at the line's rate, and each byte travels for the line's delay.
 func TestLineSerialises(t *testing.T) {
 	l := line{rate: 8_000_000, delay: 20 * ms} // 1,000 bytes per millisecond
 	zero := time.Now()
@@ -18,9 +18,9 @@ func TestLineSerialises(t *testing.T) {
 		out           time.Duration
 	}{
 		{0, 0, 1000, 21 * ms},
-		{0, 0, 500, 21*ms + ms/2},                // behind the first
+		{0, 0, 500, 21*ms + ms/2},                // after the first bytes
 		{1 * ms, 10 * ms, 1000, 31 * ms},         // its window admits it later
-		{1 * ms, 1 * ms, 4000, 25*ms + ms/2},     // fits before the previous one
+		{1 * ms, 1 * ms, 4000, 25*ms + ms/2},     // fits before the previous bytes
 		{1 * ms, 1 * ms, 8000, 39 * ms},          // does not fit
 		{1 * ms, 1 * ms, 4500, 30 * ms},          // fills the gap
 		{50 * ms, 50 * ms, 1000, 71 * ms},        // the line has been idle

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Datagrams stay whole and in order both ways, are counted with their headers, and take the round trip.
+// Datagrams stay whole and in order in both directions, are counted with their headers, and take the round-trip time.
 func TestPackets(t *testing.T) {
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The priority of a process cannot be restored, so each case runs in a separate process.
+// A process cannot restore its earlier priority, so each case runs in a separate process.
 const asked = "HOPWISE_TEST_PRIORITY"
 
 func TestMain(m *testing.M) {

@@ -16,7 +16,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// Tokens have the claims that the shop checks, signed by the key of the target.
+// Tokens have the claims that the shop checks, and are signed with the target's key.
 func TestTokens(t *testing.T) {
 	key, err := ReadKey(shoptest.WriteKey(t))
 	if err != nil {

@@ -2,7 +2,7 @@ package shop
 
 import "testing"
 
-// Times are whole seconds in UTC; other zones are converted, and any other text is not a time.
+// Times are whole seconds in UTC; times in other zones are converted, and any other text is not a time.
 func TestInstant(t *testing.T) {
 	for text, want := range map[string]string{
 		"2025-03-04T05:06:07Z":      "2025-03-04T05:06:07Z",

@@ -203,7 +203,7 @@ func take(source Source) map[string]*Source { return map[string]*Source{"n": &so
 
 func get(path string) Step { return Step{At: "e", Method: http.MethodGet, Path: path} }
 
-// The next step can use the variables of a step, and the canonical answer is the same each time.
+// A step can use the variables of the previous step, and the canonical answer is the same each time.
 func TestStepsFollowEachOther(t *testing.T) {
 	first, second := get("/json"), get("/x/${id}")
 	first.Take, first.Ignore = map[string]*Source{"id": {Pointer: "/a/id"}}, []string{"/at"}
@@ -222,7 +222,7 @@ func TestStepsFollowEachOther(t *testing.T) {
 	}
 }
 
-// Texts outside of an answer's JSON can be taken, too.
+// Variables can also be taken from texts outside an answer's JSON.
 func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
 	for _, c := range []struct {
 		path   string
@@ -372,7 +372,7 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// Some servers of GraphQL send `errors` with every answer: null or an empty list. Anything else is an error.
+// Some GraphQL servers send `errors` with every answer, as null or an empty list. Any other value is an error.
 func TestErrorsOfGraphQL(t *testing.T) {
 	address := serve(t)
 	for then, want := range map[string]string{
@@ -423,7 +423,7 @@ func (products) StreamDocument(r *productv1.StreamDocumentRequest, stream grpc.S
 	return nil
 }
 
-// rpcServer answers no unary calls, so only its description is tested.
+// rpcServer does not answer unary calls, so only its description is tested.
 func rpcServer(t *testing.T, describes bool) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -462,8 +462,8 @@ func set(t *testing.T) []byte {
 	return text
 }
 
-// A method is found by reflection or in a set; otherwise the error lists the existing ones. An expected code is an
-// answer.
+// A method is found by reflection or in a set of descriptors; otherwise the error lists the existing methods. A status
+// code counts as an answer if it is expected.
 func TestMethodsOfGRPC(t *testing.T) {
 	service := string(productv1.ProductService_ServiceDesc.ServiceName)
 	call := func(method string) Step {

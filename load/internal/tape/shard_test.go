@@ -14,7 +14,7 @@ import (
 	"hopwise/load/internal/workload"
 )
 
-// The shards of a tape have each of its journeys once, in order, and keep its header and digest.
+// The shards of a tape have each of its journeys once, in order, and have the same header and digest as the tape.
 func TestShards(t *testing.T) {
 	whole := &Tape{SHA256: "abc"}
 	for seq := range int64(10) {

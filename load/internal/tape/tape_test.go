@@ -135,7 +135,7 @@ func TestWithoutAJourney(t *testing.T) {
 	}
 }
 
-// In a cycle every entry of the mix comes exactly as often as its weight, spread over the cycle, for any seed.
+// In a cycle every entry of the mix occurs exactly as often as its weight says, spread over the cycle, for any seed.
 func TestCycle(t *testing.T) {
 	weighted, err := workload.Parse("weighted.yaml", []byte(`
 name: weighted
@@ -209,7 +209,7 @@ func TestArrivals(t *testing.T) {
 				if times[0] < 0 || times[len(times)-1] >= seconds*1e9 {
 					t.Fatalf("seed %d: arrivals from %d to %d", seed, times[0], times[len(times)-1])
 				}
-				// Six standard deviations of a Poisson count.
+				// Tolerates six standard deviations of a Poisson count.
 				want := rate * seconds * c.factor
 				if got := float64(len(times)); (got-want)*(got-want) > 36*want {
 					t.Errorf("seed %d: %v arrivals, about %v expected", seed, got, want)
@@ -238,7 +238,7 @@ func TestParamsStayInTheirPools(t *testing.T) {
 	for _, pool := range shopdata.Pools() {
 		for _, scale := range []shopdata.Scale{1, 3} {
 			spec := defaultSpec(t)
-			spec.Workload = load(t, "../../workloads/updates.yaml") // with document, every journey
+			spec.Workload = load(t, "../../workloads/updates.yaml") // together with the journey document, this has every journey
 			spec.Workload.Mix = append(spec.Workload.Mix, load(t, "../../workloads/document.yaml").Mix...)
 			spec.Pool, spec.Scale, spec.Rate, spec.Payload = pool, scale, 500, "100KB"
 			keys := map[string]bool{}
@@ -313,7 +313,7 @@ func TestIdempotencyKeysOfTwoTapesDiffer(t *testing.T) {
 	}
 }
 
-// A written tape is read back unchanged, digest included.
+// A written tape is read back unchanged, including its digest.
 func TestWriteAndRead(t *testing.T) {
 	made := build(t, defaultSpec(t))
 	path := filepath.Join(t.TempDir(), "tape.jsonl")

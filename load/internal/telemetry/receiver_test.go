@@ -14,7 +14,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// receiver is an OTLP receiver that keeps the names of spans by service.
+// receiver is an OTLP receiver that records the names of spans by service.
 type receiver struct {
 	collector.UnimplementedTraceServiceServer
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func (r *receiver) Export(_ context.Context, q *collector.ExportTraceServiceRequ
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// Spans reach an OTLP receiver over gRPC, all of them, once the tracing is closed.
+// All spans have reached an OTLP receiver over gRPC once the tracing is closed.
 func TestSpansReachAReceiver(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // moody accepts spans only while it is available.
 type moody struct {
 	away  atomic.Bool
-	tries chan struct{} // one for each export
+	tries chan struct{} // gets a signal from each export
 	hold  chan struct{} // exports wait until it is closed; nil to export at once
 }
 

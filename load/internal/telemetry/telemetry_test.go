@@ -147,7 +147,7 @@ type keepOnShutdown struct{ *tracetest.InMemoryExporter }
 
 func (keepOnShutdown) Shutdown(context.Context) error { return nil }
 
-// An unsampled journey makes no span, and its context passes the decision on.
+// An unsampled journey makes no span, and its trace context tells the shop so.
 func TestUnsampled(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing := openWith(keepOnShutdown{memory}, target.Target{})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The timer expires in time, far below the millisecond by which the runtime's own timers may be late.
+// The timer is late by far less than the millisecond by which the runtime's own timers may be late.
 func BenchmarkTimerLag(b *testing.B) {
 	timer, err := New()
 	if err != nil {

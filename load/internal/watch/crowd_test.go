@@ -22,11 +22,11 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// entered has the protocols of customers.
+// entered has the protocols and HTTP versions over which customers watch.
 var entered = map[string]struct {
 	protocol target.Protocol
 	http     int
-	causes   map[string]int // of TestStreamsContinue
+	causes   map[string]int // causes that TestStreamsContinue expects
 }{
 	"grpc":   {target.GRPC, 2, map[string]int{over: 1, "UNAVAILABLE": 2, gone: 1}},
 	"http 1": {target.REST, 1, map[string]int{over: 1, "503": 1, broken: 1, gone: 1}},
@@ -71,7 +71,7 @@ func run(t *testing.T, at target.Target, o Options, expected int64, heard func(U
 	ctx, enough := context.WithCancel(t.Context())
 	defer enough()
 	var arrived atomic.Int64
-	arrived.Store(-1) // being all open counts too
+	arrived.Store(-1) // the report that all are open counts too
 	arrive := func() {
 		if arrived.Add(1) == expected {
 			enough()
@@ -135,7 +135,7 @@ func TestStreamsContinue(t *testing.T) {
 					s.Tell(6, 7)
 				case 1:
 					s.Open(7)
-					s.Tell(7, 9) // one again, and 8 is skipped
+					s.Tell(7, 9) // 7 is repeated, and 8 is skipped
 					for position := range last {
 						if position == 9 {
 							break

@@ -11,7 +11,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Buyers on the tape come first, each once; then the other customers of its pool.
+// Buyers on the tape come first, each once; then come the other customers of the tape's pool.
 func TestCustomers(t *testing.T) {
 	made := &tape.Tape{Header: tape.Header{Scale: 1, Pool: shopdata.PoolTrial}}
 	for _, user := range []int64{8500, 8001, 8500, 9000} {

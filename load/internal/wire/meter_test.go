@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Every byte is counted, both ways, over all connections; the count settles once the connections are idle.
+// Every byte is counted, in both directions and over all connections; the count settles once the connections are idle.
 func TestMeterAgreesWithTheOtherSide(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestMeterAgreesWithTheOtherSide(t *testing.T) {
 	}
 }
 
-// Packets are counted without their headers, both ways.
+// Packets are counted in both directions, without their headers.
 func TestMeterCountsPackets(t *testing.T) {
 	var sockets [2]*net.UDPConn
 	for i := range sockets {
@@ -87,7 +87,7 @@ func TestMeterCountsPackets(t *testing.T) {
 	}
 }
 
-// The wait is limited if the traffic never stops.
+// Settle waits only until its limit if the traffic never stops.
 func TestSettleIsLimited(t *testing.T) {
 	var m Meter
 	stop := make(chan struct{})

@@ -57,7 +57,7 @@ func TestNetworksAreIgnored(t *testing.T) {
 
 const head = "name: x\nabout: y\n"
 
-// A wrong file is refused with its name, the line of the value at fault and, for closed lists, the valid values.
+// A wrong file is refused; the error names it, the line of the invalid value and, for closed lists, the valid values.
 func TestRefusals(t *testing.T) {
 	const mix = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
 	cases := []struct{ name, text, want string }{
@@ -99,7 +99,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is left out has a documented default.
+// A value that is left out has its documented default.
 func TestDefaults(t *testing.T) {
 	w, err := Parse("w.yaml", []byte(head+"mix:\n  - {journey: browse, channel: web, weight: 0.5}\n"))
 	if err != nil {

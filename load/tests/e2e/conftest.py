@@ -1,4 +1,4 @@
-"""A user at a terminal: runs make, presses Ctrl-C, and checks whether anything still listens."""
+"""A user at a terminal, who runs make, presses Ctrl-C, and checks whether anything still listens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 BASE = 21000
 PORTS = 200
-"""Number of ports that no other test and no user has, so that other programs do not matter."""
+"""Number of ports that no other test and no user has, so that other programs cannot interfere."""
 LIMIT_S = 900
 STOPPED_S = 60
 
@@ -30,7 +30,7 @@ class Terminal:
     root: Path = ROOT
     results: Path = ROOT / "results"
     make_failed: int = 2
-    """Exit code of make for a failed recipe; the command's own is 1, or 3 for WRONG figures."""
+    """Exit code of make if a recipe fails; the command's own exit code is 1, or 3 for WRONG figures."""
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -47,7 +47,7 @@ class Terminal:
         return self.run("make", *arguments)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Starts make, for `interrupt` or a signal to only make."""
+        """Starts make, so that the test can call `interrupt`, or send a signal to make alone."""
         return subprocess.Popen(
             ["make", *arguments],
             cwd=self.root,

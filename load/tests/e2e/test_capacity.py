@@ -1,4 +1,4 @@
-"""`make capacity`, by its aliases, as a user runs it: small runs, wrong input, Ctrl-C and `resume=`."""
+"""`make capacity`, through its aliases, as a user runs it: small runs, wrong input, Ctrl-C and `resume=`."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., Clust
 
 @pytest.fixture
 def elsewhere() -> Iterator[Kubectl]:
-    """Calls another namespace, which is not the system's."""
+    """Runs `kubectl` in another namespace than the system's."""
     name = f"{PREFIX}{uuid.uuid4().hex[:8]}"
     kubectl = Kubectl.current(os.environ).within(name)
     marks = {"app.kubernetes.io/managed-by": "hopwise"}

@@ -1,4 +1,4 @@
-"""`make audit` checks the running topology, or without one the data that a run left."""
+"""`make audit` checks the running topology or, if none runs, the data that a run left."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_running_topology_can_be_audited_unless_its_data_are_in_memory(shop_po
 
 
 def check_that_memory_is_refused(ports: Ports) -> None:
-    """Changes the state of the running shop to say that its data are in memory."""
+    """Changes the recorded state of the running shop, so that it says that the shop's data are in memory."""
     folder = RunFolder.of(ports.base)
     state = read_state(folder)
     assert state is not None

@@ -1,4 +1,4 @@
-"""Parity can fail: it catches adapters that are broken on purpose in the running system."""
+"""Parity is able to fail: it catches adapters that are broken on purpose in the running system."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def forgetful(self, user_id, change, expected):
 
 adapter.PostgresUserStore.change = forgetful
 """
-"""The answer is right and passes every check; only the database shows the fault."""
+"""Module whose fault only the database shows: the answer is right and passes every check."""
 
 pytestmark = pytest.mark.integration
 

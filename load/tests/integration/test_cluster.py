@@ -38,7 +38,7 @@ except grpc.RpcError as error:
 """
 PLAIN = "exec 3<>/dev/tcp/{host}/{port}; printf 'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' >&3; timeout 5 head -c 9 <&3"
 SERVER = 2
-"""Kind of the server's span of a call, in OTLP's JSON."""
+"""Kind of SERVER spans in OTLP's JSON."""
 UPDATED = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge")
 
 
@@ -88,7 +88,7 @@ def test_a_strict_mesh_allows_only_the_topology_s_links(meshed: ClusterSystem) -
 
     assert "ANSWERED" in call("order")
     assert "PERMISSION_DENIED" in call("user")
-    # A pod without a sidecar speaks no TLS.
+    # A pod without a sidecar does not speak TLS.
     plain = kubectl.ask(
         "exec", "postgres-0", "--container=postgres", "--", "bash", "-c", PLAIN.format(host="payment", port=payment)
     )

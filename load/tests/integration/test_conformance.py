@@ -27,7 +27,7 @@ STARTS = f"{SET_UP}::test_answers_until_ctrl_c_and_ends_with_exit_code_0"
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails a test that leaves a process running; its processes all inherit a variable that only they have."""
+    """Fails a test that leaves a process running; its processes all inherit a variable that no others have."""
     mark = f"MARK={tmp_path}"
     monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{mark}")
     yield
@@ -112,7 +112,7 @@ def fault_of(says: str) -> Fault:
     ids=lambda reasons: ", ".join(reasons),
 )
 def test_each_reason_says_what_the_program_did(reasons: Mapping[str, str]) -> None:
-    """One program has several faults, each of which breaks another law."""
+    """A program has several faults, and each fault breaks a different law."""
     faults = {fault_of(says): expected for says, expected in reasons.items()}
     laws = judge(command_of("product", *faults), *(fault.test for fault in faults))
     why = {law.says: " ".join(law.failed) for law in laws}
@@ -121,7 +121,7 @@ def test_each_reason_says_what_the_program_did(reasons: Mapping[str, str]) -> No
 
 
 CHOSEN = ("a checkout takes another amount", "items are read one by one")
-"""A service's and a gateway's fault, which every change is tested with; `make prove-conformance` has all faults."""
+"""A fault of a service and a fault of a gateway, tested with every change; `make prove-conformance` has all faults."""
 
 
 def test_conformance_fails_for_seeded_faults() -> None:

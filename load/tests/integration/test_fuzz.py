@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 SEED, INPUTS = 1, 100
 
 
-# The services' REST has the gateway's resources, and gRPC-Web becomes gRPC. Both are left to `make fuzz`, because a
-# start takes longer than the inputs.
+# The services' REST APIs have the same resources as the gateway, and the edge turns gRPC-Web into gRPC. Both are left
+# to `make fuzz`, because starting another shop takes longer than the inputs.
 @pytest.mark.parametrize("place", ["hybrid", "grpc", "connect", "harness"])
 def test_no_bad_input_does_harm(place: str, tmp_path: Path, shop_ports: Ports) -> None:
     outcome = Outcome(SEED, tmp_path)

@@ -1,4 +1,4 @@
-"""A trial is suspect if a process could not export spans, by the process's own count."""
+"""A trial is suspect if a process reports that it could not export spans."""
 
 from __future__ import annotations
 

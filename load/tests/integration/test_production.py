@@ -71,11 +71,11 @@ for peer in {peers}:
     print(peer, (ask_grpc if spoken == "grpc" else ask_http)(address))
 """
 REFUSED = {"PERMISSION_DENIED", "HTTP-403", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
-"""Refusals by a sidecar that checks the caller, or by a network that drops packets."""
+"""How calls end if a sidecar that checks the caller refuses them, or if the network drops their packets."""
 
 
 class Production(ClusterSystem):
-    """The production overlay, applied as users do, with clients that enter by the Gateway if there is a mesh."""
+    """The production overlay, applied as users apply it; with a mesh, clients enter through the Gateway."""
 
     def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
         folder = self.folder.path / "manifests"
@@ -116,10 +116,10 @@ def make_production(make: Callable[..., ClusterSystem], database_elsewhere: str)
 
 @pytest.fixture
 def strangers(elsewhere: Kubectl) -> Callable[[list[str]], dict[str, dict[str, str]]]:
-    """Lets three pods of another namespace call addresses; returns for each pod and address how the call ended.
+    """Lets three pods in another namespace call addresses; returns for each pod and address how the call ended.
 
-    The first has a sidecar with a certificate of the cluster. The second has neither. The third uses the node's
-    network, like a process of the node.
+    The first pod has a sidecar with a certificate from the cluster. The second has no sidecar and no certificate. The
+    third uses the node's network, like a process of the node.
     """
     options = cluster_options(os.environ, namespace="elsewhere", replicas={}, istio_cni=False, seed=1)
     main = {"name": "shop", "image": options.image("shop"), "command": ["sleep", "infinity"]}

@@ -26,7 +26,7 @@ def test_customers_of_both_protocols_get_their_own_answers_and_new_prices(shop_p
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     outcome = json.loads(done.stdout)
-    # A busy machine makes it NOISY.
+    # A busy machine makes the run NOISY.
     assert outcome["verdict"] != "WRONG", outcome
     assert outcome["foreign"] == []
     assert outcome["requests"] >= 2000

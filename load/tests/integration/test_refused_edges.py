@@ -1,4 +1,4 @@
-"""An edge that is untrusted or unreachable over UDP ends a run before its load, with the reason."""
+"""An edge that is untrusted, or unreachable over UDP, ends a run before its load, and the message says why."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_all_topologies_of_a_comparison_are_shown_and_one_can_be_chosen(
     ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_generated_run(tmp_path / "run", topologies=("rest", "hybrid"), blocks=2, journeys_per_trial=100)
-    (run / "summary.json").touch()  # only finished runs have it
+    (run / "summary.json").touch()  # a file that only finished runs have
     monkeypatch.setenv("SHOP_PORT_BASE", str(ports.base))
     with open_trace_store(ports):
         done = CliRunner().invoke(app, ["trace", "--run", str(run), "--wait", "no"])

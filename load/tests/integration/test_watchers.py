@@ -2,7 +2,7 @@
 
     WATCHED_UPDATES=20000 .venv/bin/pytest -q -s -n0 load/tests/integration/test_watchers.py
 
-does the same with that many updates for each way to wait.
+runs the same test with this many updates for each way to wait.
 """
 
 from __future__ import annotations

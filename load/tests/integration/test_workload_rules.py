@@ -1,4 +1,4 @@
-"""The generator reads workload files by the same rules as the check before the start."""
+"""The generator accepts the same workload files as the check that comes before a run."""
 
 from __future__ import annotations
 

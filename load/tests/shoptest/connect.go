@@ -15,8 +15,8 @@ import (
 	"hopwise/load/internal/rawproto"
 )
 
-// browserHandlers returns handlers, by path, that serve the services over gRPC-Web, like a translating edge, and over
-// Connect.
+// browserHandlers returns handlers, by path, that serve the services over Connect, and over gRPC-Web as a translating
+// edge does.
 func (s *Shop) browserHandlers(intercept grpc.UnaryServerInterceptor) map[string]http.Handler {
 	handlers := map[string]http.Handler{}
 	options := []connect.HandlerOption{connect.WithCodec(rawproto.Codec{}), connect.WithIdempotency(connect.IdempotencyNoSideEffects)}

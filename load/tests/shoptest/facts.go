@@ -73,8 +73,8 @@ func userOf(email string) int64 {
 	return user
 }
 
-// documentOf returns a document of its id's size: a complete record, and a record without a time and a price whose text
-// fills the rest.
+// documentOf returns the document with this id, in the size that the id determines: it has a complete record, and a
+// record without a time and a price, whose text fills the remaining size.
 func documentOf(id int64) shop.Document {
 	price := shop.Money{AmountMinor: priceOf(id), Currency: "EUR"}
 	records := []shop.DocumentRecord{{Count: id, OK: false, Value: 0.5}}
@@ -93,7 +93,8 @@ func documentOf(id int64) shop.Document {
 // orderOfLine returns the order of a line of the bulk read.
 func orderOfLine(line int64) int64 { return line/3 + 1 }
 
-// subject returns the number in a token's subject; tokens of the fake are made by its own login, or signed by the client.
+// subject returns the number in a token's subject; the fake accepts tokens from its own login, and tokens signed by the
+// client.
 func subject(header http.Header) int64 {
 	token := strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
 	if user, ok := strings.CutPrefix(token, "fake-token-"); ok {

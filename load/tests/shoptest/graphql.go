@@ -66,7 +66,7 @@ func (s *Shop) resolved(seen Seen, resolve func(field string, variables object) 
 	return answer
 }
 
-// serviceGraphQL answers a document for a service directly, with the document's aliases, which are REST's names.
+// serviceGraphQL answers a document that is sent to a service directly; the document's aliases are the names in REST.
 func (s *Shop) serviceGraphQL(service string, seen Seen) object {
 	return s.resolved(seen, func(field string, variables object) object {
 		answer := s.answerOf(service+"."+field, variables)

@@ -36,7 +36,7 @@ type Stream struct {
 	tell func(position int64) error
 }
 
-// Open sends that the stream is open, or still open at later calls.
+// Open tells the customer that the stream is open, or in later calls that it is still open.
 func (s Stream) Open(position int64) { _ = s.open(position) } // the shop ignores customers who have left
 
 // Tell sends notifications.
@@ -79,8 +79,8 @@ type news struct {
 
 func newsAt(position int64) news { return news{position, OrderTold(position), ToldAt} }
 
-// newsOf returns a customer's updates, newest first: one for each order of a regular customer, unless the test sets
-// others.
+// newsOf returns a customer's updates, newest first: an update for each order of a regular customer, unless the test
+// sets other updates.
 func (s *Shop) newsOf(user int64) []news {
 	if s.Told != nil {
 		return mapped(s.Told(user), newsAt)

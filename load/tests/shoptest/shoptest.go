@@ -46,7 +46,7 @@ type Seen struct {
 type Shop struct {
 	URL string
 
-	// Fault, if it returns true, has answered the request itself.
+	// Fault returns true if it has answered the request itself.
 	Fault func(w http.ResponseWriter, r Seen) bool
 	// Bend, if set, may change an answer before it is encoded.
 	Bend func(answer map[string]any)
@@ -59,7 +59,7 @@ type Shop struct {
 	Tags bool
 	// Gzip compresses answers for clients that accept it.
 	Gzip bool
-	// Watched plays a customer's stream of notifications; its error, if the stream is not open yet, refuses it.
+	// Watched plays a customer's stream of notifications; an error before the stream is open refuses the stream.
 	Watched func(Stream) error
 	// Told returns the positions of a customer's updates, newest first.
 	Told func(user int64) []int64
@@ -137,7 +137,7 @@ func StartQUIC(t testing.TB, shown tls.Certificate) *Shop {
 	return s
 }
 
-// prepare returns a shop before the start of its server, and its versions of HTTP.
+// prepare returns a shop whose server has not started yet, and its versions of HTTP.
 func prepare(t testing.TB) (*Shop, *http.Protocols) {
 	t.Helper()
 	rules, err := readRules()

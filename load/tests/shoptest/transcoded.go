@@ -25,7 +25,7 @@ type rule struct {
 	Body string `yaml:"body"`
 }
 
-// readRules reads the rules of the real edge: full names of methods with their requests.
+// readRules reads the real edge's rules: the full name of each method, with the requests that call it.
 func readRules() (rules map[string]rule, err error) {
 	text, err := os.ReadFile("../../../gateway/envoy/transcoding.yaml") // from the folder of the package under test
 	if err == nil {
@@ -79,7 +79,7 @@ func (s *Shop) transcode(r *http.Request, seen Seen) (int, any) {
 	return http.StatusNotFound, object{"code": codes.NotFound, "message": "no such route"}
 }
 
-// setQuery sets the fields that the parameters name: a repeated field has one for each of its values.
+// setQuery sets the fields that the parameters name: a repeated field has a parameter for each of its values.
 func setQuery(message proto.Message, query url.Values) error {
 	fields := map[string]any{}
 	for name, values := range query {
@@ -100,7 +100,7 @@ func setQuery(message proto.Message, query url.Values) error {
 	return nil
 }
 
-// call runs a method of the gRPC services: one message comes as an object, a stream as the list of its messages.
+// call runs a method of the gRPC services; it returns one message as an object, and a stream as a list of its messages.
 func (s *Shop) call(ctx context.Context, method string, decode func(any) error) (any, error) {
 	dot := strings.LastIndex(method, ".")
 	service := s.services[method[:dot]]

@@ -1,4 +1,4 @@
-"""Fake trials: the outcome of a trial, without starting anything."""
+"""Fake trials: their outcomes are made without starting anything."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class FakeRuns:
     """Stands in for `run_trial`, and records the trials.
 
     Args:
-        outcomes: Results of the attempts of `<block>-<topology>`, one after the other: a number of failures, or an
-            error. Others succeed.
+        outcomes: Results of the attempts at `<block>-<topology>`, one after another: a number of failures, or an
+            error. All other attempts succeed.
         latency_ms: Returns the latency of journeys, from `<block>-<topology>` and the attempt; None for journeys
             without latencies.
         other_cores: Cores that another program uses during the Nth trial.

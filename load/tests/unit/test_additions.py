@@ -1,4 +1,5 @@
-"""How many files an addition touches: adds a gate and a metric to a copy of the sources, where they take effect."""
+"""Counts the files that an addition touches: adds a gate and a metric to a copy of the sources, and checks that they
+take effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of findings says what its kept runs say, and doubts what they do not show."""
+"""The page of findings says what its kept runs show, and marks as doubtful what they do not show."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def summary(verdict: str = "VALID", ratio: float = 0.5) -> dict[str, Any]:
 
 
 def manifest(**more: Any) -> dict[str, Any]:
-    """The manifest of the same."""
+    """The manifest of the comparison of a and b."""
     return {
         "schema": 3,
         "kind": "compare",

@@ -40,7 +40,7 @@ def plan(precision: float = 0.05, blocks: int = FIRST) -> Plan:
 
 
 def scattering(*first: float, then: float = 0.0) -> Callable[[str, int], float]:
-    """Makes latencies of rest above grpc's by a factor for each block, and `then` for later blocks."""
+    """Makes latencies of rest that exceed grpc's by a factor for each block, and by `then` in later blocks."""
 
     def latency_ms(name: str, _: int) -> float:
         block, topology = name.split("-")

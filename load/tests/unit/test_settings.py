@@ -72,7 +72,7 @@ def run(copy: Path) -> Run:
     """Runs a program in the copy, from which Python imports."""
     packages = ("mesh", "load", "observability")
     environ = {**os.environ, "PYTHONPATH": ":".join(str(copy / name) for name in packages), "COLUMNS": "200"}
-    # As if no make ran these tests.
+    # As if these tests were not run by make.
     environ = {name: value for name, value in environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
     def run(*argv: str) -> subprocess.CompletedProcess[str]:

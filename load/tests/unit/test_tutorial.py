@@ -1,4 +1,4 @@
-"""The tutorial shows its files, and they work."""
+"""The tutorial shows its files as they are, and they work."""
 
 from __future__ import annotations
 

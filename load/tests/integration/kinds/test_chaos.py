@@ -1,4 +1,4 @@
-"""`make chaos`, short: real faults under load, and the user's results; `faults=all` is the long version."""
+"""A short `make chaos`: real faults under load, and the results that a user sees; `faults=all` is the long version."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: 
     done = CliRunner(env={"SHOP_PORT_BASE": str(base)}).invoke(app, ["chaos", *arguments, "--json"])
     assert "Traceback" not in done.stderr
     summary = json.loads(done.stdout)
-    # A busy machine makes a run NOISY, which is 3 where CI=true.
+    # A busy machine makes a run NOISY, whose exit code is 3 where CI=true.
     assert summary["verdict"] != "WRONG", done.stderr
     return {one["fault"]: one for one in summary["chaos"]}
 
 
 def messages_of(struck: dict[str, object]) -> list[str]:
-    """Returns the errors of failed journeys without passed deadlines: on a busy machine any journey may be late."""
+    """Returns the errors of failed journeys, except passed deadlines: on a busy machine any journey may be late."""
     messages = cast("list[str]", struck["messages"])
     return [message for message in messages if OVER not in message]
 
@@ -77,7 +77,7 @@ def test_a_service_whose_callee_is_down_is_not_taken_for_down_itself(
     struck = run(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on", rate="10")
     assert struck[fault]["repeated"] > 5
     assert messages_of(struck[fault])
-    # An interrupted purchase may have its order without the capture of its payment.
+    # An interrupted purchase may have an order whose payment is not captured.
     expected = ("the payment service does not answer", "the order is stored but not paid yet")
     assert [message for message in messages_of(struck[fault]) if not any(text in message for text in expected)] == []
     assert (struck[fault]["broken"], struck[fault]["unanswered"], struck[fault]["over"]) == ([], 0, True)
@@ -120,13 +120,13 @@ def test_a_cut_link_fails_only_journeys_that_need_it(
 
 
 CLEAR = r"GraphQL error (UNAVAILABLE|DEADLINE_EXCEEDED): |no whole answer within the journey's limit"
-"""Errors of a shop that is away or late; the last one is the generator's."""
+"""Errors from a shop that is down or late; the last error comes from the generator."""
 
 
 def test_a_killed_or_frozen_router_or_subgraph_loses_nothing_and_its_errors_are_clear(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
-    """All four faults in one trial: each lasts until a customer who asks during it has an answer."""
+    """All four faults in one trial: each lasts until a customer who sends a request during the fault has an answer."""
     answers: list[Any] = []
 
     def ask(system: System) -> None:

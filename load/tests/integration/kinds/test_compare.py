@@ -1,4 +1,4 @@
-"""A short, whole experiment on the real system: two topologies, with a crash; unit tests have several blocks."""
+"""A short but complete experiment on the real system: two topologies, with a crash. Unit tests have several blocks."""
 
 from __future__ import annotations
 

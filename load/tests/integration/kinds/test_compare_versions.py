@@ -1,4 +1,4 @@
-"""A shop with components and data of another checkout, and this checkout's edge, generator and database server."""
+"""A shop with components and data from another checkout, and this checkout's edge, generator and database server."""
 
 from __future__ import annotations
 

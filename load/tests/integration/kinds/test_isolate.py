@@ -1,4 +1,4 @@
-"""A short isolation on the real system: each arm in one block."""
+"""A short isolation on the real system: all arms, in one block."""
 
 from __future__ import annotations
 

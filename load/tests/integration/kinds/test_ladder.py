@@ -1,4 +1,4 @@
-"""A short ladder on the real system, its lowest arms: without an edge, with it, and without tracing."""
+"""A short ladder on the real system, with its lowest arms: without an edge, with an edge, and without tracing."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ COMPONENTS = {"product", "order", "user", "payment", "edge", "postgres", "jaeger
 
 
 def run_probe(run_short: Callable[..., tuple[Summary, RunFiles]], kind: str, probe: Probe) -> tuple[Any, pl.DataFrame]:
-    """Runs a trial with a probe; returns its kind's part of the summary, and the samples."""
+    """Runs a trial with a probe; returns the part of the summary for the kind of experiment, and the samples."""
     switches = Switches(trace=0, connections=20)
     summary, run = run_short(kind, (Arm("grpc", load_topology("grpc"), switches, probe=probe),))
     looks = run.observed["looks"]

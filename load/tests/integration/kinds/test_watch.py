@@ -1,4 +1,4 @@
-"""Customers wait behind sidecars, by both ways, while the tape's customers buy."""
+"""Customers wait for updates behind sidecars, over streams and with polls, while the tape's customers buy."""
 
 from __future__ import annotations
 

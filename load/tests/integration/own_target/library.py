@@ -1,4 +1,4 @@
-"""A target that is independent of the load: books over HTTP, GraphQL, and gRPC with reflection.
+"""A target that shares no code with the load generator: books over HTTP, GraphQL, and gRPC with reflection.
 
 Usage: python library.py HTTP_PORT GRAPHQL_PORT GRPC_PORT
 
@@ -94,7 +94,7 @@ class Query:
 
 
 def answering(name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
-    """Starts the SERVER span of a request, in the trace of its headers."""
+    """Starts the SERVER span of a request, in the trace that its headers name."""
     return tracer.start_as_current_span(name, propagate.extract(headers), trace.SpanKind.SERVER)
 
 

@@ -325,7 +325,7 @@ while True:
 
 @pytest.fixture
 def busy() -> Iterator[int]:
-    """Process id of a program that uses half a core, and is not a child of the tests: children belong to a run."""
+    """Process id of a program that uses half a core. It is not a child of the tests: children belong to a run."""
     start = [
         sys.executable,
         "-c",
@@ -346,7 +346,7 @@ def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
     monkeypatch.delenv("CI", raising=False)  # in CI there is no warning beforehand
     for module in (programs, summary):  # other tests may run programs that use more
         monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
-    done = loaded(text, "--rate", "20")  # the library needs a tenth of a core for it
+    done = loaded(text, "--rate", "20")  # the library needs a tenth of a core for this rate
     assert done.exit_code == 0, done.stderr
     beforehand, _, afterwards = done.stderr.partition("check answered as expected")
     assert f"(pid {busy})" in beforehand

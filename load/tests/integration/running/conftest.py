@@ -1,4 +1,4 @@
-"""Running shops that this folder's tests share; no test changes data that another test reads."""
+"""Running shops that the tests in this folder share; no test changes data that another test reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stands in for grpcurl on the start page: makes a call whose types the server describes by reflection."""
+"""Replaces grpcurl, which the start page uses: makes a call whose types the server describes by reflection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several generators that share a tape give the replay of a single generator: same system, same answers."""
+"""Several generators that share a tape give the same answers as a single generator, on the same system."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_the_page_fits_windows_and_has_working_links(shop: System, http: httpx.C
 
 @pytest.mark.parametrize("shop", ["grpc"], indirect=True, scope="package")
 def test_reflection_has_the_limits_of_calls(shop: System) -> None:
-    """Otherwise one header would make calls of others fail that share the connection to the component."""
+    """Otherwise one header would make other clients' calls fail, which share the connection to the component."""
     asks = {"content-type": "application/grpc", "te": "trailers", "grpc-timeout": "soon"}
     with httpx.Client(base_url=shop.url, trust_env=False, http1=False, http2=True) as client:
         assert client.post(REFLECTION, headers=asks).headers["grpc-status"] == "3"

@@ -58,7 +58,7 @@ class Flow:
     Attributes:
         next: The next sequence number; None before the first packet.
         payload: Bytes of payload so far.
-        missed: Bytes that the capture lacks.
+        missed: Bytes that are missing from the capture.
         ended: Whether the capture has its end.
     """
 
@@ -178,7 +178,7 @@ def capture_packets(port: int, path: Path) -> Iterator[None]:
 
 
 def tcpdump() -> list[str]:
-    """Returns the command; root keeps its user, because tcpdump's default user may not write to the test's folder."""
+    """Returns the command. If root runs it, tcpdump stays root: its default user may not write to the test's folder."""
     return [TCPDUMP, "-Z", "root"] if os.geteuid() == 0 else [TCPDUMP]
 
 

@@ -1,4 +1,4 @@
-"""The exit code of a command, by the verdict on its run."""
+"""The exit code of a command follows from the verdict on its run."""
 
 from __future__ import annotations
 

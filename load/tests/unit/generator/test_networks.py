@@ -1,4 +1,4 @@
-"""Generator, results and documentation mean the same by a network's name."""
+"""A network's name means the same in the generator, the results and the documentation."""
 
 from __future__ import annotations
 

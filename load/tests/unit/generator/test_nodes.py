@@ -26,7 +26,7 @@ class FakeNode:
     Args:
         index: Shard of the node.
         count: Number of shards.
-        ready: Changes to its message when it is ready; None if it never is.
+        ready: Changes to the message that it sends when it is ready; None if it never gets ready.
         refuses: Error with which it fails once it gets the start time.
         gone: Why it can no longer be reached.
     """
@@ -67,7 +67,7 @@ class FakeNode:
 def replay(
     nodes: Sequence[FakeNode], shopload: Shopload | None = None, *, seconds: float = 0.03, ready_s: float = 60
 ) -> ShardedReplay:
-    """Makes a replay by nodes that answer at once."""
+    """Makes a replay on nodes that answer at once."""
     load = Load(TAPE, seconds)
     return ShardedReplay(
         nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01, calm_s=0.005

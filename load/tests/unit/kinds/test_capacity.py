@@ -1,4 +1,4 @@
-"""Settings of a run over capacity, and the loads of its steps."""
+"""Settings of a run of `make capacity`, and the loads of its steps."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ COMMANDS = {
 """Each kind that can be resumed, with a small experiment."""
 INTERRUPTED = 130
 ELSEWHERE = {"bench", "two-runs", "decide", "load"}
-"""Kinds without resuming: a single trial has nothing to resume, and the others work differently."""
+"""Kinds that cannot be resumed: a single trial has nothing to resume, and the other kinds work differently."""
 
 
 class Trials:

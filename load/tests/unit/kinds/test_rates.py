@@ -1,4 +1,4 @@
-"""The arms of an experiment over rates, and refused values."""
+"""The arms of an experiment at several rates, and refused values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    """Two sweeps; the newer one has no rate for hybrid."""
+    """Two sweeps; the newer sweep has no rate for hybrid."""
     for name, rates in {"20260101T000000Z-sweep": (160.0, 110.0), "20260102T000000Z-sweep": (150.0, None)}.items():
         rows = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
         (tmp_path / name).mkdir()

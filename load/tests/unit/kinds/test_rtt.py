@@ -1,4 +1,4 @@
-"""The arms of an experiment over distances, and refused values."""
+"""The arms of an experiment at several distances, and refused values."""
 
 from __future__ import annotations
 

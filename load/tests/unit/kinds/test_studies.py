@@ -42,7 +42,7 @@ def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_both_sides_of_a_claim_have_the_same_number_of_hops(name: str) -> None:
-    """A gateway on only one side is another hop and process, except where its absence is the claim (M8)."""
+    """A gateway on only one side would add a hop and a process to that side; only M8 is about exactly this."""
     (study,) = plan(name).about["studies"]
     for claim in study["claims"]:
         for topologies in [claim["topologies"], *claim["also"].values()]:

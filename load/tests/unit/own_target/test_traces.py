@@ -41,7 +41,7 @@ class _Zipkin(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def store() -> Iterator[str]:
-    """Address of that store."""
+    """Address of a store with short ids."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Zipkin) as server:
         _Zipkin.asked.clear()
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -53,7 +53,7 @@ def test_the_limit_ends_reading_between_batches_and_reports_the_rest(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(traces, "BATCH", 1)
-    clock = SimpleNamespace(monotonic=itertools.count().__next__, sleep=time.sleep)  # each look takes a second
+    clock = SimpleNamespace(monotonic=itertools.count().__next__, sleep=time.sleep)  # each look at it adds a second
     monkeypatch.setattr(traces, "time", clock)
     output: list[str] = []
     ids = [WHOLE, *(f"{number:032x}" for number in range(9))]

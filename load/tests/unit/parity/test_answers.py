@@ -46,7 +46,7 @@ def test_equal_answers_leave_no_difference() -> None:
     [
         # one cent less, deep inside
         (RIGHT | {"price": {"amount_minor": 1998, "currency": "EUR"}}, "price.amount_minor: 1998, expected 1999"),
-        # a number that came as text
+        # a number that was sent as text
         (RIGHT | {"id": "7"}, "id: '7', expected 7"),
         # true is not 1, although they are equal in Python
         (RIGHT | {"reviews": [{"id": True}, {"id": 2}]}, "reviews[0].id: True, expected 1"),

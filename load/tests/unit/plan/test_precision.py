@@ -92,7 +92,7 @@ def test_without_an_earlier_run_trials_are_expected_to_scatter_by_5_percent(tmp_
     assert 0.8 * expected < likely.blocks < 1.1 * expected
     assert likely.seconds == likely.blocks * BLOCK_S
     assert likely.cause == "if trials scatter by 5 %"
-    # With more pairs, one of them is likely to scatter more.
+    # The more pairs there are, the more likely it is that one of them scatters more.
     assert foresee(plan(0.05, "rest", "graphql", "grpc", "hybrid"), tmp_path, BLOCK_S).blocks > likely.blocks
 
 

@@ -1,4 +1,4 @@
-"""A run's folder appears whole, or not at all."""
+"""A run's folder appears complete, or not at all."""
 
 from __future__ import annotations
 

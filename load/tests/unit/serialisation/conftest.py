@@ -1,4 +1,4 @@
-"""A small answer of each journey."""
+"""A small answer to each journey."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _requested_fields(selection: SelectionSetNode, path: str = "") -> Iterator[s
 
 
 def _response_fields(value: Any, path: str = "") -> Iterator[str]:
-    """Yields the fields of a response in order; of a list, the first entry's fields come first."""
+    """Yields the fields of a response in order; for a list, the fields of its first entry come first."""
     if isinstance(value, list):
         for entry in value:
             yield from _response_fields(entry, path)

@@ -1,4 +1,4 @@
-"""A trial's folder exists whole or not at all, at any moment of a crash."""
+"""A trial's folder is complete or does not exist, whenever a crash happens."""
 
 from __future__ import annotations
 

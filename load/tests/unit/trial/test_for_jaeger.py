@@ -28,7 +28,7 @@ ENVOY = {
 
 
 def trace(pool_ns: int = MIN_POOL_NS - 1) -> bytes:
-    """Makes a customer's call through the edge to order, which waits for a connection and calls its database."""
+    """Makes a customer's call through the edge to order, which waits for a connection and then calls its database."""
     rpc = {"rpc.method": "Checkout", "rpc.service": "shop.order.v1.OrderService"}
     spans = [
         ("client", "1", "", "checkout", 1, 0, 10_000_000, {"shop.journey": "checkout"}),

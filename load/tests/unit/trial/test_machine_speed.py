@@ -15,7 +15,7 @@ from experiment.trial.machine_speed import REPETITIONS, ROUNDS, machine_speed, u
 
 
 def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
-    """Makes a clock by which the repetitions take these times."""
+    """Makes a clock according to which the repetitions take these times."""
     edges = (edge for duration in durations_ns for edge in (0, duration))
     return lambda: next(edges)
 

@@ -1,4 +1,4 @@
-"""A load's resources are the sum of figures of any length; figures that reach beyond the load count in part."""
+"""A load's resources are the sum of figures over periods of any length; periods that exceed the load count in part."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ BUSY_CHILD = (
     "'import time; end = time.process_time() + 0.4\\nwhile time.process_time() < end: pass\\ntime.sleep(30)'])"
 )
 
-# a separate process, because memory that other tests left in this process's allocator would count too
+# runs in a separate process, because memory that other tests left in this process's allocator would count too
 SHARES = """
 import mmap, sys
 with mmap.mmap(-1, 32 << 20) as shared:  # anonymous and shared, as PostgreSQL's buffers are
@@ -85,7 +85,7 @@ def test_programs_outside_the_run_are_seen_without_the_components() -> None:
         ([0.004] * 19 + [0.15], 0.0),
         ([0.004] * 19 + [0.9], 0.05),
         ([0.004] * 18 + [0.9, 0.6], 0.1),
-        ([0.4, 0.5, 0.45, 0.55], 0.0),  # it is always slow
+        ([0.4, 0.5, 0.45, 0.55], 0.0),  # the disk is always slow
     ],
 )
 def test_a_disk_stalls_if_waits_are_much_longer_than_usual(waits_s: list[float], share: float | None) -> None:
@@ -108,7 +108,7 @@ def test_the_kernel_counts_waits_for_disks(tmp_path: Path, monkeypatch: pytest.M
     heads()
     with ResourceSampler(heads, interval_s=0.05) as sampler:
         time.sleep(0.3)
-    assert sampler.disk_stall_share() == 0.0  # it is always slow
+    assert sampler.disk_stall_share() == 0.0  # the disk is always slow
 
 
 def test_shared_memory_counts_only_on_request() -> None:

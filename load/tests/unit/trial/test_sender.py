@@ -1,4 +1,4 @@
-"""The resources of a load are sampled from before its start."""
+"""The resources of a load are sampled from a moment before its start."""
 
 from __future__ import annotations
 
