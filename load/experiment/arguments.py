@@ -25,7 +25,7 @@ def number(name: str, given: str | None) -> float | None:
     """Reads a number; None if the user gave nothing.
 
     Raises:
-        UsageError: It is not a number.
+        UsageError: The value is not a number.
     """
     if given is None or given == "":
         return None
@@ -39,7 +39,7 @@ def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
     """Reads an integer.
 
     Raises:
-        UsageError: It is not an integer, or out of range; the message names both ends.
+        UsageError: The value is not an integer, or out of range; the message names both ends.
     """
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
         raise UsageError(f"{name}={given} is not valid: give an integer from {lowest} to {highest}")
@@ -80,7 +80,7 @@ def checked_seed(given: str) -> int:
     """Reads a seed.
 
     Raises:
-        UsageError: It is not an integer from 0 to 2^53 - 1.
+        UsageError: The value is not an integer from 0 to 2^53 - 1.
     """
     return whole_number("seed", given, 0, MAX_SEED)
 
@@ -95,7 +95,7 @@ def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
         highest: The longest valid duration.
 
     Raises:
-        UsageError: It is not a duration, or out of range; the message names both ends.
+        UsageError: The value is not a duration, or out of range; the message names both ends.
     """
     seconds = _seconds(given)
     if seconds is None or not (_seconds(lowest) or 0.0) <= seconds <= (_seconds(highest) or 0.0):
@@ -130,7 +130,7 @@ def refuse_twice(names: Sequence[str]) -> None:
     """Checks that each topology is named once.
 
     Raises:
-        UsageError: Some are named twice; the message lists them.
+        UsageError: Some topologies are named twice; the message lists them.
     """
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:

@@ -202,7 +202,7 @@ def write_page(how: str = "") -> Iterator[str]:
     """Writes the page, or with `--check` checks that it matches the table.
 
     Raises:
-        InputError: It does not match.
+        InputError: The page does not match.
     """
     if how == "--check":
         if PAGE.read_text(encoding="utf-8") != page():

@@ -59,7 +59,7 @@ def keep(one: Input, file: Path, **about: str) -> None:
 
 
 def read_kept(file: Path) -> tuple[Input, str, str]:
-    """Reads a kept input; returns it, its place and its surface.
+    """Reads an input that an earlier run kept; returns the input, its place and its surface.
 
     Raises:
         InputError: The file is not a kept input, or cannot be read.

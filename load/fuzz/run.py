@@ -127,7 +127,7 @@ def fuzz(
     surfaces: Sequence[str] = SURFACES,
     places: Sequence[str] = tuple(PLACES),
 ) -> None:
-    """Tries surfaces one after the other, each for the same share of the time, and fills in the outcome.
+    """Tries surfaces one after another, each for the same share of the time, and fills in the outcome.
 
     Args:
         outcome: The results, which are consistent at any time.

@@ -77,7 +77,7 @@ def is_strict(given: str | None) -> bool:
     """Whether NOISY runs exit with an error, according to the user's value of `strict`.
 
     Raises:
-        UsageError: It is neither on nor off.
+        UsageError: The value is neither on nor off.
     """
     if given is None:
         return in_ci()
@@ -93,7 +93,7 @@ def is_on(name: str, given: str) -> bool:
     """Whether an option is on.
 
     Raises:
-        UsageError: It is neither on nor off.
+        UsageError: The value is neither on nor off.
     """
     if given not in ("on", "off"):
         raise UsageError(f"{name}={given} is unknown; valid: on, off")
@@ -104,7 +104,7 @@ def is_yes(name: str, given: str) -> bool:
     """Whether an option is `yes`.
 
     Raises:
-        UsageError: It is neither yes nor no.
+        UsageError: The value is neither yes nor no.
     """
     if given not in ("yes", "no"):
         raise UsageError(f"{name}={given} is not valid: give yes or no")

@@ -42,7 +42,7 @@ ROLLING_S = 8.0
 """How long each restart of a rolling restart may take, its wait included; the edge may take twice as long."""
 LEAVE_S, READY_S = 1, 3.0
 """In a rolling restart, how long clients have to leave a stopping component, and how long a restarted component must
-have been ready before the next restart: its callers look again at intervals."""
+have been ready before the next restart. Its callers look only at intervals whether it is back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _run(run: Run, what: str) -> Path:
     """Makes a run, and returns its folder.
 
     Raises:
-        UsageError: It failed.
+        UsageError: The run failed.
     """
     _say(f"run {what}: {' '.join(run.command)}")
     began = time.time()

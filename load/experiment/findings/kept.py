@@ -36,7 +36,7 @@ def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
     """Keeps the summary of a finished run, which replaces an older summary.
 
     Raises:
-        UsageError: It is a run of another command, it is WRONG, or it is not VALID and would replace a VALID run.
+        UsageError: The run is of another command, is WRONG, or is not VALID and would replace a VALID run.
     """
     summary, manifest = read_document(results / SUMMARY), read_document(results / MANIFEST)
     _require_same(name, run, results, manifest)

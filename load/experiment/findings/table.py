@@ -96,7 +96,7 @@ def read_table(file: Path = TABLE) -> Table:
     """Reads and checks the table.
 
     Raises:
-        UsageError: It cannot be read, or something in it is wrong; the message names the line, and what is valid.
+        UsageError: The table cannot be read or is wrong; the message names the line, and what is valid.
     """
     opened = YamlFile.read(file, UsageError)
     table = validate(opened, Table)

@@ -154,7 +154,7 @@ class Shopload:
         """Waits for the end of a replay whose load is over.
 
         Raises:
-            GeneratorError: It failed, or did not end within the grace; the caller must stop it.
+            GeneratorError: The generator failed, or did not end within the grace; the caller must stop it.
         """
         try:
             code = replay.wait(timeout=GRACE_S)

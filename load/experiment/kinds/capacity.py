@@ -45,7 +45,7 @@ USERS_PER_CONNECTION = 100
 """The edge allows 1,024 concurrent requests on an HTTP/2 connection, and a journey sends up to ten at a time."""
 MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
 MAX_TAPE_RATE = 5000.0
-"""More journeys a second than two cores can even refuse; the limit keeps tapes small."""
+"""More journeys per second than two cores can even refuse; the limit keeps tapes small."""
 PARITY_SAMPLES = 3
 MAX_SEARCHES = 20
 """Maximum number of blocks, each with a search per topology."""
@@ -92,7 +92,7 @@ PROFILES = {
 
 
 def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
-    """Runs every topology through its steps, one after the other.
+    """Runs every topology through its steps, one after another.
 
     If a topology cannot continue (a component died, an answer was wrong, traces could not be read), it ends early and
     the next one begins: in an overload that is a finding. An obstacle to all topologies ends the run.
@@ -221,7 +221,7 @@ def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
 
 
 def rates(start: str | None, highest: str | None) -> tuple[float, float]:
-    """Reads the first and the highest rate of a sweep, journeys a second.
+    """Reads the first and the highest rate of a sweep, in journeys per second.
 
     Raises:
         UsageError: A rate is not a number from 1 to 10,000, or the first is above the highest.
@@ -308,7 +308,7 @@ def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: flo
         lengths: The lengths of steps.
         http: HTTP version from client to edge.
         phase: Purpose of the step.
-        amount: Journeys a second, users, or the height of the peak.
+        amount: Journeys per second, users, or the height of the peak.
         held: Journeys per second that the topology sustains; a peak is a multiple of this rate.
     """
     warm_rate = min(DEFAULT_RATE, asked["search"]["start"] if asked["search"] else DEFAULT_RATE)

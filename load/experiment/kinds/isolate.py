@@ -59,7 +59,7 @@ def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str
         journey: The kind of journey.
 
     Raises:
-        UsageError: It does not have both; the message names the kinds that it has.
+        UsageError: The workload does not have both; the message names the kinds that it has.
     """
     kinds = sorted({kind for (kind, _), weight in mix.items() if weight})
     if journey not in kinds:

@@ -50,7 +50,7 @@ def parse_channel(given: str) -> Channel:
     """Reads a channel.
 
     Raises:
-        UsageError: It is unknown.
+        UsageError: The channel is unknown.
     """
     if given not in list(Channel):
         raise UsageError(f"channel={given} is unknown; valid: {', '.join(Channel)}")

@@ -54,7 +54,7 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
     """Splits an endpoint's URL.
 
     Raises:
-        UsageError: It is not a valid URL.
+        UsageError: The text is not a valid URL.
     """
     parts = urlsplit(url)
     if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:

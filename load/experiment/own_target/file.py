@@ -359,7 +359,7 @@ def read_target(path: Path) -> TargetFile:
     """Reads a target file.
 
     Raises:
-        UsageError: It is not a target file; the message names the line and the mistake.
+        UsageError: The file is not a target file; the message names the line and the mistake.
     """
     file = YamlFile.read(path, UsageError)
     target = validate(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))

@@ -48,7 +48,7 @@ def check_topologies(
     say: Callable[[str], None],
     extra: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
 ) -> list[Parity]:
-    """Sends the same sample through each topology, one after the other, each on a fresh database.
+    """Sends the same sample through each topology, one after another, each on a fresh database.
 
     Args:
         topologies: The topologies to compare.

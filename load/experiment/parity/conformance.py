@@ -70,7 +70,7 @@ class Law:
 
     @property
     def verdict(self) -> str:
-        """Whether it holds in all cases that ran."""
+        """Whether the law holds in all cases that ran."""
         if self.failed:
             return FAILS
         return SKIPPED if self.skipped == self.cases else HOLDS

@@ -41,7 +41,7 @@ class Arm:
         label: Name in the results; its topology's name, unless one topology runs in several ways.
         topology: The topology that runs; a target that is not the shop is a topology without an entry.
         switches: The topology's switches.
-        rate: Journeys a second of its tape; None for the profile's.
+        rate: Journeys per second on its tape; None for the profile's.
         without: Kind of journey that its tape lacks; empty for a whole tape.
         load: Its own load; None for the plan's.
         fault: Fault that strikes it during the load; empty for no fault.
@@ -98,7 +98,7 @@ class Plan:
         precision: How far intervals may reach from the ratio of two arms' p50, as a share. `blocks` is then the length
             of the first stage, which decides the total. None if `blocks` is the total.
         about: Entries of the manifest that only this kind has.
-        chosen: Whether the kind chooses further arms by the results of these.
+        chosen: Whether the kind chooses further arms by the results of these arms.
     """
 
     kind: str
@@ -269,7 +269,7 @@ def arm_of(
         given: The switches, as a user gives them.
         networks: Each channel's network, where the workload says so.
         compared: The topologies of all arms.
-        rate: Journeys a second of its tape; None for the profile's.
+        rate: Journeys per second on its tape; None for the profile's.
 
     Raises:
         UsageError: A switch is invalid, or the topology cannot run with them; the message names the arm.

@@ -12,7 +12,7 @@ MAX_THINK = "10m"
 FASTEST_JOURNEY_S = 0.002
 """A journey takes longer than this in every topology, so a tape made for this duration outlasts the loop."""
 MAX_TAPE_RATE = 2500.0
-"""More journeys of any kind a second than two cores answer; the limit keeps tapes small."""
+"""More journeys of any kind per second than two cores can answer; the limit keeps tapes small."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate says."""
 
@@ -31,7 +31,7 @@ class ClosedLoop:
 
     @property
     def most_asked(self) -> float:
-        """Journeys a second that the users send if every answer comes at once, plus a margin."""
+        """Journeys per second that the users send if every answer comes at once, plus a margin."""
         return MARGIN * self.vus / (self.think_s + FASTEST_JOURNEY_S)
 
     @property

@@ -20,7 +20,7 @@ class Sending:
         steps: Equally long parts of the load: the share of the loop's users in each, or in an open loop its rate as a
             multiple of `rate`. Empty for a load of one part.
         overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
-        warm_rate: Journeys a second of an open-loop warm-up; None for a warm-up like the load.
+        warm_rate: Journeys per second of an open-loop warm-up; None for a warm-up like the load.
         connections: Connections of all clients together; 0 for the switches' number.
     """
 

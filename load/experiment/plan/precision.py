@@ -32,7 +32,7 @@ def parse_precision(given: str | None) -> float | None:
     """Reads a precision such as `5%`, as a share; None if none was given.
 
     Raises:
-        UsageError: It is not a percentage, or out of range.
+        UsageError: The value is not a percentage, or out of range.
     """
     if not given:
         return None

@@ -30,7 +30,7 @@ class Holding:
     """Holds connections open before the load, and samples the components' resources until their memory is steady.
 
     Attributes:
-        counts: Numbers of connections to hold, one after the other.
+        counts: Numbers of connections to hold, one after another.
     """
 
     counts: tuple[int, ...]

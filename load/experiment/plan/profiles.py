@@ -50,7 +50,7 @@ def profile_named(name: str, *, rate: float | None = None) -> Profile:
 
     Args:
         name: One of `PROFILES`.
-        rate: Journeys a second, above 0 and at most 10,000; None for the profile's own.
+        rate: Journeys per second, above 0 and at most 10,000; None for the profile's own.
 
     Raises:
         UsageError: There is no such profile, or the rate is out of range.

@@ -80,7 +80,7 @@ class ResultsFolder:
         self._take()
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Writes a JSON file, whole or not at all."""
+        """Writes a JSON file, completely or not at all."""
         write_json(self.path / name, value)
 
     def publish(self, *, latest: bool = True) -> Path:
@@ -137,7 +137,7 @@ def require_folder_name(name: str) -> None:
     """Checks that a name is valid for a folder, and does not lead to another folder.
 
     Raises:
-        UsageError: It has characters other than letters, digits, dots and hyphens, or begins with a dot or a hyphen.
+        UsageError: The name has other characters than letters, digits, dots and hyphens, or begins with a dot or hyphen.
     """
     if not FOLDER_NAME.fullmatch(name):
         raise UsageError(
@@ -159,7 +159,7 @@ def find_unfinished(root: Path, holds: str) -> list[ResultsFolder]:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Writes a JSON file, whole or not at all."""
+    """Writes a JSON file, completely or not at all."""
     scratch = path.with_name(f".{path.name}.partial")
     scratch.unlink(missing_ok=True)
     with scratch.open("x", encoding="utf-8") as file:  # follows no symbolic link
@@ -171,7 +171,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Reads a JSON file of a run.
 
     Raises:
-        UsageError: It is missing or not JSON; the message names the file.
+        UsageError: The file is missing or not JSON; the message names the file.
     """
     try:
         value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

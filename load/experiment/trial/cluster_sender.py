@@ -54,7 +54,7 @@ class PodNode:
         self.put(f"{OUT}/{file}", text)
 
     def put(self, path: str, text: str) -> None:
-        """Writes a file of the pod, whole or not at all."""
+        """Writes a file in the pod, completely or not at all."""
         self._run(f"cat > {path}.part && mv {path}.part {path}", stdin=text)
 
     def clock_ns(self) -> int:

@@ -1,4 +1,4 @@
-"""A trial's folder, `trials/<block>-<arm>/`, which exists whole or not at all."""
+"""A trial's folder, `trials/<block>-<arm>/`, which is complete or does not exist."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def observe(
 
 
 class Looks:
-    """Samples the resources that the components of a system hold.
+    """Samples the resources that the components of a system have in use.
 
     Args:
         system: The system.

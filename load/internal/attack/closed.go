@@ -14,7 +14,7 @@ const MaxVUs = 10_000
 // Closed is a closed loop: virtual users take the journeys of the tape in its order, and ignore their times. Each user
 // sends the next journey once the last one is answered and a time to think has passed.
 //
-// Users with a time to think start one after the other, spread evenly over the first time to think. If they started
+// Users with a time to think start one after another, spread evenly over the first time to think. If they started
 // together, they would send their journeys in waves for the whole loop. Users without a time to think start together.
 //
 // With steps, the number of users varies: each step is an equal part of the duration, with its share of the users.

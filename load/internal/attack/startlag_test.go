@@ -12,7 +12,7 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// The start lag and the generator's CPU time at 50 journeys a second, with the shop in the same process, with and
+// The start lag and the generator's CPU time at 50 journeys per second, with the shop in the same process, with and
 // without an emulated network:
 //
 //	go test -run '^$' -bench StartLag -benchtime 1x ./internal/attack

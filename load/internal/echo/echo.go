@@ -28,7 +28,8 @@ type Addresses struct {
 	GRPC string `json:"grpc"`
 }
 
-// Server answers HTTP requests (HTTP/1.1 and HTTP/2 without TLS) with their own bodies, and GetProduct with the id asked for.
+// Server answers HTTP requests (HTTP/1.1 and HTTP/2 without TLS) with their own bodies, and GetProduct with the
+// requested id.
 type Server struct {
 	Addresses // as bound
 

@@ -236,7 +236,7 @@ func (c *Client) transport() (t transport, leave func()) {
 	return c.transports[c.next.Add(1)%uint64(len(c.transports))], func() {}
 }
 
-// Connect opens the connections before the load, so that no journey pays for it.
+// Connect opens the connections before the load, so that no journey waits for that.
 func (c *Client) Connect(ctx context.Context) error {
 	for _, at := range c.entrances {
 		if err := at.connect(ctx); err != nil {

@@ -102,8 +102,8 @@ func TestRequestsOverANetwork(t *testing.T) {
 	}
 }
 
-// The way up of each parallel request ends when that request has arrived completely: not before its bytes can be
-// through the line, and not after the server has read the request.
+// The way up of each parallel request ends when that request has arrived completely. So it does not end before the
+// request's bytes can be through the line, nor after the server has read the request.
 func TestRequestsSideBySide(t *testing.T) {
 	const rtt, kbit, padding = 20 * time.Millisecond, 200, 100
 	for _, name := range []string{"HTTP/1.1", "HTTP/2", "gRPC"} {

@@ -60,7 +60,7 @@ func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at
 func (x *Exchange) Apart(kind string) { x.apart = kind }
 
 // Urgent makes requests declare their urgency (RFC 9218): requests after the first answer belong to a journey under
-// way; earlier ones may begin a checkout.
+// way; earlier requests may begin a checkout.
 func (x *Exchange) Urgent(buys bool) { x.buys, x.urgent = buys, true }
 
 // priority returns the urgency header of a request that begins now; empty for none.

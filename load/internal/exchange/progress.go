@@ -28,8 +28,8 @@ func (p *progress) answered() bool { return p.began.Load() || p.trailer.Load() }
 //
 //   - client if nothing could be sent;
 //   - by the status if the server gave one (outcome.OfGRPC);
-//   - wrong_answer if the answer began and has no end (no trailer, a stream that breaks off), if its message cannot be read,
-//     or if it is a successful answer that is not gRPC;
+//   - wrong_answer if the answer began and has no end (no trailer, a stream that breaks off), if its message cannot be
+//     read, or if it is successful but not gRPC;
 //   - server if no answer came at all.
 func (p *progress) failure(method string, err error) error {
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// naive is the shop for a client that sends a request per item, one after the other, even for repeated products.
+// naive is the shop for a client that sends a request per item, one after another, even for repeated products.
 type naive struct{ shop.Services }
 
 // ListReviewedProducts requests the reviews of one product after another.

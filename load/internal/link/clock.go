@@ -112,7 +112,7 @@ func (c *Clock) until(at time.Time, exact bool, closed, expired <-chan struct{})
 
 type alarm struct {
 	at    time.Time
-	wake  time.Time // when the timer expires for it
+	wake  time.Time // when the timer expires for this alarm
 	rung  chan struct{}
 	place int // place in the heap; negative once it has rung or was cancelled
 }

@@ -12,7 +12,7 @@ const (
 	udpHeaders = 28   // bytes of IPv4 and UDP headers in each datagram
 )
 
-// line is one direction of a link: it serialises bits one after the other, then each bit travels for the same time.
+// line is one direction of a link: it serialises bits one after another, then each bit travels for the same time.
 type line struct {
 	rate  int64 // bits per second; 0 if serialisation takes no time
 	delay time.Duration

@@ -87,7 +87,7 @@ var selections = []Selection{SelectsNothing, SelectsGraphQL, SelectsAll}
 // MaxConnections is the maximum number of client connections.
 const MaxConnections = 1024
 
-// Target is one running topology. Empty versions of TLS stand for 1.3.
+// Target is one running topology. An empty version of TLS means 1.3.
 type Target struct {
 	Topology      string              `json:"topology"`
 	Trial         string              `json:"trial"`
@@ -101,7 +101,7 @@ type Target struct {
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of trusted certificates; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // empty for best
 	Apart         string              `json:"apart,omitempty"`          // kind of journey with exclusive components; its requests name it to the edge; empty for none
-	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of journeys under way declare a higher urgency than new ones
+	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of journeys under way declare a higher urgency than those of new journeys
 	Fresh         bool                `json:"fresh,omitempty"`          // whether each request opens a new connection; otherwise they share Connections
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers cache answers, and revalidate them
 	Texts         bool                `json:"texts,omitempty"`          // whether requests have GraphQL documents as full text; otherwise documents are persisted

@@ -81,7 +81,7 @@ func (s *span) within(name string, from, to time.Time) {
 	s.below(name, trace.SpanKindInternal, from).ended(to)
 }
 
-// ended passes the span to the recorder; the zero time stands for now.
+// ended passes the span to the recorder; the zero time means now.
 func (s *span) ended(at time.Time) {
 	if at.IsZero() {
 		at = s.start.Add(time.Since(s.start)) // the wall clock may have been adjusted meanwhile

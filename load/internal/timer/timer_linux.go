@@ -53,7 +53,7 @@ func (t *Timer) Wait(d time.Duration) error {
 	return t.Expired()
 }
 
-// Interrupt ends the current wait and all later ones.
+// Interrupt ends the current wait and all later waits.
 func (t *Timer) Interrupt() { _ = t.file.SetReadDeadline(time.Now()) }
 
 // Close ends all waits and frees the timer.

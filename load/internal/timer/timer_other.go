@@ -50,7 +50,7 @@ func (t *Timer) Wait(d time.Duration) error {
 	return t.Expired()
 }
 
-// Interrupt ends the current wait and all later ones.
+// Interrupt ends the current wait and all later waits.
 func (t *Timer) Interrupt() { t.once.Do(func() { close(t.interrupted) }) }
 
 // Close ends all waits and frees the timer.

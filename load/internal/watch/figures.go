@@ -20,7 +20,7 @@ type Figures struct {
 	Updates           int64           `json:"updates"`
 	Repeated          int64           `json:"repeated"`            // repeated updates
 	Missed            int64           `json:"missed"`              // skipped positions
-	Polls             int64           `json:"polls"`               // including failed ones
+	Polls             int64           `json:"polls"`               // including failed polls
 	FailedPolls       map[string]int  `json:"failed_polls"`        // by cause
 	Reconnects        map[string]int  `json:"reconnects"`          // attempts to reopen a stream, by the cause that ended the previous one
 	LongestReconnectS float64         `json:"longest_reconnect_s"` // longest time without a stream; until the end if it was not reopened

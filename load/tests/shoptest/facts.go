@@ -73,8 +73,8 @@ func userOf(email string) int64 {
 	return user
 }
 
-// documentOf returns the document with this id, in the size that the id determines: it has a complete record, and a
-// record without a time and a price, whose text fills the remaining size.
+// documentOf returns the document with this id, in the size that the id determines. The document has a complete record,
+// and a record without a time and a price, whose text fills the remaining size.
 func documentOf(id int64) shop.Document {
 	price := shop.Money{AmountMinor: priceOf(id), Currency: "EUR"}
 	records := []shop.DocumentRecord{{Count: id, OK: false, Value: 0.5}}

@@ -137,7 +137,7 @@ JOURNEYS_SENT = ("browse", "bulk_lines")
 
 
 def whole_trial(arm: Arm, plan: Plan) -> Trial:
-    """Makes a trial with all rows that analyses need; above 60 journeys a second, latencies are ten times as long."""
+    """Makes a trial with all rows that analyses need; above 60 journeys per second, latencies are ten times as long."""
     sending = plan.sending(arm)
     rate = max([sending.rate, *(sending.rate * share for share in sending.steps)])
     count = 480

@@ -59,7 +59,7 @@ class LoadEntry(_Strict):
         arrivals: Users who send one request each, evenly over the duration; None with `users`.
         think_s: Seconds between a user's journeys.
         steps: Users in each of equally long parts of the load, as shares of the maximum.
-        max_per_s: Rate of a closed loop's tape, in journeys a second; higher than two cores can answer.
+        max_per_s: Rate of a closed loop's tape, in journeys per second; higher than two cores can answer.
         duration_s: Length, in seconds.
         overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
         switches: Switches of all arms, in addition to those of the replay.
