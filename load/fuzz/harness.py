@@ -55,7 +55,7 @@ WORDS = (
 
 
 class Harness:
-    """The readers of files. Use it in a `with` statement.
+    """The programs of the harness that read files. Use it in a `with` statement.
 
     Args:
         folder: Working folder, which is removed at the end.

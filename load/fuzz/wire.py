@@ -60,7 +60,7 @@ class Answer:
         return int(text) if text.isdigit() else None
 
     def note(self, headers: Sequence[Header]) -> None:
-        """Adds headers of HTTP/2 or HTTP/3."""
+        """Adds headers that came over HTTP/2 or HTTP/3 to the answer."""
         named = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
         status = int(named.pop(":status", "0"))
         if status >= 200:

@@ -47,7 +47,7 @@ def print_file(file: Path) -> None:
 
 
 def print_seconds(out: Console, folder: Path) -> None:
-    """Prints how much time a run's trials spent on what."""
+    """Prints how a run's trials spent their time."""
     # Tables take a while to import; a wrong option is reported before that.
     from hops.elements.compared import TARGET, TOPOLOGY
     from hops.run.files import MANIFEST, TRIALS, read_document

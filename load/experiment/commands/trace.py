@@ -158,7 +158,7 @@ def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
     Args:
         shown: The exemplars by topology.
         run: Name of the run.
-        ports: Ports of the Jaeger.
+        ports: Ports of Jaeger.
 
     Returns:
         The page's URL: at Jaeger's port if Jaeger has no UI, otherwise the URL of the file.

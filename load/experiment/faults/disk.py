@@ -23,7 +23,7 @@ from mesh.supervisor.process_record import RunLock
 
 DATA, WAL = "postgres-data", "postgres-wal"
 VOLUMES = (DATA, WAL)
-"""Targets: no room for further pages of tables, or for further segments of the write-ahead log."""
+"""Targets: a volume without room for further pages of tables, or for further segments of the write-ahead log."""
 ROOM = 2**31
 """Size of the volume without the fault, in bytes; only used bytes take memory."""
 TRIES, LIMIT_S = 10, 10

@@ -25,7 +25,7 @@ class Kept(NamedTuple):
 
 
 def read_kept(name: str, folder: Path = FOLDER) -> Kept | None:
-    """Reads a kept run; None if it is not kept."""
+    """Reads the kept run of a finding; None if no run is kept for it."""
     if not (folder / name / KEPT_SUMMARY).is_file():
         return None
     with gzip.open(folder / name / KEPT_SUMMARY) as packed:

@@ -56,7 +56,7 @@ def state(finding: Finding, kept: Kept | None) -> Stated:
 
 
 def read_all(table: Table, folder: Path = FOLDER) -> dict[str, Kept | None]:
-    """Reads the kept runs, by the names of findings."""
+    """Reads the kept run of each finding, by the finding's name."""
     kept = {name: read_kept(name, folder) for name in table.runs}
     return {name: kept[finding.run] for name, finding in table.findings.items()}
 

@@ -293,7 +293,7 @@ def tape_rate(closed: ClosedLoop) -> float:
 
 
 def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
-    """Returns the seconds of a step at a rate: as long as p99 needs, within the profile's bounds."""
+    """Returns the length of a step at a rate, in seconds: as long as p99 needs, within the profile's bounds."""
     needed = MIN_JOURNEYS / rate
     if phase == "confirm":
         return float(ceil(min(max(needed, lengths.confirm_s), 4 * lengths.confirm_s)))

@@ -153,7 +153,7 @@ def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Cu
 def _networks(
     of_workload: Mapping[str, ChannelNetwork], given: Mapping[str, str | None]
 ) -> Mapping[str, CustomersNetwork]:
-    """Returns the network of each channel: the given one, else the workload's, else none."""
+    """Returns the network of each channel: the given network, otherwise the workload's, otherwise none."""
     networks = networks_of(parse_switches(of_workload, **given).as_dict())
     if not networks and any(given.values()):
         return dict.fromkeys(CHANNELS, NAMED[LOOPBACK])

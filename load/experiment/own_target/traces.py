@@ -25,7 +25,7 @@ LIMIT_S, LOOK_S = 60.0, 1.0
 BATCH = 100
 """Number of traces to read between two checks of the time limit."""
 MAX_UNREQUESTED = 2_000
-"""Maximum number of unrequested traces to count, because each is read whole."""
+"""Maximum number of unrequested traces to count; it is limited, because each trace is read completely."""
 QUIET_S = 7.0
 """Traces are complete once no span has come for this time: OpenTelemetry's SDKs send a batch every 5 s."""
 

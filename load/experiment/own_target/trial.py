@@ -57,7 +57,7 @@ ANSWERS = "answers.jsonl"
 
 
 class TargetError(MeshError):
-    """A target does not answer as its file says; the message names the target, the journey, the step and the check."""
+    """A target's answer is not as its file expects; the message names the target, the journey, the step and the check."""
 
 
 @contextmanager
@@ -79,8 +79,8 @@ class OwnTarget:
     Attributes:
         target: File that names the generator's target.
         switches: How the load is sent.
-        ports: Ports of its processes on this machine.
-        sockets: Paths of their Unix sockets.
+        ports: Ports of the target's processes on this machine.
+        sockets: Paths of the target's Unix sockets.
         journeys: The kinds of journeys in its file.
         sources: Addresses of the stores that have the spans of target and generator; empty if nothing is traced.
         store: The run's own Jaeger, if the target's spans go there; empty otherwise.

@@ -137,7 +137,8 @@ def require_folder_name(name: str) -> None:
     """Checks that a name is valid for a folder, and does not lead to another folder.
 
     Raises:
-        UsageError: The name has other characters than letters, digits, dots and hyphens, or begins with a dot or hyphen.
+        UsageError: The name has other characters than letters, digits, dots and hyphens, or begins with a dot or a
+            hyphen.
     """
     if not FOLDER_NAME.fullmatch(name):
         raise UsageError(

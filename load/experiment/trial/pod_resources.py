@@ -27,7 +27,7 @@ class Look:
 
     @property
     def at_ns(self) -> int:
-        """When the newest figures end."""
+        """When the period of the newest figures ends, in nanoseconds."""
         return max(usage.ended_ns for usage in self.usages)
 
 
@@ -191,7 +191,7 @@ class PodResources:
         Args:
             cpu_s: CPU seconds of each component of the run.
         """
-        # All nodes' figures end at the same time, apart from the time of the requests for them.
+        # All nodes' figures end at the same time, apart from the time that requests for the figures take.
         nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
         return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
 

@@ -36,7 +36,7 @@ class Sample:
     Attributes:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
         component: Name of the component.
-        cpu_s: CPU seconds (user and system) used since the first look, or since it started.
+        cpu_s: CPU seconds (user and system) used since the first look, or since a later start of the component.
         memory_mb: Resident memory in MiB, with pages that processes share counted once (proportional set size); as of
             the last look that read memory.
         processes: Number of its processes.

@@ -58,7 +58,7 @@ type Client struct {
 	next          atomic.Uint64
 	procedures    sync.Map // client of connect-go by procedure
 
-	acceptEncoding []string // encodings of HTTP's answers
+	acceptEncoding []string // content encodings that answers over HTTP may have
 }
 
 // Entrance is an address at which channels enter.

@@ -189,7 +189,7 @@ type crossed struct {
 	down      stretch // the answer's last byte, from the far end
 	trips     int     // round trips of the handshake, and of the answer's wait for the connection's window
 
-	way, behind *crossing // its crossing, and that of the request that it waited for
+	way, behind *crossing // crossings of this request, and of the request that it waited for
 }
 
 // end stops following the request.

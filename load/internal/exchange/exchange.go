@@ -80,10 +80,10 @@ func (x *Exchange) priority() string {
 // Toward sends later requests to another entrance of the client; no request may be under way.
 func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
 
-// At names the entrance that requests go to.
+// At returns the URL of the entrance to which requests are sent.
 func (x *Exchange) At() string { return x.at.String() }
 
-// Base returns the URL of the entrance that requests go to.
+// Base returns the parsed URL of the entrance to which requests are sent.
 func (x *Exchange) Base() *url.URL { return x.at.base }
 
 // Think waits as a customer does between requests, at most until the context ends.

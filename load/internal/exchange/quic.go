@@ -81,7 +81,7 @@ func (c *Client) listen() (net.PacketConn, error) {
 	return c.reach.Packets(c.meter.Packets(socket)), nil
 }
 
-// isUnanswered tells whether no packet of an opening QUIC connection was answered.
+// isUnanswered tells whether a QUIC connection failed to open because no packet was answered.
 func isUnanswered(err error) bool {
 	late, idle := (*quic.HandshakeTimeoutError)(nil), (*quic.IdleTimeoutError)(nil)
 	return errors.As(err, &late) || errors.As(err, &idle)

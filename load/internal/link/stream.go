@@ -41,7 +41,7 @@ func (s *stream) send(data []byte) {
 	}
 }
 
-// slowStart returns for how many round trips the stream's bytes so far wait for the window.
+// slowStart returns how many round trips the bytes sent so far wait for the window, in all.
 func (s *stream) slowStart() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

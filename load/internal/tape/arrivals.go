@@ -25,7 +25,7 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 			times = append(times, at)
 		}
 	}
-	// A process with a varying rate is a faster steady process with thinning (Lewis and Shedler, 1979).
+	// A process with a varying rate is made from a faster steady process by thinning (Lewis and Shedler, 1979).
 	peak := peakFactor(a)
 	mean := max(int64(math.Round(1e9/rate*perMille/float64(peak))), 1)
 	var times []int64

@@ -71,12 +71,12 @@ func (s *span) InstrumentationScope() instrumentation.Scope { return scope }
 
 func (s *span) InstrumentationLibrary() instrumentation.Library { return scope } //nolint:staticcheck // of the interface
 
-// below returns a started child.
+// below returns a child span that has started.
 func (s *span) below(name string, kind trace.SpanKind, start time.Time) *span {
 	return &span{of: s.of, name: name, kind: kind, traceID: s.traceID, id: randomSpanID(), parent: s.id, start: start}
 }
 
-// within adds a child with a known end.
+// within adds a child span with a known end.
 func (s *span) within(name string, from, to time.Time) {
 	s.below(name, trace.SpanKindInternal, from).ended(to)
 }
@@ -132,7 +132,7 @@ func ofRequest(s *span) []attribute.KeyValue {
 	return append(attributes, s.errorType()...)
 }
 
-// ofRPC describes an RPC by its system and its name; the number is its status.
+// ofRPC describes an RPC by its system and its name; the span's number is the RPC's status.
 func ofRPC(s *span) []attribute.KeyValue {
 	service, method, _ := strings.Cut(s.name, "/")
 	return append([]attribute.KeyValue{

@@ -101,7 +101,7 @@ type file struct {
 	} `yaml:"arrival"`
 	Order Order         `yaml:"order"`
 	Pool  shopdata.Pool `yaml:"pool"`
-	// The target sets the network between customers and edge: a tape is the same at every distance.
+	// Not used here: the target sets the network between customers and edge, so that a tape is the same at every distance.
 	Networks any `yaml:"networks"`
 	Mix      []struct {
 		Journey journey.Name   `yaml:"journey"`

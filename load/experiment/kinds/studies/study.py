@@ -115,7 +115,7 @@ class Replay(_Strict):
     """The replay of a study.
 
     Attributes:
-        scale: The factor that divides its figures.
+        scale: The factor that divides the study's figures.
         not_replayed: What the replay leaves out.
         switches: Switches of all arms.
         sides: Topologies of sides, where they differ from `SIDES`.
