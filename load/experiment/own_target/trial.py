@@ -57,7 +57,7 @@ ANSWERS = "answers.jsonl"
 
 
 class TargetError(MeshError):
-    """A target's answer is not as its file expects; the message names the target, the journey, the step and the check."""
+    """A target's answer is not as its file expects; the message names target, journey, step and check."""
 
 
 @contextmanager
