@@ -17,7 +17,7 @@ RIGHT, AHEAD = "+0", "+3600"
 
 @contextmanager
 def prepare_clock_step(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Prepares a step of a service's wall clock; monotonic clocks do not step, as with NTP."""
+    """Prepares a step of a service's wall clock; monotonic clocks do not change, as when NTP steps a clock."""
     time = files_of(system) / "faketime"
     time.write_text(RIGHT, encoding="utf-8")
 

@@ -27,7 +27,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "rest-gateway": ("rest-gateway/tests/unit",),
     "graphql-gateway": ("graphql-gateway/tests/unit", "services/tests/unit/platform/graphql"),
 }
-"""Tests that a component must pass in any language, in addition to `CONTRACT`."""
+"""Tests that a component must pass regardless of its language, in addition to `CONTRACT`."""
 CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process", "calls", "rest", "spans"))
 """Tests that are the same for every component."""
 SET_UP = (f"{SERVICES}/contract/test_set_up.py",)

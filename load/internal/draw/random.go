@@ -38,7 +38,7 @@ func (s Source) Below(n int64) int64 {
 // Between returns a number in [first, last].
 func (s Source) Between(first, last int64) int64 { return first + s.Below(last-first+1) }
 
-// From returns an identifier of the range, each as likely as any other.
+// From returns an identifier from the range; all are equally likely.
 func (s Source) From(ids shopdata.Range) int64 { return s.Between(ids.First, ids.Last) }
 
 // Exponential returns an exponentially distributed number with the given mean.

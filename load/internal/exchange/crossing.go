@@ -186,7 +186,7 @@ type crossed struct {
 	handshake stretch // wait for the opening of a connection
 	waiting   stretch // then wait for a connection that another request had
 	up        stretch // from the request's first byte to its last at the far end
-	down      stretch // the answer's last byte, from the far end
+	down      stretch // way of the answer's last byte from the far end
 	trips     int     // round trips of the handshake, and of the answer's wait for the connection's window
 
 	way, behind *crossing // crossings of this request, and of the request that it waited for

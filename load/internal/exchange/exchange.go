@@ -163,7 +163,7 @@ type Shape struct {
 	Parallel int64 // most requests under way at a time
 
 	Network           time.Duration // the journey's time on the link
-	OpeningRoundTrips int64         // round trips in which requests waited for the opening of connections, and answers for the windows of new ones
+	OpeningRoundTrips int64         // round trips for which requests waited until connections were open, and answers for the windows of new connections
 }
 
 // Shape returns the shape of the journey so far.

@@ -27,7 +27,7 @@ func (p *progress) answered() bool { return p.began.Load() || p.trailer.Load() }
 // failure returns the error of an RPC as a failure with a class, like the error of an HTTP request:
 //
 //   - client if nothing could be sent;
-//   - by the status if the server gave one (outcome.OfGRPC);
+//   - the class of the status if the server sent a status (outcome.OfGRPC);
 //   - wrong_answer if the answer began and has no end (no trailer, a stream that breaks off), if its message cannot be
 //     read, or if it is successful but not gRPC;
 //   - server if no answer came at all.

@@ -46,7 +46,7 @@ type Row struct {
 	Waves             int64          `json:"waves"`               // sequential round trips; see exchange.Shape
 	Parallel          int64          `json:"parallel"`            // maximum number of requests under way at a time
 	NetworkNs         int64          `json:"network_ns"`          // the journey's time on the customer's link; 0 without an emulated network
-	OpeningRoundTrips int64          `json:"opening_round_trips"` // round trips in which requests waited for the opening of connections, and answers for the windows of new ones
+	OpeningRoundTrips int64          `json:"opening_round_trips"` // round trips for which requests waited until connections were open, and answers for the windows of new connections
 	Sampled           bool           `json:"sampled"`
 	TraceID           string         `json:"trace_id"`
 	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
