@@ -12,8 +12,8 @@ from fuzz.wire import Answer
 
 ANSWERED, REFUSED, LATE, UNANSWERED = "answered", "refused", "late", "unanswered"
 CLASSES = (ANSWERED, REFUSED, LATE, UNANSWERED)
-"""Classes of results. A request was done; or refused as the caller's fault; or not done, because time ran out or a
-component was missing; or not answered before the connection ended or the time limit passed."""
+"""Classes of results. A request was done, or refused as the caller's fault, or not done because time ran out or a
+component was missing. Or there was no answer before the connection ended or the time limit passed."""
 SERVER_FAULTS = {2: "UNKNOWN", 13: "INTERNAL", 15: "DATA_LOSS"}
 CANNOT_DECOMPRESS = "Decompression failed due to "
 BY_GRPC = frozenset(
