@@ -82,15 +82,15 @@ class Context(RequestContext, Generic[R]):
         return surrogate_keys(self.shown, listed=True) if self.shown else ()
 
     def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
-        """Admits the caller to a call as its row says; calls for everybody need no token.
+        """Admits the caller to a call, by the access rule in the call's row; calls open to everybody need no token.
 
         Args:
             user_id: The user concerned, if the call's request names one.
-            field: The argument with the user.
+            field: Name of the argument that gives the user.
 
         Raises:
             Unauthenticated: There is no valid token.
-            PermissionDenied: The row does not admit the caller, or the user is another.
+            PermissionDenied: The rule does not admit the caller, or the caller may not act for this user.
         """
         row = call_of(method)
         if row.access is Access.EVERYBODY:
@@ -100,20 +100,20 @@ class Context(RequestContext, Generic[R]):
             self.caller.require_owner(user_id, field)
 
     def show(self, method: Callable[..., Any], owner: int, missing: NotFound) -> None:
-        """Checks that the caller may see a call's result, as the call's row says.
+        """Checks that the caller may see a call's result, by the access rule in the call's row.
 
         Args:
-            owner: The user who owns it; 0 if that account is gone.
+            owner: The user who owns the result; 0 if that account is gone.
 
         Raises:
             Unauthenticated: There is no valid token.
-            NotFound: The caller may not; the error is `missing`.
+            NotFound: The caller may not see the result; the error is `missing`.
         """
         if call_of(method).owner:
             self.caller.require_visible(owner, missing)
 
     def hashing(self) -> AbstractContextManager[None]:
-        """Limits the requests that hash a password, where the edge cannot identify them by their path.
+        """Limits how many requests hash a password at a time, because the edge cannot identify them by their path.
 
         Raises:
             TooManyRequests: This process is hashing as many passwords as it may.
@@ -125,7 +125,7 @@ class Context(RequestContext, Generic[R]):
         return self._streams.hold(stream, self.caller)
 
     def renew(self) -> None:
-        """Begins the next event of a subscription: it reads anew, and has limits and a deadline like a request."""
+        """Begins the next event of a subscription, which reads anew, and has limits and a deadline like a request."""
         self.reads = self._reads(self.clients)
         self.execution.renew()
         begin(work_s(DEFAULT_S))

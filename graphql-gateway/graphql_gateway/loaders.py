@@ -1,4 +1,4 @@
-"""Reads of one request: batched, so that no query makes a call per item, and remembered, so that no call repeats."""
+"""Reads of one request: batched, so that no query makes a call per item, and cached, so that no read is repeated."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BatchedReads:
         ]
         for reading in readings:
             try:
-                await reading  # the first of each call; the others end with it
+                await reading  # one read for each call; the call's other reads end at the same time
             except asyncio.CancelledError:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     for other in readings:
@@ -136,7 +136,7 @@ class BatchedReads:
 
 
 class SingleReads:
-    """A call per read, as in a gateway without loaders: the naive variant, never the default."""
+    """Makes a call for each read, as in a gateway without loaders: the naive variant, never the default."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients

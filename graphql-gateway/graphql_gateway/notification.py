@@ -1,4 +1,4 @@
-"""Customers' notifications of their orders: to read, to mark as read, and to subscribe to."""
+"""Customers' notifications about their orders: reading them, marking them as read, and subscribing to them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class MarkReadPayload:
 
 @strawberry.type
 class NotificationQuery:
-    """The notifications' fields of `Query`."""
+    """The fields of `Query` that return notifications."""
 
     @field(description="The token owner's notifications, newest first, the last 100; partners give `userId`.")
     async def notifications(self, info: GatewayInfo, user_id: strawberry.ID | None = None) -> list[Notification]:
@@ -83,7 +83,7 @@ class NotificationQuery:
 
 @strawberry.type
 class NotificationMutation:
-    """The notifications' fields of `Mutation`."""
+    """The fields of `Mutation` that change notifications."""
 
     @field(description="Marks a customer's notifications as read, up to a position.")
     async def mark_notifications_read(self, info: GatewayInfo, input: MarkReadInput) -> MarkReadPayload:  # noqa: A002
@@ -121,7 +121,7 @@ async def _follow(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -> 
 
 
 def _whose(info: GatewayInfo, method: Callable[..., Any], user_id: strawberry.ID | None, argument: str) -> int:
-    """Returns the user whom a call concerns, if the caller may make it for this user."""
+    """Returns the user whom a call concerns, if the caller may make the call for this user."""
     caller = info.context.caller
     if user_id is None:
         return caller.customer_id()

@@ -76,7 +76,7 @@ class OrderPayload:
 
 @strawberry.type
 class OrderQuery:
-    """The orders' fields of `Query`."""
+    """The fields of `Query` that return orders and their lines."""
 
     @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
@@ -107,7 +107,7 @@ class OrderQuery:
 
 @strawberry.type
 class OrderMutation:
-    """The orders' fields of `Mutation`."""
+    """The fields of `Mutation` that create or change orders."""
 
     @field(description="Places an order for the token's owner; partners name the user.")
     async def checkout(self, info: GatewayInfo, input: CheckoutInput) -> OrderPayload:  # noqa: A002

@@ -26,7 +26,7 @@ async def own_payment(info: GatewayInfo, number: int) -> Payment:
 
 @strawberry.type
 class PaymentQuery:
-    """The payments' fields of `Query`."""
+    """The fields of `Query` that return payments."""
 
     @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
     async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002

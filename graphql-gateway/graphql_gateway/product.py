@@ -86,7 +86,7 @@ class DeleteProductPayload:
 
 @strawberry.type
 class ProductQuery:
-    """The catalogue's fields of `Query`."""
+    """The fields of `Query` that read the catalogue."""
 
     @field(description="One product; NOT_FOUND if there is none.")
     async def product(self, info: GatewayInfo, id: strawberry.ID) -> Product | None:  # noqa: A002
@@ -101,7 +101,7 @@ class ProductQuery:
         reads, reviews = info.context.reads, reviews_asked(info, "edges", "node")
 
         def fetch(size: int, token: str) -> Awaitable[Page[values.Product]]:
-            # A page that begins far inside another skips most products, so their reviews are not read.
+            # A page that begins far inside another skips most of the products read, so their reviews are not read.
             together = reviews if size <= MAX_PRODUCTS else 0
             return reads.product_page(together, page_size=size, page_token=token, category=category or "")
 
@@ -124,7 +124,7 @@ class ProductQuery:
 
 @strawberry.type
 class ProductMutation:
-    """The catalogue's fields of `Mutation`."""
+    """The fields of `Mutation` that change the catalogue."""
 
     @field(description="Adds a product. Partners only.")
     async def create_product(self, info: GatewayInfo, input: CreateProductInput) -> ProductPayload:  # noqa: A002

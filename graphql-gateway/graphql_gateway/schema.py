@@ -1,4 +1,4 @@
-"""The schema: the entities put together."""
+"""The whole schema, put together from the entities' fields."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
 
 @strawberry.type(description="Everything that can be changed.")
 class Mutation(ProductMutation, UserMutation, OrderMutation):
-    """The fields of all entities."""
+    """The mutations of all entities."""
 
 
 @strawberry.type(name="Query", description="Everything that can be read.")
 class QueryWithUpdates(Query, NotificationQuery):
-    """The same, with customers' notifications."""
+    """`Query` with customers' notifications."""
 
 
 @strawberry.type(name="Mutation", description="Everything that can be changed.")
 class MutationWithUpdates(Mutation, NotificationMutation):
-    """The same, with customers' notifications."""
+    """`Mutation` with customers' notifications."""
 
 
 def build_schema(*, updates: bool = True) -> Schema:

@@ -92,7 +92,7 @@ class DeleteUserPayload:
 
 @strawberry.type
 class UserQuery:
-    """The customers' fields of `Query`."""
+    """The fields of `Query` that return customers."""
 
     @field(description="The token's owner. Customers only.")
     def me(self, info: GatewayInfo) -> User:
@@ -122,7 +122,7 @@ class UserQuery:
 
 @strawberry.type
 class UserMutation:
-    """The customers' fields of `Mutation`."""
+    """The fields of `Mutation` for logins and for changes of customers."""
 
     @field(description="Checks e-mail and password, and returns a token.")
     async def login(self, info: GatewayInfo, input: LoginInput) -> LoginPayload:  # noqa: A002

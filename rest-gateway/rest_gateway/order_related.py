@@ -1,4 +1,4 @@
-"""Data of other services that belongs to orders, read in batches and side by side."""
+"""Data of other services that belongs to orders, read in batches and in parallel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Include = Annotated[
 
 
 async def get_order_and_payment(shop: Clients, order_id: int) -> tuple[Order, Payment | None]:
-    """Returns an order and its payment, read side by side."""
+    """Returns an order and its payment, read in parallel."""
     order, payments = await both(shop.order.get_order(order_id), shop.payment.batch_get_payments_by_order([order_id]))
     return order, payments[0] if payments else None
 
@@ -79,5 +79,5 @@ def _buyers(orders: Iterable[Order]) -> Iterable[int]:
 
 
 def _bought(orders: Iterable[Order]) -> Iterable[int]:
-    """Returns the products of the lines, each once."""
+    """Returns the ids of the products in the orders' lines, each once."""
     return dict.fromkeys(line.product_id for order in orders for line in order.lines)

@@ -1,8 +1,8 @@
 """Relay connections over the services' page tokens.
 
-A service returns one token per page, for the items after its last one. A cursor here belongs to any item: it has the
-number of items to skip, and the token of the page that they are on: "3.<token>". So a query that resumes in the middle
-of a page reads that page again and skips its first items.
+A service returns one token per page, for the items after the page's last item. A cursor, by contrast, exists for every
+item: it has the number of items to skip, and the token of their page: "3.<token>". So a query that resumes in the
+middle of a page reads that page again and skips its first items.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def connect(
     """Returns one page of a service's listing as a connection.
 
     Args:
-        fetch: Reads a page of a size, after a page token.
+        fetch: Reads one page, given its size and a page token.
         first: Items on the page, already checked.
         after: The cursor after which to continue; None for the first page.
         maximum: The largest page that the service returns.

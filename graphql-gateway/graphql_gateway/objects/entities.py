@@ -48,7 +48,7 @@ class Reads(Protocol):
     async def product_page(
         self, reviews: int, /, *, page_size: int, page_token: str, category: str
     ) -> Page[ShopProduct]:
-        """Returns a page of products; `reviews` as for one product."""
+        """Returns a page of products; `reviews` means the same as in `product`."""
 
     def user(self, number: int) -> Awaitable[User | None]:
         """Returns one user."""
@@ -116,7 +116,7 @@ class Product(Node):
         """Returns the service's product as a GraphQL object.
 
         Args:
-            reviews: Number of reviews that were read with it.
+            reviews: Number of reviews that were read with the product.
         """
         first_reviews = product.reviews if isinstance(product, ReviewedProduct) else None
         return cls(
@@ -150,7 +150,7 @@ class User(Node):
         """Returns the service's user as a GraphQL object.
 
         Args:
-            own: Whether the request has identified itself as this user in another way than by a token.
+            own: Whether the request has identified itself as this user by means other than a token.
         """
         return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
 
@@ -302,7 +302,7 @@ class Order(Node):
 
 
 def reviews_asked(info: GatewayInfo, *path: str) -> int:
-    """Returns the largest number of reviews of a product in the query; lengths that are refused do not count.
+    """Returns the largest number of reviews per product that the query selects; refused numbers do not count.
 
     Args:
         path: GraphQL names of the fields from the current field to the products.
@@ -319,7 +319,7 @@ def order_of(info: GatewayInfo, number: int) -> Order | None:
 
 
 async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
-    """Reads what the query selects from the orders of a field, so that their own fields have it at once.
+    """Reads ahead what the query selects from the orders of a field, so that the orders' fields resolve at once.
 
     Args:
         path: GraphQL names of the fields from the current field to the orders.
@@ -332,10 +332,10 @@ async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
 
 
 def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> bool:
-    """Records in orders whether the query selects more of their products than identifiers, and returns it.
+    """Records in each order, and returns, whether the query selects more of the products than their identifiers.
 
     Args:
-        orders: The orders; an earlier record, for another part of the query, stays.
+        orders: The orders. What an earlier call recorded for another part of the query stays in force.
         path: GraphQL names of the fields from the current field to the products.
     """
     whole_products = not only(info, find_fields(info, *path), _KNOWN_OF_PRODUCT)

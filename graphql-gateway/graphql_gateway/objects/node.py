@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @strawberry.interface(description="Something that can be fetched by its global identifier.")
 class Node:
-    """The type of `Query.node`; the number is the service's own identifier."""
+    """The type of `Query.node`; `number` is the service's own identifier."""
 
     id: strawberry.ID
     number: strawberry.Private[int]

@@ -31,7 +31,7 @@ def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: fro
     """Returns whether these selections of an object include only fields that are already known.
 
     Args:
-        nodes: The field that returns the object, as often as the query names it.
+        nodes: The field that returns the object: one node for each time that the query names it.
         known: GraphQL names of the fields that need no call.
     """
     return all(node.name.value in known for node in _inside(info, nodes))
@@ -41,7 +41,7 @@ def find_fields(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
     """Returns the selected fields at the end of a path.
 
     Args:
-        info: Of the field inside which the path begins.
+        info: Strawberry's data about the field inside which the path begins.
         path: GraphQL names of the fields on the path, and of the field itself.
     """
     nodes = core_info(info).field_nodes
