@@ -1,4 +1,4 @@
-// Command graphql-gateway serves GraphQL over HTTP; docs/system/your-component.md has its environment.
+// Command graphql-gateway serves GraphQL over HTTP; docs/system/your-component.md describes its environment variables.
 package main
 
 import (

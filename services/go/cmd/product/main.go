@@ -1,4 +1,5 @@
-// Command product serves the catalogue and its stock over gRPC and REST; docs/system/your-component.md has its environment.
+// Command product serves the catalogue and its stock over gRPC and REST; docs/system/your-component.md describes its
+// environment variables.
 package main
 
 import (

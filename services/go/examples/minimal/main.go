@@ -1,6 +1,6 @@
 // Command minimal is a minimal starter for a product service: it reports that it is ready, leaves spans, and stops
-// gracefully on SIGTERM. Each method answers UNIMPLEMENTED until it is written. docs/system/your-component.md has the
-// rest.
+// gracefully on SIGTERM. Each method answers UNIMPLEMENTED until it is written. docs/system/your-component.md describes
+// the rest.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 		fail(2, "SHOP_CONTRACT is %q; valid: 1", os.Getenv("SHOP_CONTRACT"))
 	}
 	if os.Getenv("SHOP_AWAIT_STDIN") == "on" {
-		_, _ = io.Copy(io.Discard, os.Stdin) // at its end, the database is ready
+		_, _ = io.Copy(io.Discard, os.Stdin) // when standard input ends, the database is ready
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

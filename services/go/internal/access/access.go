@@ -27,13 +27,13 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// Level is which callers a method admits.
+// Level says which callers a method admits.
 type Level = typev1.Access
 
 // Rules maps the full name of each call to the contract's rule: "/shop.product.v1.ProductService/GetProduct".
 type Rules map[string]*typev1.CallRule
 
-// RulesOf returns the rules of the calls in files of the contract.
+// RulesOf returns the rules of the calls in the given files of the contract.
 func RulesOf(files ...protoreflect.FileDescriptor) Rules {
 	rules := make(Rules)
 	for _, file := range files {
@@ -211,7 +211,7 @@ func callerIdentity(header string) string {
 	return uris[0]
 }
 
-// trustDomain returns the common prefix of a trust domain's identities; empty for other text.
+// trustDomain returns the prefix that all identities of a trust domain share; empty if the text is no such identity.
 func trustDomain(identity string) string {
 	parts := spiffeID.FindStringSubmatch(identity)
 	if parts == nil {

@@ -7,7 +7,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// Caller is the sender of a call, by its token.
+// Caller is the sender of a call, as its token identifies it.
 type Caller struct {
 	role    string
 	id      int64
@@ -20,7 +20,8 @@ func (c Caller) IsPartner() bool { return c.role == partner }
 // MayActFor tells whether the caller may read and change a user's data; 0 stands for a deleted account.
 func (c Caller) MayActFor(user int64) bool { return c.IsPartner() || c.id == user }
 
-// RequireOwner checks that the caller may act for the user that a request names, in field if there are other arguments.
+// RequireOwner checks that the caller may act for the user that a request names. field is the argument that names the
+// user; it is empty if the request has no other argument.
 func (c Caller) RequireOwner(user int64, field string) error {
 	if !c.MayActFor(user) {
 		return shoperr.New(shoperr.PermissionDenied, field, "a customer may do this only for themselves")

@@ -28,7 +28,7 @@ const (
 	maxUnixPath = 107 // bytes of a Unix domain socket's path
 )
 
-// Kind has what a component serves and needs.
+// Kind describes what a component serves and needs.
 type Kind struct {
 	Listen   []string // the variables of its addresses; one is enough
 	Database bool     // whether it has a database
@@ -38,7 +38,7 @@ type Kind struct {
 // Peer is a service to call.
 type Peer struct {
 	Addresses []string // host:port of each replica
-	Socket    string   // path of a socket to connect instead of these addresses; empty for none
+	Socket    string   // path of a socket to connect to instead of these addresses; empty for none
 }
 
 // Address is an address to listen on, in net.Listen's form.
@@ -53,7 +53,7 @@ type Config struct {
 	DatabaseURL   string        `env:"SHOP_DATABASE_URL"`
 	DatabasePool  int32         `env:"SHOP_DATABASE_POOL, default=8"`
 	Collector     string        `env:"OTEL_EXPORTER_OTLP_ENDPOINT"` // read by OpenTelemetry's SDK; empty for no spans
-	TelemetryFile string        `env:"SHOP_TELEMETRY_FOLDER"`       // the process's file in it; empty for none
+	TelemetryFile string        `env:"SHOP_TELEMETRY_FOLDER"`       // where the process writes its account; empty for none
 	Topology      string        `env:"SHOP_TOPOLOGY"`
 	Trial         string        `env:"SHOP_TRIAL"`
 	PublicKeyFile string        `env:"SHOP_JWT_PUBLIC_KEY_FILE"`
@@ -62,7 +62,7 @@ type Config struct {
 	Delay         time.Duration `env:"SHOP_DELAY_US"`
 	ConnectionAge time.Duration `env:"SHOP_CONNECTION_AGE_S"`
 	Compression   string        `env:"SHOP_GRPC_COMPRESSION, default=off"`
-	// PageTokenKey is no secret by default: it keeps clients from building page tokens.
+	// PageTokenKey keeps clients from building page tokens; its default is public.
 	PageTokenKey []byte `env:"SHOP_PAGE_TOKEN_KEY, default=hopwise page tokens"`
 	AwaitStdin   string `env:"SHOP_AWAIT_STDIN, default=off"`
 

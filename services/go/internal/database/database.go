@@ -78,7 +78,7 @@ func InTransaction(ctx context.Context, pool *pgxpool.Pool, work func(pgx.Tx) er
 	return ClientError(ctx, pgx.BeginFunc(ctx, pool, work))
 }
 
-// ClientError returns the error for callers after an error of the database; other errors stay as they are.
+// ClientError turns an error of the database into the error for callers, and returns other errors unchanged.
 func ClientError(ctx context.Context, err error) error {
 	known := new(shoperr.Error)
 	if err == nil || errors.As(err, &known) {
@@ -109,7 +109,7 @@ func meaning(ctx context.Context, err error) (shoperr.Code, string) {
 	return shoperr.Internal, "internal error"
 }
 
-// redact returns an error without PostgreSQL's quotes of rows.
+// redact returns an error without the row contents that PostgreSQL quotes in it.
 func redact(err error) error {
 	var of *pgconn.PgError
 	if errors.As(err, &of) {

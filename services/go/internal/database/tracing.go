@@ -59,7 +59,7 @@ func (statements) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, data pgx
 	end(ctx, data.Err)
 }
 
-// begin does not make the span the current one: it has no children.
+// begin does not make the span the current one, because the span has no children.
 func (s statements) begin(
 	ctx context.Context, name string, kind trace.SpanKind, attributes ...attribute.KeyValue,
 ) context.Context {

@@ -10,8 +10,8 @@ import (
 	"hopwise/services/internal/stubs/schema"
 )
 
-// A service gives one token for each page, which continues after the page's last item. A cursor here is for any item:
-// the number of items to skip, and the token of their page, "3.<token>".
+// A service gives one token for each page, which continues after the page's last item. A cursor, by contrast, exists
+// for every item: it has the number of items to skip, and the token of their page, "3.<token>".
 
 var skipForm = regexp.MustCompile(`^[0-9]{1,4}$`)
 
@@ -76,7 +76,7 @@ func cursorOf(after *string, most int32) (skip int32, token string, err error) {
 	return int32(number), token, nil
 }
 
-// ofCursor turns the error of an invalid page token into the error of the client's cursor.
+// ofCursor turns an error about an invalid page token into an error about the client's cursor.
 func ofCursor(err error) error {
 	if failure := new(shoperr.Error); errors.As(err, &failure) && failure.Code == shoperr.InvalidPageToken {
 		return badCursor()

@@ -28,7 +28,7 @@ var itemsOf = map[string]float64{
 	"Order.lines":             100,
 }
 
-// dear has the costs of fields that differ from 1, or from the cost of a call.
+// dear has the costs of the fields with a special cost.
 var dear = map[string]float64{
 	"User.orders":          costOfCall,
 	"User.address":         16,
@@ -36,7 +36,7 @@ var dear = map[string]float64{
 	"OrderLine.lineNumber": 4,
 }
 
-// costs measures one operation with its variables; a float does not overflow.
+// costs measures one operation with its variables, in floats, which do not overflow.
 type costs struct {
 	schema    *ast.Schema
 	variables map[string]any

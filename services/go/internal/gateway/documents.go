@@ -24,9 +24,9 @@ import (
 
 const (
 	maxDocuments = 128
-	maxErrors    = 5 // reported mistakes of a document
+	maxErrors    = 5 // maximum number of reported mistakes in a document
 	// rest is the pause before the next unknown document, as a multiple of the time that the last one took to prepare.
-	// So a flood of unknown documents takes little time from clients of known ones.
+	// So a flood of unknown documents takes little time from clients that send known documents.
 	rest = 8
 )
 
@@ -86,7 +86,7 @@ func (*documents) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) 
 	return exchangeOf(ctx).document.QueryDocument, true
 }
 
-// Add keeps nothing: the extension does.
+// Add does nothing: the extension itself caches the documents.
 func (*documents) Add(context.Context, string, *ast.QueryDocument) {}
 
 // MutateOperationParameters finds the document of a request.

@@ -16,7 +16,7 @@ import (
 // text.
 const maxMessage = 1_000
 
-// errPersistedQueryNotFound is no error of the shop but a step of the persisted query convention.
+// errPersistedQueryNotFound is not an error of the shop but a step of the convention for persisted queries.
 var errPersistedQueryNotFound = errors.New("PersistedQueryNotFound")
 
 const persistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND"
@@ -45,7 +45,7 @@ func presentMistake(mistake *gqlerror.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: message, Locations: mistake.Locations, Path: mistake.Path, Extensions: extensions}
 }
 
-// present returns the form for clients of an error of a resolver or of gqlgen, unless it has this form already.
+// present gives an error of a resolver or of gqlgen the form for clients, unless it already has that form.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	failure, mistake := new(shoperr.Error), new(gqlerror.Error)
 	isMistake := errors.As(err, &mistake)

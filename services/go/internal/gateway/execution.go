@@ -68,7 +68,7 @@ func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost flo
 	return nil
 }
 
-// InterceptOperation answers an operation that was cut off with the reason only.
+// InterceptOperation gives only the reason as the answer to an operation that was cut off.
 func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	x := exchangeOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
@@ -87,7 +87,7 @@ func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHa
 	}
 }
 
-// InterceptResponse adds a document's further mistakes: gqlgen's extensions return one error.
+// InterceptResponse adds a document's further mistakes, because gqlgen's extensions can return only one error.
 func (limits) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	x, response := exchangeOf(ctx), next(ctx)
 	response.Errors = append(response.Errors, x.mistakes...)

@@ -10,7 +10,7 @@ import (
 	"hopwise/services/internal/shoperr"
 )
 
-// Limits on a document, measured before anything runs; graphql-gateway/README.md has their reasons.
+// Limits on a document, measured before it runs; graphql-gateway/README.md has the reasons for them.
 const (
 	maxCharacters = 16_384
 	maxTokens     = 500
@@ -25,7 +25,7 @@ func exhausted(format string, values ...any) error {
 	return shoperr.New(shoperr.ResourceExhausted, "", format, values...)
 }
 
-// tokens has counts over the tokens of a document, up to the first invalid one, and stops at the maximum number.
+// tokens counts what a document has, up to its first invalid token or the maximum number of tokens.
 type tokens struct {
 	dollars, aliases, nesting int
 	longNumber                *lexer.Token

@@ -14,7 +14,7 @@ import (
 	"hopwise/services/internal/stubs/schema"
 )
 
-// Maximum sizes of pages: of each list, and of the service behind it.
+// Maximum page sizes: of each list, and of the service that the list is read from.
 const (
 	maxListed        = 100
 	maxOrders        = 50
@@ -58,7 +58,7 @@ func (queries) Products(ctx context.Context, first int32, after, category *strin
 	var edges []*schema.ProductEdge
 	var info *schema.PageInfo
 	skip, _, err := cursorOf(after, maxPerPage)
-	// Far inside a page, most of the products read are left out, so they are read without reviews.
+	// A cursor far inside a page skips most of the products read, so they are read without reviews.
 	if reviews == 0 || err != nil || skip+first > maxListed {
 		edges, info, err = connect(
 			func(size int32, token string) (*productv1.ListProductsResponse, error) {
@@ -263,7 +263,7 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 	return &schema.OrderConnection{Edges: edges, PageInfo: info}, nil
 }
 
-// ownUser returns the user with this id, for the user and for partners.
+// ownUser returns the user with this id, to this user and to partners.
 func ownUser(ctx context.Context, number int64) (*graph.User, error) {
 	if err := graph.Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, number, ""); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type Review struct{ *productv1.Review }
 // User is a customer; only the name is public.
 type User struct {
 	*userv1.User
-	// Own tells whether the request is authenticated as this user's by other means than a token.
+	// Own tells whether the request is authenticated as this user's by means other than a token.
 	Own bool
 }
 
@@ -139,7 +139,7 @@ func (p *Product) Reviews(ctx context.Context, first int32) ([]*Review, error) {
 // Author returns the author of the review; nil if the account is deleted.
 func (r *Review) Author(ctx context.Context) (*User, error) { return Of(ctx).Users.Load(r.UserId) }
 
-// CheckOwner admits the user and partners.
+// CheckOwner admits this user and partners.
 func (u *User) CheckOwner(ctx context.Context) error {
 	if u.Own {
 		return nil
@@ -147,10 +147,10 @@ func (u *User) CheckOwner(ctx context.Context) error {
 	return Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, u.Id, "")
 }
 
-// Email is for the user and partners.
+// Email returns the e-mail address, to this user and partners only.
 func (u *User) Email(ctx context.Context) (string, error) { return u.User.Email, u.CheckOwner(ctx) }
 
-// Address is for the user and partners.
+// Address returns the postal address, to this user and partners only.
 func (u *User) Address(ctx context.Context) (*typev1.Address, error) {
 	return u.User.Address, u.CheckOwner(ctx)
 }

@@ -44,7 +44,7 @@ type ReviewsKey struct {
 	First   int32
 }
 
-// WithRequest returns the context of a request, which lasts as long as its readings.
+// WithRequest returns the context of a request; the request's reads are cancelled with the given context.
 func WithRequest(ctx context.Context, services *peer.Services, authenticate func() (access.Caller, error)) context.Context {
 	r := &Request{Services: services, Caller: sync.OnceValues(authenticate)}
 	ctx = context.WithValue(ctx, requestKey{}, r)
@@ -65,8 +65,8 @@ func (r *Request) Admit(call string) error {
 	return err
 }
 
-// AdmitFor admits the caller to a call that concerns a user; field names the argument with the user, if there are
-// others.
+// AdmitFor admits the caller to a call that concerns a user. field is the argument that names the user; it is empty if
+// the call has no other argument.
 func (r *Request) AdmitFor(call string, user int64, field string) error {
 	if err := r.Admit(call); err != nil || rules[call].GetOwner() == "" {
 		return err
@@ -100,7 +100,7 @@ func (r *Request) CustomerID() (int64, error) {
 	return caller.CustomerID()
 }
 
-// Of returns the request of a resolver.
+// Of returns the Request in a resolver's context.
 func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request) }
 
 func (r *Request) setLoaders(ctx context.Context) {

@@ -7,7 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
-// selection has the fields of one name that a query selects at a place; there may be several.
+// selection has all fields with the same name that a query selects in one place.
 type selection struct {
 	operation *graphql.OperationContext
 	nodes     []graphql.CollectedField
@@ -36,7 +36,7 @@ func (s selection) inside(path ...string) selection {
 	return s
 }
 
-// Asks tells whether the query selects this field of the current one.
+// Asks tells whether the query selects this field inside the current field.
 func Asks(ctx context.Context, name string) bool { return len(selectAt(ctx, name).nodes) > 0 }
 
 // only tells whether the query selects only these fields.
@@ -59,7 +59,7 @@ func (s selection) firsts() []int32 {
 	return values
 }
 
-// each visits the fields inside, including fields of fragments on any entity.
+// each visits the fields inside the selection, including fields in fragments on any entity.
 func (s selection) each(visit func(graphql.CollectedField)) {
 	for _, node := range s.nodes {
 		types := entities

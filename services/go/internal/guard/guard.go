@@ -27,7 +27,7 @@ import (
 const (
 	// DeadlineHeader is the header with the edge's time limit, in ms; the name is Envoy's.
 	DeadlineHeader = "x-envoy-expected-rq-timeout-ms"
-	// Over is the message after the caller's deadline.
+	// Over is the message to a caller whose deadline has passed.
 	Over = "the deadline of the request has passed; allow it more time"
 
 	defaultWait = 5 * time.Second  // for a caller with an invalid header
@@ -38,7 +38,7 @@ const (
 	minPacked = 1024 // bytes of an answer; smaller answers do not benefit
 )
 
-// Guard wraps the methods in its rules, and passes all others: health and reflection.
+// Guard wraps the methods that its rules name, and lets all others through: health and reflection.
 type Guard struct {
 	Authenticator *access.Authenticator
 	Rules         access.Rules
@@ -168,7 +168,7 @@ func WorkFor(waits time.Duration) time.Duration {
 	return time.Duration(float64(min(waits, maxWait)) * work)
 }
 
-// EdgeWait returns how long a caller waits, by its header.
+// EdgeWait returns how long a caller waits, according to its header.
 func EdgeWait(header string) time.Duration {
 	ms, err := strconv.ParseUint(header, 10, 30)
 	if err != nil || ms == 0 {

@@ -41,7 +41,7 @@ const (
 	pingLimit    = 5 * time.Second
 	firstPause   = 100 * time.Millisecond // before a lost connection is opened again
 	maxPause     = time.Second
-	lookUpEvery  = time.Second // a name whose addresses may have changed
+	lookUpEvery  = time.Second // interval of looking up a name, whose addresses may have changed
 	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 )
 
@@ -66,7 +66,7 @@ func Connect(peers map[string]config.Peer, tracing *telemetry.Tracing) (*Service
 	return services, dialer.err
 }
 
-// dialer keeps the first error.
+// dialer makes the clients' connections, and keeps the first error.
 type dialer struct {
 	peers   map[string]config.Peer
 	tracing *telemetry.Tracing
@@ -132,7 +132,7 @@ func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) str
 		"retryThrottling": object{"maxTokens": 100, "tokenRatio": 0.1},
 	}
 	host, _, _ := net.SplitHostPort(peer.Addresses[0])
-	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may be several
+	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may have several
 		told["loadBalancingConfig"] = []object{{"round_robin": object{}}}
 		if several {
 			told["healthCheckConfig"] = object{"serviceName": service.FullName()}
@@ -145,7 +145,7 @@ func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) str
 	return string(text)
 }
 
-// withoutDetails maps the statuses that gRPC or a proxy itself returns.
+// withoutDetails maps a status without the shop's details, from gRPC itself or a proxy, to the shop's code.
 var withoutDetails = map[codes.Code]shoperr.Code{
 	codes.InvalidArgument:    shoperr.InvalidArgument,
 	codes.OutOfRange:         shoperr.InvalidArgument,

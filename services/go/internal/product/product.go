@@ -25,7 +25,7 @@ const (
 	rowsByDefault   = 1_000
 	maxRows         = 100_000
 	rowsAChunk      = 250
-	rowsAQuery      = 5_000 // one query for a typical stream, but few enough for memory
+	rowsAQuery      = 5_000 // enough for a typical stream in one query, but few enough for memory
 	sectionsAChunk  = 10
 	scopeOfListings = "ListProducts:"
 )

@@ -9,7 +9,7 @@ import (
 	"hopwise/services/internal/validate"
 )
 
-// ReserveStock reserves stock for one checkout: all lines or none, and once for each id.
+// ReserveStock reserves stock for one checkout: for all lines or none, and only once per id.
 func (s *Service) ReserveStock(ctx context.Context, r *pb.ReserveStockRequest) (*pb.Reservation, error) {
 	key, err := validate.UUID(r.ReservationId, "reservation_id")
 	if err == nil {
@@ -65,8 +65,8 @@ func (s *Service) ConfirmReservation(ctx context.Context, r *pb.ConfirmReservati
 	})
 }
 
-// ReleaseReservation returns the pieces of a reservation to the stock; a missing reservation can never be made
-// afterwards.
+// ReleaseReservation returns the pieces of a reservation to the stock. If the reservation does not exist, it can never
+// be made afterwards.
 func (s *Service) ReleaseReservation(ctx context.Context, r *pb.ReleaseReservationRequest) (*pb.Reservation, error) {
 	key, err := validate.UUID(r.ReservationId, "reservation_id")
 	if err != nil {

@@ -93,7 +93,7 @@ func encode[M any](document func(M) any) func(M, error) (any, error) {
 	}
 }
 
-// inBody gives a field its name in bodies: the contract's messages have the product in a field.
+// inBody gives the field of an error its name in REST's bodies, which lacks the prefix "product." of the messages.
 func inBody(err error) error {
 	failure := new(shoperr.Error)
 	if !errors.As(err, &failure) || !strings.HasPrefix(failure.Field, "product.") {

@@ -158,7 +158,7 @@ func reserve(lines []*pb.StockLine, products []*pb.Product) ([]*pb.ReservedLine,
 	return reserved, nil
 }
 
-// checkAgain decides whether a reservation answers a repeated call.
+// checkAgain decides whether an existing reservation is the answer to a repeated call.
 func checkAgain(reservation *pb.Reservation, lines []*pb.StockLine) error {
 	if reservation.State == released {
 		return shoperr.New(shoperr.FailedPrecondition, "reservation_id",

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// parts are not complete statements.
+// parts are the constants that are only parts of statements.
 var parts = map[string]bool{"withReviewsSQL": true, "reviewsOfSQL": true, "byIDSQL": true}
 
 func TestEachStatementNamesItsSpan(t *testing.T) {

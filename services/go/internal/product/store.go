@@ -146,7 +146,7 @@ func (s store) inTransaction(ctx context.Context, work func(stock) error) error 
 
 type stock struct{ tx pgx.Tx }
 
-// claim adds a reservation without lines; it waits for rivals, and returns false if the id exists.
+// claim adds a reservation without lines. It waits for rival claims of the id, and returns false if the id exists.
 func (s stock) claim(ctx context.Context, id string, state pb.ReservationState) (bool, error) {
 	var claimed string
 	err := s.tx.QueryRow(ctx, claimSQL, id, nameOf(state)).Scan(&claimed)
@@ -202,7 +202,8 @@ func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 	return err
 }
 
-// move changes a reservation's state; stock and sold are the factors by which its pieces are added to both columns.
+// move changes a reservation's state. It adds stock times the reservation's pieces to one column, and sold times the
+// pieces to the other.
 func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
 	ids, quantities := columnsOf[int64](reservation)
 	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, nameOf(to), ids, quantities, stock, sold)

@@ -1,4 +1,4 @@
-// Package readmask returns the fields of a resource that a caller selects by read_mask (AIP-157).
+// Package readmask returns the fields of a resource that a caller selects with read_mask (AIP-157).
 //
 // A path has dots between the names of nested fields, and * for each entry of a list: lines.*.product_id (AIP-161).
 package readmask
@@ -46,7 +46,7 @@ func Of(request any, method string) (*Mask, error) {
 	return Parse(field, asks.GetReadMask().GetPaths(), resourceOf(described.(protoreflect.MethodDescriptor).Output()))
 }
 
-// Parse returns the mask of the paths that an argument has, or an error that names the valid fields of the resource.
+// Parse returns the mask with the paths in an argument, or an error that names the valid fields of the resource.
 func Parse(argument string, paths []string, resource protoreflect.MessageDescriptor) (*Mask, error) {
 	if len(paths) > maxPaths {
 		return nil, shoperr.New(shoperr.InvalidArgument, argument, "%s has %d paths; at most %d are valid", argument, len(paths), maxPaths)

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	gzipSuffix   = "-gzip" // of the tag of a compressed body
+	gzipSuffix   = "-gzip" // ends the entity tag of a compressed body
 	problemTypes = "https://hopwise.invalid/problems/"
 )
 
@@ -74,7 +74,7 @@ func Encode(document any) []byte {
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
-// EntityTag returns the tag of a body without its quotes; all implementations have the same tag for the same body.
+// EntityTag returns the tag of a body, without quotes; all implementations give the same body the same tag.
 func EntityTag(body []byte) string {
 	hash := xxh3.Hash128(body).Bytes()
 	return hex.EncodeToString(hash[:])
@@ -82,7 +82,7 @@ func EntityTag(body []byte) string {
 
 func quote(tag string) string { return `"` + tag + `"` }
 
-// Matches tells whether a list of strong entity tags has this tag, of the plain or of the compressed body.
+// Matches tells whether a list of strong entity tags contains this tag, for the plain or for the compressed body.
 func Matches(list, tag string) bool { return match(list, tag) != "" }
 
 func match(list, tag string) string {

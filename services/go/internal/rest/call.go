@@ -29,7 +29,7 @@ const (
 // surrogate matches an escape that may be half a character.
 var surrogate = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 
-// Call is a request with well-formed query and body. Its methods read arguments, and keep the first error for Err.
+// Call is a request with a well-formed query and body. Its methods read arguments, and keep the first error for Err.
 type Call struct {
 	header http.Header
 	item   string
@@ -132,7 +132,7 @@ func (c *Call) IDs(name string) []int64 {
 	return nil
 }
 
-// Includes tells whether the parameter include names a part; only this part is valid.
+// Includes tells whether the parameter include is present; valid is the only part that it may name.
 func (c *Call) Includes(valid string) bool {
 	text := c.Text("include")
 	for one := range strings.SplitSeq(text, ",") {
@@ -153,7 +153,7 @@ func (c *Call) Fields(resource proto.Message) *readmask.Mask {
 	return mask
 }
 
-// RequireAlone checks that a parameter comes without others.
+// RequireAlone checks that a parameter comes without the given others.
 func (c *Call) RequireAlone(name string, others ...string) {
 	for _, other := range others {
 		if c.Text(other) != "" {

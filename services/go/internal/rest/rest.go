@@ -56,7 +56,8 @@ func New(g *guard.Guard, tracer trace.Tracer, calls map[string]Route) http.Handl
 	return web.Compress(gzipSuffix)(h)
 }
 
-// find returns the routes of a path by method, and the parameter in the path: of /v1/products/17 and /v1/reservations/x:release.
+// find returns the routes of a path by method, and the parameter in the path: 17 in /v1/products/17, and x in
+// /v1/reservations/x:release.
 func (h *Handler) find(path string) (map[string]*Route, string) {
 	if routes, isWhole := h.routes[path]; isWhole {
 		return routes, ""

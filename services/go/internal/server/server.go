@@ -26,7 +26,7 @@ import (
 
 const (
 	grace   = 3 * time.Second  // for calls under way when the process is stopped
-	minPing = 10 * time.Second // about the callers' interval of pings on idle connections
+	minPing = 10 * time.Second // about the interval at which callers ping idle connections
 
 	idleLimit = 75 * time.Second // for an unused HTTP connection
 )

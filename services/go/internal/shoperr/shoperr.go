@@ -17,7 +17,7 @@ import (
 // Domain is the domain in google.rpc.ErrorInfo.
 const Domain = "hopwise"
 
-// Code is the reason of google.rpc.ErrorInfo.
+// Code is the reason in google.rpc.ErrorInfo.
 type Code string
 
 // The contract's codes.

@@ -15,8 +15,8 @@ const (
 	costSpans  = 200 // in a round
 )
 
-// costs returns the cost of a span for its request by kind, in ns, without the export. It is the minimum of several
-// rounds, because disturbances only make a round longer.
+// costs returns what a span costs its request, for each kind of span, in ns and without the export. Each cost is the
+// minimum of several rounds, because disturbances only make a round longer.
 func costs() map[string]int64 {
 	provider := newProvider(nowhere{}, new(account), resource.Empty())
 	defer func() { _ = provider.Shutdown(context.Background()) }()

@@ -25,8 +25,8 @@ type Outcome struct {
 	IsServerFault bool
 }
 
-// Trace answers a request, and leaves its SERVER span if the caller samples it. Before the answer it waits for a delay,
-// for proofs of the measurement. The route is empty for an unknown path.
+// Trace answers a request, and records its SERVER span if the caller samples it. Before the answer it waits for delay,
+// which proofs of the measurement set. The route is empty for an unknown path.
 func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Duration, answer func(context.Context) Outcome) {
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := tracer.Start(ctx, strings.TrimSpace(r.Method+" "+route), trace.WithSpanKind(trace.SpanKindServer))
@@ -51,8 +51,8 @@ func Trace(tracer trace.Tracer, r *http.Request, route string, delay time.Durati
 	}
 }
 
-// Compress returns middleware that compresses answers for clients that accept gzip; suffix ends a compressed answer's
-// entity tag.
+// Compress returns middleware that compresses answers for clients that accept gzip, and adds suffix to the entity tag
+// of a compressed answer.
 func Compress(suffix string) func(http.Handler) http.HandlerFunc {
 	compress, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(minGzip), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.SuffixETag(suffix))

@@ -22,7 +22,7 @@ const (
 	bodyLimit = 5 * time.Second
 )
 
-// Refusal is an error of HTTP itself, with a status that does not follow from the code.
+// Refusal is an error of HTTP itself, with a status that does not follow from the error's code.
 type Refusal struct {
 	Failure *shoperr.Error
 	Status  int
