@@ -3,9 +3,9 @@
 python -m dataset prepare --scale 1 --seed 1 [--wait 60] [--trial shop_trial [--keep]]
 python -m dataset audit   --name shop_trial [--acknowledged FILE] [--json]
 
-Passwords come from the environment: SHOP_ADMIN_URL is a database of the server as its administrator, and
-SHOP_ROLE_PASSWORDS, which `prepare` needs, has the services' passwords, as for `python -m shop.database`. With
-SHOP_AWAIT_STDIN=on, `prepare` imports what it needs, and connects once its standard input ends.
+Passwords come from the environment: SHOP_ADMIN_URL is the URL of a database of the server, with its administrator's
+password. SHOP_ROLE_PASSWORDS, which `prepare` needs, has the services' passwords, as for `python -m shop.database`.
+With SHOP_AWAIT_STDIN=on, `prepare` first imports its modules, and connects once its standard input ends.
 """
 
 from __future__ import annotations

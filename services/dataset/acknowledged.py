@@ -38,7 +38,7 @@ def read_acknowledged(path: Path, tape: Path | None = None) -> Iterator[Acknowle
     Args:
         path: JSON lines with `journey`, `outcome` and `order_id`; `user_id` and `idempotency_key` are optional, in
             `params` or on the top level.
-        tape: The replay's tape, for user and key by `seq`; None for no tape.
+        tape: The replay's tape, which gives the user and the key for each `seq`; None for no tape.
 
     Raises:
         ValueError: A line is not valid.

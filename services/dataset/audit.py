@@ -49,7 +49,7 @@ def audit(
 
     Args:
         acknowledged: Checkouts that clients saw succeed; None skips the invariants about them.
-        grace_s: Age in seconds from which a saga under way counts as stuck.
+        grace_s: Age in seconds from which an unfinished saga counts as stuck.
 
     Returns:
         A finding for each invariant, in a fixed order.

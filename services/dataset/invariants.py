@@ -1,8 +1,8 @@
 """What must be true of the shop's data, even after its processes were killed.
 
-Each invariant is SQL over the schemas of all services, which only the administrator may read. It has the number of rows
-that it checks, and a description of each row that violates it. A saga under way may be ahead of its invariant; that the
-saga itself ends in time is an invariant too.
+Each invariant is SQL over the schemas of all services, which only the administrator may read. It counts the rows that
+it checks, and describes each row that violates it. An unfinished saga is exempt from the invariants about its result;
+that each saga ends in time is an invariant too.
 """
 
 # ruff: noqa: S608 - only constants are put into the statements
@@ -19,7 +19,7 @@ UNDER_WAY = """
     SELECT o.checkout_id FROM shop_order.cancellation c JOIN shop_order.orders o ON o.id = c.order_id
     WHERE c.state = 'RUNNING'
 """
-# Number of notifications for each customer since the seed, including the dropped ones.
+# Number of notifications for each customer since the seed, including the notifications dropped since.
 TOLD_SINCE = """
     SELECT user_id, now.last_position - coalesce(seeded.last_position, 0) AS number
     FROM shop_notification.mailbox now LEFT JOIN shop_audit.told seeded USING (user_id)
@@ -40,7 +40,7 @@ DUE = f"""
         )
         AND o.user_id NOT IN (SELECT id FROM shop_shared.deleted_user)
 """
-# Notifications that they got, or will get: an event stays in the outbox until it is known to be delivered.
+# Notifications that customers got, or will get: an event stays in the outbox until it is known to be delivered.
 TOLD = """
     SELECT user_id, order_id, status, position, 0::bigint AS waiting FROM shop_notification.notification
     UNION ALL

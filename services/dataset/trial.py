@@ -13,12 +13,12 @@ STATEMENT_LIMIT = "60s"
 
 
 def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False) -> str:
-    """Replaces a database with a fresh copy of a template; connections to the old one are cut.
+    """Replaces a database with a fresh copy of a template; connections to the old database are cut.
 
     Args:
-        admin_url: Any other database of the server, as a role that may create databases.
+        admin_url: URL of any other database of the server, with a role that may create databases.
         name: The trial's database; not the template or a database of PostgreSQL itself.
-        keep: Whether to leave an existing trial's database as it is.
+        keep: Whether to leave the trial's database as it is if it exists.
 
     Raises:
         ValueError: The template does not exist, or the name belongs to a database that is not a trial's.

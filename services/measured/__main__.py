@@ -25,7 +25,7 @@ PROGRAMS = {
 
 
 def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
-    """Runs the program that the only argument names; returns its exit code."""
+    """Runs the program that the one argument names; returns its exit code."""
     program = arguments[0] if len(arguments) == 1 else ""
     if program not in PROGRAMS:
         print(f"usage: python -m measured PROGRAM; valid: {', '.join(PROGRAMS)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The runtime of a measured process: the shop's own parts, except for the span recorder and the delays."""
+"""The runtime of a measured process: the shop's own parts, with another span recorder and with injected delays."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ from shop.platform.config import ServiceConfig, choice, read_settings, whole
 
 
 class Measurement(Struct, frozen=True, kw_only=True):
-    """An experiment's settings for a process, declared like those of `ServiceConfig`."""
+    """An experiment's settings for a process, declared in the way of `ServiceConfig`."""
 
     store: Annotated[str, choice, "postgres", "memory"] = "postgres"  # memory: filled from the database at the start.
     tracing: Annotated[str, choice, *TRACINGS] = "lean"  # the recorder of the spans.
     telemetry_folder: str | None = None  # where the process writes the account of its spans.
     topology: str = ""
     trial: str = ""
-    delay_us: Annotated[int, whole, 0, 1_000_000] = 0  # wait of every request before its work; for proofs.
+    delay_us: Annotated[int, whole, 0, 1_000_000] = 0  # how long every request waits before its work; for proofs.
     hold_us: Annotated[int, whole, 0, 1_000_000] = 0  # how long every Nth request blocks the event loop; for proofs.
     hold_every: Annotated[int, whole, 1, 1_000_000] = 1  # that N.
 
@@ -30,7 +30,7 @@ class Measurement(Struct, frozen=True, kw_only=True):
         return cls(**read_settings(cls, env))
 
     def account_file(self, config: ServiceConfig, folder: str = "") -> Path | None:
-        """Returns the path of the file for a process's account of its work; None for no such file."""
+        """Returns the path of the file in which a process keeps an account of its work; None for no such file."""
         if self.telemetry_folder is None:
             return None
         return Path(self.telemetry_folder, folder, f"{config.instance or config.component}.json")

@@ -1,7 +1,7 @@
 """Orders and sagas in memory, filled from their tables: they show what a call costs without its database.
 
 There is only one process, so no other process takes a saga over. A saga that is left to recovery has a lease, as in the
-database. Taking it over increments its epoch, so that the previous driver may not touch it any more.
+database. Taking the saga over increments its epoch, so that its previous driver may not change it any more.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class MemoryOrders:
         self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
 
     def cancel(self, order_id: int) -> str | None:
-        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment, or None if it is not."""
+        """Makes a CONFIRMED order CANCELLED; returns the id of its reservation and payment. None for other orders."""
         if self._move(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
             return None
         return self._checkout_ids[order_id]
@@ -226,7 +226,7 @@ class MemoryCheckouts:
     def _require(
         self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)
     ) -> Checkout:
-        """Returns the stored checkout, if it is at one of the states and steps and belongs to this driver."""
+        """Returns the stored checkout if it is in one of the given states and steps and belongs to this driver."""
         stored = self._checkouts.get(checkout.id)
         if stored is None or stored.epoch != checkout.epoch or stored.state not in states or stored.step not in steps:
             raise TakenOver("another process has taken this checkout over; repeat the call in a moment")
@@ -288,7 +288,7 @@ class MemoryCancellations:
 
 
 async def load(connection: Connection) -> OrderStores:
-    """Returns the stores with the rows of the tables."""
+    """Returns stores that hold the rows of the tables."""
     orders = MemoryOrders(
         orders_of(await connection.fetch(ORDERS)),
         [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],

@@ -32,7 +32,7 @@ class MemoryPayments:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryPayments:
-        """Returns the store with the rows of the tables."""
+        """Returns a store that holds the rows of the tables."""
         payments = [stored_of(row) for row in await connection.fetch(PAYMENTS)]
         return cls(payments, frozenset(row[0] for row in await connection.fetch(GONE)))
 

@@ -41,7 +41,7 @@ class MemoryProductStore:
     """The catalogue's tables in one process.
 
     Args:
-        reservations: The reservations, whose pieces are no longer in the products' stock.
+        reservations: The reservations, whose pieces are already subtracted from the products' stock.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class MemoryProductStore:
 
     @classmethod
     async def load(cls, connection: Connection) -> MemoryProductStore:
-        """Returns the store with the rows of the tables."""
+        """Returns a store that holds the rows of the tables."""
         return cls(
             [product_of(row) for row in await connection.fetch(PAGE, 0, MAX_ID)],
             [Review(*row) for row in await connection.fetch(REVIEWS)],

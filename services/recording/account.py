@@ -30,7 +30,7 @@ class SpanAccount:
         """Writes the file, whole or not at all.
 
         Args:
-            cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; None before that has been
+            cost_ns: What a span of each kind costs the thread that makes it, in ns of CPU time; None until it has been
                 measured.
         """
         if self._path is None:

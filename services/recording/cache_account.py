@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 KEPT_S = 7_200
-"""Number of seconds kept, the latest ones: enough for the longest load."""
+"""Number of seconds that the account covers, up to the latest: enough for the longest load."""
 
 
 class CacheAccount:
@@ -23,9 +23,9 @@ class CacheAccount:
         """Counts what happened in this second.
 
         Args:
-            asked: Requested rows.
+            asked: Number of rows requested from the cache.
             hits: Number of rows that the cache had.
-            unanswered: Commands that it did not answer in time.
+            unanswered: Number of commands that the cache did not answer in time.
         """
         now = int(time.time())
         if not self._seconds or self._seconds[-1][0] != now:
@@ -36,7 +36,7 @@ class CacheAccount:
         second[3] += unanswered
 
     def write(self) -> None:
-        """Writes the file; call it at the end of the process."""
+        """Writes the account's file; call it at the end of the process."""
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_bytes(orjson.dumps(list(self._seconds)))

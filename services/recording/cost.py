@@ -22,9 +22,9 @@ _REQUEST = {
 
 
 def span_costs(tracing: Tracing) -> dict[str, int]:
-    """Returns the CPU time of a span in ns, by kind, from its start until it waits for export.
+    """Returns the CPU time that a span of each kind takes in ns, from its start until it waits for export.
 
-    It takes about 20 ms, with OpenTelemetry's SDK 200 ms; call it at the end of a process.
+    The measurement takes about 20 ms, or 200 ms with OpenTelemetry's SDK; call it at the end of a process.
     """
     root = tracing.start("GET", SERVER, caller_of(_CALLER))
     common = shared_attributes(_REQUEST)

@@ -4,9 +4,9 @@ The proof makes a component slower by a known time, and the figures must say whi
 lies inside the request's SERVER span and outside all other spans, so that a trace shows it as the component's own work.
 
 Sleeps of an event loop are too coarse: uvloop's timers count whole milliseconds, and `asyncio.sleep(0.0005)` returns at
-once. A timer of the kernel (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. Without one, a
-thread sleeps, and waking the loop from there takes 0.15 ms and more. So either wakes a little early, and the request
-yields to others until its time has come.
+once. A timer of the kernel (timerfd) wakes the loop within about 0.03 to 0.1 ms and costs no thread. Without such a
+timer, a thread sleeps, and waking the loop from a thread takes 0.15 ms and more. So the timer or the thread wakes the
+loop a little early, and the request then yields to others until its time has come.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Timer(Protocol):
     """Wakes the event loop at a given time.
 
     Attributes:
-        early_ns: Upper bound of the time that it usually takes to wake.
+        early_ns: Upper bound of the time that waking the loop usually takes.
     """
 
     early_ns: int
@@ -46,13 +46,14 @@ class Timer(Protocol):
         """Returns at a time of the monotonic clock, in ns, or as soon after it as possible; never before it."""
 
     def close(self) -> None:
-        """Releases the timer; call it when no request waits any more."""
+        """Releases the timer; call it once no request waits for the timer any more."""
 
 
 class KernelTimer:
     """One timerfd for all requests, set to the earliest of their deadlines (timerfd_create(2)).
 
-    Made on an event loop, which reads it. Python has a function for this only since 3.13, so this calls the C library.
+    Create it on an event loop, which then reads the timer. Python has a function for timerfd only since 3.13, so this
+    class calls the C library.
 
     Raises:
         OSError: The system has no such timer.
@@ -88,7 +89,7 @@ class KernelTimer:
         os.close(self._fd)
 
     def _woken(self) -> None:
-        # Reading would return how often the timer fired; setting it again clears that as well.
+        # Reading the timer would return how often it fired and clear that count; setting the timer again clears it too.
         while self._waiting and self._waiting[0][0] <= time.monotonic_ns():
             waiter = heapq.heappop(self._waiting)[2]
             if not waiter.done():  # a cancelled request no longer waits
@@ -164,7 +165,7 @@ class InjectedDelay:
 
 
 class InjectedHold:
-    """Blocks the event loop for a fixed time at every Nth request, while all other requests wait.
+    """Blocks the event loop for a fixed time at every Nth request; all other requests wait meanwhile.
 
     Args:
         every: That N.

@@ -1,9 +1,9 @@
-"""Records when the event loop worked without a pause: requests that arrived meanwhile have waited for it.
+"""Records when the event loop worked without a pause: requests that arrived meanwhile had to wait for the loop.
 
-A server sees a request when it reads it, not when it arrives. At that moment, it records how long its loop had been
-busy. The part of that time after the caller began to call was spent waiting behind other work. The loop does not signal
-its pauses. But if its thread used the CPU for all of the time between two events, there was no pause. Otherwise its
-work was just before the second event, since the work that follows an answer or a call is short.
+A server sees a request when it reads it, not when it arrives. At that moment, the server records how long its loop
+had been busy. The part of that time after the caller began its call is how long the request waited behind other work.
+The loop does not signal its pauses. But if the loop's thread used the CPU for all of the time between two events, there
+was no pause. Otherwise all work came just before the second event, since little work follows an answer or a call.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ import time
 from opentelemetry.trace import Span
 
 BUSY, RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
-"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop was busy, and
-how long ago that ended. They are absent if nothing can have waited for the loop."""
+"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop had been busy,
+and how long ago that busy time ended. They are absent if nothing can have waited for the loop."""
 _MIN_NS = 1_000_000
 _OWN_NS = 4_000_000
-"""The first event after a pause has kept the loop busy itself: it was read and parsed before anything recorded it. If
-that took longer, the loop did other work before it that no event had announced."""
+"""The first event after a pause keeps the loop busy itself, because it is read and parsed before anything records it.
+If the loop was busy for longer than this, it did other work before the event that no earlier event had announced."""
 _ON_ITS_WAY_NS = 5_000_000
 """A call passes through gRPC's own thread, and back to the loop, more than once before its handler begins. So a call
 that arrives while the loop is busy is seen after a pause or two."""
 _OFF_NS = 50_000
-"""Time off the CPU between two events that is not a pause: turns of the loop itself, short interruptions."""
+"""Time off the CPU between two events that does not count as a pause: turns of the loop itself, short
+interruptions."""
 
 
 class LoopAccount:
@@ -35,7 +36,7 @@ class LoopAccount:
         self._last = 0, 0
 
     def busy(self) -> tuple[int, int] | None:
-        """How long the loop was busy, and how long ago that ended, in ns; None if nothing can have waited for it.
+        """Returns how long the loop was busy, and how long ago that ended, in ns; None if nothing can have waited.
 
         Call it at each event: a request arrives or is answered, a call goes out or its answer is read.
         """
@@ -43,7 +44,7 @@ class LoopAccount:
         worked_ns = cpu_ns - self._noted_cpu_ns
         off_ns = now_ns - self._noted_ns - worked_ns
         self._noted_ns, self._noted_cpu_ns = now_ns, cpu_ns
-        # Long work that others interrupted was off the CPU for at most as long as it was on it.
+        # Long work that other threads interrupt is off the CPU for at most as long as it is on the CPU.
         rested = off_ns > _OFF_NS and worked_ns < max(_OWN_NS, off_ns)
         if rested:
             self._since_ns = now_ns - worked_ns

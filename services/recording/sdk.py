@@ -15,7 +15,7 @@ from shop.platform.telemetry.sdk import FLUSH_S, SdkTracing, sdk_tracing, tracer
 
 
 class _Accounted(SpanExporter):
-    """Counts exported and lost spans, and the CPU time of exporting them."""
+    """Counts exported and lost spans, and the CPU time of the export."""
 
     def __init__(self, exporter: SpanExporter, account: SpanAccount) -> None:
         self._exporter = exporter
@@ -30,7 +30,7 @@ class _Accounted(SpanExporter):
             self._account.exported += len(spans)
         else:
             self._refused += len(spans)
-            # An export that ends after the process has given up has already been counted.
+            # If an export ends after the process has given up waiting, its spans have already been counted.
             self._account.lost = max(self._account.lost, self._refused)
         self._account.write()
         return result
@@ -67,7 +67,7 @@ async def exporting(
         async with sdk_tracing(processor, resource, flush_s) as tracing:
             yield tracing
     finally:
-        # The processor does not report spans that did not fit into its queue.
+        # The processor does not report spans for which its queue had no room.
         account.lost = account.recorded - account.exported
         account.write()
 

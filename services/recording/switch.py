@@ -18,14 +18,14 @@ class Instrument(Protocol):
     def exporting(
         self, endpoint: str, resource: Mapping[str, str], account: SpanAccount
     ) -> AbstractAsyncContextManager[Tracing]:
-        """Exports the spans of this process for as long as the context lasts, and the remaining ones at its end."""
+        """Exports the spans of this process for as long as the context lasts, and all remaining spans at its end."""
 
     def discarding(self) -> AbstractContextManager[Tracing]:
         """Records spans and drops them, at the same cost as spans that are exported."""
 
 
 def instrument_of(name: str) -> Instrument:
-    """Returns a way to record spans, and imports no other.
+    """Returns a way to record spans; imports only this way.
 
     Args:
         name: One of `TRACINGS`.

@@ -21,9 +21,9 @@ from recording.lean.spans import Recorder
 log = logging.getLogger(__name__)
 
 METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
-# Without pauses, spans are exported once this share of the recorder's room is taken.
+# If there are no pauses, spans are exported once this share of the recorder's capacity is used.
 PRESSED = 0.5
-# Encoding a slice takes about 0.15 ms, by which it may delay a request; requests run between two slices.
+# Encoding a slice takes about 0.15 ms, by which a request may be delayed; requests run between two slices.
 SLICE_SPANS = 32
 TURN_S = 0.001
 BATCH_SPANS = 512
@@ -43,11 +43,11 @@ class Patience:
     """How long an exporter waits, in seconds.
 
     Attributes:
-        pause_s: A pause is this long without the start or end of a span. At 1,700 requests a second there are no
-            pauses, so spans wait until the load is over.
-        settled_s: The account is written after this time without a span.
-        send_s: Limit for a collector that is unavailable; gRPC reconnects repeatedly, and then the batch is lost.
-        flush_s: Limit for the collector at the end of the process.
+        pause_s: How long no span must start or end before the exporter sees a pause. At 1,700 requests a second there
+            are no pauses, so spans wait until the load is over.
+        settled_s: How long there must be no span before the exporter writes the account.
+        send_s: How long gRPC tries to reach a collector that is unavailable; after that, the batch is lost.
+        flush_s: How long the exporter waits for the collector at the end of the process.
     """
 
     pause_s: float = 0.02
@@ -57,7 +57,7 @@ class Patience:
 
 
 class SpanExporter:
-    """Exports a recorder's spans for as long as the context lasts, and the remaining ones at its end."""
+    """Exports a recorder's spans for as long as the context lasts, and all remaining spans at its end."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Spans that only take notes: ids, times, kind, attributes and status, behind OpenTelemetry's API.
 
-A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so waiting
-spans cost requests nothing; `recording.lean.export` does the rest of the work later. There is no lock: spans start and
-end on the thread of the event loop.
+A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so spans that
+wait for export cost requests nothing; `recording.lean.export` does the rest of the work later. No lock is needed: spans
+start and end on the thread of the event loop.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from opentelemetry.trace import (
 
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
-# A gateway that answers 1,700 traced requests a second fills it in about 40 s.
+# A gateway that answers 1,700 traced requests a second fills a recorder of this size in about 40 s.
 MAX_WAITING = 131_072
 MAX_ATTRIBUTES = 128
 
@@ -42,14 +42,14 @@ EndedSpan: TypeAlias = tuple[Any, ...]
 
 Kind and code are the numbers of OpenTelemetry's enums."""
 FIELDS = 13
-"""How many values of an `EndedSpan` come before its own attributes."""
+"""How many values of an `EndedSpan` come before the names of the span's own attributes."""
 
 
 class Recorder:
     """Keeps ended spans until they are exported.
 
     Args:
-        max_waiting: Maximum number of waiting spans; further ones are lost.
+        max_waiting: Maximum number of waiting spans; further spans are lost.
 
     Attributes:
         waiting: Ended spans, oldest first.
@@ -87,7 +87,7 @@ class Recorder:
         error: BaseException | None = None,
         link: SpanContext | None = None,
     ) -> None:
-        # A span object would cost twice as much.
+        # Making a span object would cost twice as much.
         self.started += 1
         above = parent if isinstance(parent, RecordedSpan) else _context(parent)
         state = above.trace_state
@@ -221,7 +221,7 @@ class RecordedSpan(Span):
         if isinstance(status, Status):
             description = status.description
             status = status.status_code
-        # The API's rules: OK is final, UNSET changes nothing, and only an error is described.
+        # The API's rules: OK is final, UNSET changes nothing, and only an error has a description.
         if self._recorder is None or self._status == StatusCode.OK.value or status is StatusCode.UNSET:
             return
         self._status = status.value
@@ -230,7 +230,7 @@ class RecordedSpan(Span):
     def record_exception(
         self, exception: BaseException, attributes: Any = None, timestamp: int | None = None, escaped: bool = False
     ) -> None:
-        # Only the class: messages and stacks of errors can contain personal data.
+        # Record only the class: messages and stacks of errors can contain personal data.
         self.set_attribute("error.type", type(exception).__qualname__)
 
     def add_event(self, name: str, attributes: Any = None, timestamp: int | None = None) -> None:
