@@ -1,6 +1,6 @@
 """What the fields of value types mean: for people, and for the schemas that APIs publish of these types.
 
-These notes are only documentation: values are not checked against them.
+The descriptions are only documentation: no value is checked against them.
 """
 
 from __future__ import annotations

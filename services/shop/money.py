@@ -18,7 +18,7 @@ _CODES = (
     "UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG",
 )
 CURRENCIES = frozenset(" ".join(_CODES).split())
-"""The ISO 4217 codes of money that people pay with: no funds, metals, bond units or test codes."""
+"""The ISO 4217 codes of currencies that people pay with: without funds, metals, bond units and test codes."""
 Currency = Annotated[str, describe("ISO 4217 code.", pattern=r"^[A-Z]{3}$")]
 
 

@@ -1,1 +1,1 @@
-"""The services as their callers see them: ports, and their adapters over each protocol."""
+"""The services as their callers see them: ports, and the adapters of these ports for each protocol."""

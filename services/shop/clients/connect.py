@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
 _MODULES = {"grpc": "grpc", "http": "rest", "graphql": "graphql", "thrift-json": "thrift", "thrift": "thrift"}
-"""The module of clients for each scheme of an address."""
+"""The module that makes the clients, for each scheme of an address."""
 _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -51,8 +51,8 @@ async def connect(
     Args:
         peers: Address of each service, by name: "grpc://127.0.0.1:18020". Commas separate the addresses of replicas.
             Services that are not called may be absent.
-        component: The process that calls, for messages.
-        sockets: Path of the Unix domain socket to connect to instead of a service's address, by name.
+        component: Name of the calling process, for messages.
+        sockets: Path of the Unix domain socket to connect to instead of a service's address, by the service's name.
 
     Yields:
         The clients; a call of an absent service raises `ConfigError`.

@@ -18,7 +18,7 @@ from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import Runtime
 
 BuildApp: TypeAlias = Callable[[Clients, Incoming, Streams | None], ASGIApp]
-"""Builds the application; the streams are None if customers get no updates."""
+"""Builds the application; `streams` is None if customers get no updates."""
 
 
 async def serve_gateway(config: ServiceConfig, runtime: Runtime, build_app: BuildApp, *, sockets: bool = False) -> None:

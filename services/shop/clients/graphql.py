@@ -79,7 +79,7 @@ class _CallFormat(Generic[Q, R]):
         return {**variables, **resources}
 
     def decode(self, body: bytes) -> _Answer[object] | None:
-        """Returns an answer; None if the body is not one. An answer with an error may have parts of its data."""
+        """Returns the answer in a body; None if there is none. An answer with an error may have partial data."""
         try:
             return self._decode(body)
         except UNREADABLE:
@@ -136,7 +136,7 @@ class _GraphQLCaller:
         request = HttpRequest("POST", STREAM_PATH, document.name, document.attributes, body, _STREAM_HEADERS)
         async with aclosing(self._channel.lines(request)) as lines:
             async for line in lines:
-                # Every event has one line of data, except the event after the last one, which has no data.
+                # Every event has one line of data, except the event that ends the stream, which has none.
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
                     yield self._value(call.decode(data), call, arguments)
 
@@ -167,7 +167,7 @@ class _GraphQLCaller:
 
 
 def _error(error: _Error, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> ShopError:
-    """Returns the service's error; an answer with a missing part is not an answer."""
+    """Returns the service's error; an answer with a missing part counts as no answer."""
     extensions = error.extensions
     field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
     raised = error_for_code(extensions.code, error.message, field, extensions.retry_after)

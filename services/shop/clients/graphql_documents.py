@@ -1,7 +1,7 @@
 """The documents of the calls, generated from the types of the ports.
 
 The field of a call has the call's name, without the verb of a read; arguments have the names of the request's fields.
-Aliases give the fields of an answer their Python names, so that it decodes directly into value types.
+Aliases give the fields of an answer their Python names, so that the answer decodes directly into value types.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ KEEP_ALIVE_S = 60.0
 """Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on a connection that
 the server is about to close."""
 SILENT_S = 45.0
-"""Seconds without a line after which a long-lived answer is given up: three times as long as a stream is silent."""
+"""Seconds without a line after which the caller gives up on a long-lived answer: three times the longest silence of a
+healthy stream."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ class HttpAnswer:
 
     @property
     def retry_after_s(self) -> int:
-        """When a retry may succeed, in seconds; 0 if the answer does not say."""
+        """In how many seconds a retry may succeed; 0 if the answer does not say."""
         seconds = self.headers.get("retry-after", "")
         return int(seconds) if seconds.isdecimal() else 0
 
@@ -73,7 +74,7 @@ class HttpRequest(NamedTuple):
 
 
 class _HttpCall(OutgoingCall):
-    """A request, with its destination for the span."""
+    """A request under way, whose span shows where it goes."""
 
     __slots__ = ("_peer", "_request", "_status")
 
@@ -106,7 +107,7 @@ class _HttpCall(OutgoingCall):
 
 
 def _is_left(error: BaseException | None) -> bool:
-    """Whether nothing failed: a long-lived answer also ends when its reader leaves."""
+    """Whether nothing failed; it is no failure if the reader leaves a long-lived answer."""
     return error is None or isinstance(error, GeneratorExit)
 
 
@@ -115,7 +116,7 @@ class HttpChannel:
 
     Args:
         addresses: "host:port" of each of its replicas, which get the requests in turn; or a single address with a name.
-        follow: Whether to look such a name up; false if a sidecar at the session's socket knows the way.
+        follow: Whether to look up such a name; false if a sidecar at the session's socket knows the way.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class HttpChannel:
         """Sends a request and reads the answer, with any status.
 
         Args:
-            again: Whether to retry if there is no answer, since the request changes nothing.
+            again: Whether to retry if there is no answer; only for requests that change nothing.
 
         Raises:
             DeadlineExceeded: The caller's time is up.
@@ -152,10 +153,10 @@ class HttpChannel:
         return await self._retries.run(lambda: self._once(request), again=again)
 
     async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
-        """Sends a POST with a long-lived answer, and yields its lines as they come; its span ends with the answer.
+        """Sends a POST, and yields the lines of its long-lived answer as they come; the span ends with the answer.
 
         Raises:
-            Unavailable: There is no such answer, or it breaks off.
+            Unavailable: There is no long-lived answer, or it breaks off.
             DeadlineExceeded: Nothing has come for `SILENT_S`.
         """
         address = self._replicas.next()
@@ -176,7 +177,7 @@ class HttpChannel:
                 raise away(self.peer) from error
 
     def unreadable(self, received: HttpAnswer, call: str, what: str) -> ShopError:
-        """Returns the error for an answer that the service itself did not write: the error for its status."""
+        """Returns the error for an answer that the service itself did not write, derived from the answer's status."""
         if received.status == 504:
             return late(self.peer)
         if received.status in (429, 502, 503):
@@ -185,7 +186,7 @@ class HttpChannel:
         return Internal("internal error")
 
     async def close(self) -> None:
-        """Ends the health checks under way."""
+        """Cancels the health checks that are running."""
         await self._replicas.close()
 
     async def _once(self, request: HttpRequest) -> HttpAnswer:
@@ -229,12 +230,12 @@ async def _next_line(content: aiohttp.StreamReader) -> bytes:
 async def http_session(
     socket: str | None = None, *, connections: int = CONNECTIONS
 ) -> AsyncIterator[aiohttp.ClientSession]:
-    """Keeps a pool of connections for as long as the context lasts; each connects with its first request.
+    """Keeps a pool of connections for as long as the context lasts; each connection opens with its first request.
 
     Args:
         socket: Path of the Unix domain socket to connect to instead of the requests' addresses; None to connect to
             the addresses.
-        connections: Maximum number of connections; 0 for as many as there are requests.
+        connections: Maximum number of connections; 0 for as many as there are concurrent requests.
     """
     connector: aiohttp.BaseConnector
     if socket is None:
@@ -259,7 +260,7 @@ class HttpChannels:
     """Opens the channels of a process; channels to the same socket share a pool of connections.
 
     Args:
-        sockets: Path of the Unix domain socket to connect to instead of a service's address, by name.
+        sockets: Path of the Unix domain socket to connect to instead of a service's address, by the service's name.
     """
 
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
@@ -273,7 +274,7 @@ class HttpChannels:
 
         Args:
             address: "host:port", or the addresses of its replicas, separated by commas.
-            lasts: Whether it has long-lived answers, each of which occupies a connection.
+            lasts: Whether the channel has long-lived answers, each of which occupies a connection.
         """
         socket = self._sockets.get(peer)
         if (socket, lasts) not in self._sessions:

@@ -28,7 +28,7 @@ KEY, KEY_HEADER = "idempotency_key", "Idempotency-Key"
 MAX_PAGE = 10_000
 
 _KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
-"""A key that arrives as it was sent: HTTP strips spaces at the ends of a header's value."""
+"""The form of a key that arrives as it was sent: HTTP strips spaces at the ends of a header's value."""
 _KEY_FORM = "1 to 64 printable ASCII characters, without a space at either end"
 _LOG = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class _RestCall(Generic[Q, R]):
     Attributes:
         name: HTTP method and path: "GET /v1/products/{product_id}".
         query: The part of the query that belongs to the route: "include=reviews".
-        others: Parameters in the query of a GET, or in the body of other requests.
+        others: Parameters that go into the query of a GET, or into the body of any other request.
         fields: The contract's names of parameters and body fields, by REST's names. "" is the whole body; a name that
             ends with a dot stands for all names that start with it.
     """
@@ -214,7 +214,7 @@ def _type_of_body(method: PortMethod[..., object]) -> object:
 def _restore(problem: _Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
     message, field = problem.detail, problem.field
     if problem.errors:
-        # FastAPI's findings, all of them, with the contract's names instead of REST's.
+        # All of FastAPI's findings, with the contract's names instead of REST's.
         named = [(_name(one.field, fields), one.message) for one in problem.errors]
         message = "; ".join(f"{name}: {text}" if name else text for name, text in named)
         field = named[0][0]
@@ -239,5 +239,5 @@ def _encode(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):
-        # A number of more than 64 bits, or a lone surrogate: the service says which field it is.
+        # The body has a number of more than 64 bits, or a lone surrogate: the service says in which field.
         return json.dumps(msgspec.to_builtins(body)).encode()

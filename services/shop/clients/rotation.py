@@ -1,6 +1,6 @@
-"""The replicas of a service as its callers see them over HTTP: called in turn, and left out while they do not answer.
+"""The replicas of a service as its callers see them over HTTP: called in turn, and skipped while they do not answer.
 
-gRPC's channels do the same by themselves. aiohttp has no such feature, and keeps using its open connections.
+gRPC's channels do the same by themselves. aiohttp has no such feature: it keeps using its open connections.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from shop.platform.config import is_ipv4, split_address
 from shop.platform.http import health
 
 CHECK_LIMIT_S, CHECK_PAUSE_S = 1.0, 0.25
-"""Seconds that one check may take, and the pause between two checks."""
+"""Seconds that one health check may take, and the pause between two checks."""
 LOOKUP_PAUSE_S = 5.0
-"""Seconds between two look-ups of a name; the same as in Envoy."""
+"""Seconds between two look-ups of a name; Envoy uses the same pause."""
 
 
 async def look_up(host: str, port: int) -> list[str]:
@@ -29,7 +29,7 @@ async def look_up(host: str, port: int) -> list[str]:
 
 
 class Rotation:
-    """The addresses of one service, in turn.
+    """Gives out the addresses of one service in turn.
 
     An address that fails is left out at once, and its health is checked until it answers. A single address is never
     left out.
@@ -64,7 +64,7 @@ class Rotation:
         return len(self._addresses)
 
     def next(self) -> str:
-        """Returns the next address; if all are left out, one of them nevertheless.
+        """Returns the next address that is not left out; if all addresses are left out, one of them nevertheless.
 
         Until a name has been looked up, the name itself serves as the address.
         """
@@ -81,7 +81,7 @@ class Rotation:
             self._left_out[address] = asyncio.create_task(self._until_healthy(address))
 
     async def close(self) -> None:
-        """Ends the checks and look-ups under way."""
+        """Cancels the health checks and look-ups that are running."""
         tasks = [*self._left_out.values(), *([self._lookups] if self._lookups else [])]
         for task in tasks:
             task.cancel()
@@ -89,7 +89,7 @@ class Rotation:
 
     async def _follow(self, host: str, port: int) -> None:
         while True:
-            # A name that is briefly unknown keeps its addresses.
+            # If a name is briefly unknown, its last known addresses stay in use.
             with contextlib.suppress(OSError):
                 addresses = await self._look_up(host, port)
                 if addresses != self._addresses:

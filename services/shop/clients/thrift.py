@@ -134,7 +134,7 @@ class ThriftPeer(ABC, Generic[P]):
 
     @abstractmethod
     async def call(self, method: str, request: object) -> object:
-        """Calls a method; retries a read without an answer.
+        """Calls a method, and calls it again if it is a read that got no answer.
 
         Raises:
             ShopError: The service's error, or `Unavailable` if it does not answer.
@@ -165,7 +165,7 @@ class ThriftPeer(ABC, Generic[P]):
         return getattr(result, "success", None)
 
     def trace(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
-        """Returns the common attributes of the spans of a method's calls."""
+        """Returns the attributes that the spans of a method's calls have in common."""
         return TracedMethod.of({**attributes_of(self._name, method), **address})
 
 
@@ -204,7 +204,7 @@ class _Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether the service still accepts calls on it."""
+        """Whether the service still accepts calls on this connection."""
         return not self._reader.at_eof() and time.monotonic() - self._used < KEEP_ALIVE_S
 
     async def exchange(self, message: bytes) -> bytes:
@@ -224,7 +224,8 @@ class FramedPeer(ThriftPeer[P]):
     """A service over framed Thrift; each connection carries one call at a time.
 
     Args:
-        addresses: "host:port" of each of its replicas, which get the calls in turn unless they refuse connections.
+        addresses: "host:port" of each replica of the service. Replicas get the calls in turn unless they refuse
+        connections.
         socket: Path of the Unix domain socket to connect to instead of the addresses.
     """
 

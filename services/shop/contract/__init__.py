@@ -1,1 +1,1 @@
-"""The contract in the form that programs use: the table of its calls, and their messages."""
+"""The contract in the form that programs use: the table of its calls, and the messages of these calls."""

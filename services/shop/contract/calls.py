@@ -1,7 +1,7 @@
 """The table of calls: one row per call, read from the methods and their options in `proto/shop`.
 
-A row says who may make the call, whom it concerns, whether it only reads, and where REST has it. Servers, clients and
-gateways of every protocol use it.
+A row says who may make the call, which user it concerns, whether it only reads, and which route REST has for it. The
+servers, clients and gateways of every protocol use this table.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Call(Generic[Q, R]):
         name: Name in the contract: "GetProduct".
         port: Name of the port's method and of the use case: "get_product".
         access: The callers that it admits.
-        owner: Path to the id of the user concerned, as in `CallRule.owner`; empty if it concerns no user.
-        rest: Method and path of REST: "GET /v1/products/{product_id}", with a query if a path has several calls; empty
+        owner: Path to the id of the user concerned, as in `CallRule.owner`; empty if the call concerns no user.
+        rest: Method and path in REST: "GET /v1/products/{product_id}", with a query if a path has several calls. Empty
             if REST does not have the call.
-        reads: Whether it changes nothing, so that a client may retry it.
+        reads: Whether the call changes nothing, so that a client may retry it.
         streams: Whether the answer is a stream.
-        lasts: Whether its stream has no end, and lasts until either side ends it.
+        lasts: Whether its stream is endless, until either side ends it.
     """
 
     service: str
@@ -84,13 +84,13 @@ class Service(Generic[P]):
         return tuple(call.name for call in self.calls if call.reads)
 
     def implement(self, make: Callable[[Call[..., object]], Callable[..., object] | None]) -> P:
-        """Returns the port with the methods that `make` returns for its calls; None for a call without a method."""
+        """Returns the port whose methods `make` returns, one for each call; None means that the call has no method."""
         methods = {call.port: method for call in self.calls if (method := make(call)) is not None}
         return cast(P, SimpleNamespace(**methods))
 
 
 def call_of(method: Callable[Concatenate[Self, Q], R]) -> Call[Q, R]:
-    """Returns the row of a port's method: `call_of(Orders.checkout)`.
+    """Returns the table's row for a port's method: `call_of(Orders.checkout)`.
 
     Raises:
         KeyError: The contract has no such call.
@@ -114,7 +114,7 @@ def _call(service: str, method: MethodDescriptor) -> Call[..., object]:
         rest=rule.rest,
         reads=options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
         streams=method.server_streaming,
-        # A stream that ends has chunks of rows; in the others, each message is one event.
+        # A finite stream consists of chunks of rows; in an endless stream, each message is one event.
         lasts=method.server_streaming and not any(field.is_repeated for field in method.output_type.fields),
     )
 

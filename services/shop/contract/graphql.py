@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shop.contract.methods import PortMethod
 
 ROWS_PER_PAGE = 2_000
-"""Rows per answer, where other protocols stream."""
+"""Number of rows per answer of calls that stream over other protocols."""
 
 _VERB = re.compile("(batch_)?(get|list)_|stream_")
 _SNAKE = re.compile("_([a-z])")
@@ -20,7 +20,7 @@ class RootField(NamedTuple):
 
     Attributes:
         name: The call's name, without the verb of a read.
-        items: Name of the field with the items, if it returns a page.
+        items: Name of the field with the items, if the call returns a page.
     """
 
     name: str
@@ -32,7 +32,7 @@ _PAGES = {
     "list_products_with_reviews": RootField("productPageWithReviews", "products"),
     "list_users": RootField("userPage", "users"),
 }
-"""Pages whose field does not follow the rule, since a batch already has that name."""
+"""Calls for a page whose field does not follow the rule, since the field of a batch already has that name."""
 
 
 def root_field(method: PortMethod[..., object]) -> RootField:

@@ -1,4 +1,4 @@
-"""The calls of a service over HTTP: parameters and types of the port, and names of the contract."""
+"""The calls of a service over HTTP: with the port's parameters and types, and the contract's names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
 """Errors of decoding JSON by type."""
 
 Kind: TypeAlias = type
-"""The type of an argument or answer, as its annotation gives it: `int | None`, `Sequence[int]`."""
+"""The type of an argument or answer as an annotation: `int | None`, `Sequence[int]`."""
 
 _REVIEWS: Kind = list[ProductReviews]
 
@@ -56,13 +56,13 @@ class PortMethod(Generic[Q, R]):
     """A method of a port, and its call in the contract: `Q` are its arguments, `R` is its result.
 
     Attributes:
-        summary: What it does, in a sentence.
+        summary: What the method does, in a sentence.
         parameters: Its parameters, by name.
-        masked: Whether a request names the fields that it changes.
+        masked: Whether a request must name the fields that it changes.
         lists: Whether the method yields the rows of a listing.
         watches: Whether it yields events from now on.
         pages: Whether it returns one page of a listing.
-        answer: Type of an answer; of an event, if it watches.
+        answer: Type of an answer, or of an event if the method watches.
         field: Field of the response's message that holds the answer; empty if the message itself is the answer.
     """
 
@@ -102,7 +102,7 @@ class PortMethod(Generic[Q, R]):
         }
 
     def bind(self, *given: Q.args, **named: Q.kwargs) -> dict[str, object]:
-        """Returns the arguments of a call by name, with defaults for the others."""
+        """Returns all arguments of a call by name, with the defaults of arguments that were not given."""
         arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
         for name in self._sequences:
             arguments[name] = list(cast("Iterable[object]", arguments[name]))
@@ -133,7 +133,7 @@ class PortMethod(Generic[Q, R]):
 
     @property
     def position(self) -> tuple[str, Callable[[object], int]]:
-        """A listing's parameter with the id after which to begin, and a function that returns that id of a row."""
+        """The parameter with the id after which a listing begins, and a function that returns a row's id for it."""
         after, *_ = self._names
         [row] = get_args(self.answer)
         name = after.removeprefix("after_")
@@ -143,7 +143,7 @@ class PortMethod(Generic[Q, R]):
 def methods_of(service: Service[object]) -> Iterator[PortMethod[..., object]]:
     """Yields the methods of a service's port."""
     for call in service.calls:
-        # Not every call is a method: only gRPC streams a document in sections.
+        # Not every call is a method of the port: only gRPC streams a document in sections.
         if function := getattr(service.port, call.port, None):
             yield PortMethod(function, call)
 

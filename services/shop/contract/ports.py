@@ -2,7 +2,7 @@
 
 Every method raises the errors of `shop.errors` that the contract names for it, `InvalidArgument` for an argument out
 of range, `DeadlineExceeded` when the caller's deadline (`shop.platform.deadline`) passes, and `Unavailable` when the
-service does not answer. Limits and defaults are those of the contract in `proto/`.
+service does not answer. The contract in `proto/` gives the limits and defaults.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class PaymentClient(Protocol):
 
 
 class Notifications(Protocol):
-    """Customers' notifications of their orders, and their watchers."""
+    """Customers' notifications about their orders, and streams of new notifications."""
 
     async def list_notifications(self, user_id: int) -> list[Notification]:
         """Returns what is kept of a customer's notifications, newest first."""
@@ -192,7 +192,7 @@ class Notifications(Protocol):
 
 
 class NotificationClient(Notifications, Protocol):
-    """The same, and the call that stores notifications."""
+    """The calls of `Notifications`, and the call that stores notifications."""
 
     async def notify(self, events: Sequence[Event]) -> None:
         """Stores what happened to orders, once by id; those of one order must come in turn."""

@@ -1,7 +1,7 @@
-"""Converts between messages and the arguments and results of ports; it is untyped, as every call has other types.
+"""Converts between messages and the arguments and results of ports; untyped, because every call has other types.
 
-The converting functions are generated from the contract and the ports (`make stubs`). Walking the fields while the shop
-runs would take half as long again.
+The converting functions are generated from the contract and the ports (`make stubs`). Walking the messages' fields
+while the shop runs would take half as long again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Codec(NamedTuple, Generic[Q, R]):
     Attributes:
         request_class: Class of the request; None for Thrift.
         answer_class: Class of the answer, or of a part of a stream; None for Thrift.
-        request: Makes a request from the arguments of the port's method.
-        call: Calls the use case, its first argument, with the arguments in a request.
-        answer: Makes an answer from a value; None where Thrift returns nothing.
+        request: Makes a request message from the arguments of the port's method.
+        call: Calls the use case that is its first argument, with the arguments that a request holds.
+        answer: Makes an answer message from a value; None where Thrift returns nothing.
         value: Returns the value of an answer; an iterator of rows for a part of a stream of rows.
         moved: Paths of the fields whose names differ from those of their arguments.
     """
@@ -45,7 +45,7 @@ class Codec(NamedTuple, Generic[Q, R]):
 
     @property
     def rows(self) -> Callable[[Any], Iterable[R]]:
-        """Like `value`, for a part of a stream of rows."""
+        """The function `value`, with its type for a part of a stream of rows."""
         return cast(Any, self.value)  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Migrates the shop's database, and waits for its migrations.
+"""Migrates the shop's database, or waits until it is migrated.
 
 python -m shop.database migrate
 python -m shop.database await --service order

@@ -1,4 +1,4 @@
-"""Variables that commands of the database read; other users of the machine can see a process's command line."""
+"""Reads the variables of commands for the database; secrets in a command line would be visible to other users."""
 
 from __future__ import annotations
 

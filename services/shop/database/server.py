@@ -14,7 +14,7 @@ from shop.database.schemas import ServiceSchema
 PAUSE_S = 0.5
 CONNECT_LIMIT_S = 2
 UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, TimeoutError)
-"""Errors of a database that is not migrated yet: no such role or database, no tables, or outdated ones."""
+"""Errors of a database that is not migrated yet: no such role or database, no tables, or outdated tables."""
 
 
 def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> None:
@@ -22,10 +22,10 @@ def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> No
 
     Args:
         limit_s: How long to wait, in seconds.
-        url: The database, as the role of the schema.
+        url: URL of the database, with the role of the schema.
 
     Raises:
-        TimeoutError: Migrations are still missing at the end; it names them.
+        TimeoutError: Migrations are still missing at the end; the error names them.
         psycopg.Error: The database still refuses the role at the end.
     """
     reported: list[str] = []

@@ -24,7 +24,7 @@ from shop.platform.telemetry.events import EventTraces
 
 @dataclass(frozen=True, slots=True)
 class NotificationParts:
-    """The parts of the notification service: its use cases, its watchers and their streams."""
+    """The parts of the notification service: its use cases, its watchers and the watchers' streams."""
 
     service: NotificationService
     watchers: Watchers
@@ -67,5 +67,5 @@ async def serve(config: ServiceConfig, runtime: Runtime) -> None:
         servers(config, offer(parts.service), runtime),
     ):
         await stop.wait()
-        # Before the servers wait for calls under way: streams would not end by themselves.
+        # This comes before the servers wait for calls under way: streams would not end by themselves.
         parts.streams.close()

@@ -15,7 +15,7 @@ def begin_behind(asked: int | None, last: int) -> int:
 
     Raises:
         InvalidArgument: There is no such position yet.
-        PositionGone: Notifications after it are no longer kept.
+        PositionGone: Notifications after this position are no longer kept.
     """
     if asked is None:
         return last

@@ -24,7 +24,7 @@ def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
     """Returns the application."""
     api = service_api("notification", "Customers' notifications of their orders", TAGS, incoming)
 
-    # The service itself checks whose order it is, and ends its streams.
+    # The service itself checks whose order it is, and ends the streams.
     async def checked_by_the_service(_order_id: int) -> None: ...
 
     add_notifications(api, service, checked_by_the_service, lambda updates: updates)

@@ -1,7 +1,7 @@
-"""Watchers of a customer's news: each holds only a position, and reads the notifications after it when there are any.
+"""Watchers of a customer's news: each holds only a position, and reads the notifications after it once there are some.
 
 Unread notifications wait in the database, so a slow reader costs no memory. A stream can continue here or at another
-replica, which makes no difference.
+replica: it makes no difference where.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shop.values.notification import Update
 SILENCE_S = 15.0
 """How long a stream may be silent before it says that it is still open: proxies end streams that are silent longer."""
 AT_ONCE = 100
-"""Notifications per read."""
+"""Maximum number of notifications per read."""
 
 
 class Watchers:

@@ -35,5 +35,5 @@ class Background:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # Retrieved here, since no one else may be left to do it: asyncio would report it as never retrieved.
+            # The exception is retrieved here, since perhaps no caller is left: asyncio would report it as never retrieved.
             task.exception()

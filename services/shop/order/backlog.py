@@ -22,7 +22,7 @@ LIMIT_S = 2.0
 """Time limit of a read, in seconds."""
 SAGAS = (("checkout", "RUNNING"), ("checkout", "UNDOING"), ("cancellation", "RUNNING"))
 OUTBOX = ("outbox", "")
-# The age of a saga counts from its last step; retries do not change that time.
+# The age of a saga counts from the time of its last step, which retries do not change.
 WAITING = Statement(
     "SELECT checkout",
     """
@@ -36,7 +36,7 @@ WAITING = Statement(
 
 
 class Backlog:
-    """Shows the backlog from the tables, read every few seconds: the same at each replica."""
+    """Shows the backlog from the tables, which it reads every few seconds; every replica shows the same backlog."""
 
     def __init__(self, database: Database, meters: Meters) -> None:
         self._database = database
@@ -63,7 +63,7 @@ class Backlog:
         self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}
 
     async def run(self) -> None:
-        """Reads repeatedly until it is cancelled; no failure of the database ends it."""
+        """Reads the tables repeatedly until it is cancelled; no failure of the database ends it."""
         while True:
             try:
                 await self.look()

@@ -33,7 +33,7 @@ from shop.platform.serve import Offer, listening, servers
 from shop.platform.telemetry.events import EventTraces
 
 DRAIN_S = 1.5
-"""Seconds for work under way at the end; with the server's own grace, less than the five that a stop may take."""
+"""Seconds that work under way gets at the end; together with the server's grace, less than the 5 s of a stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ async def bootstrap(
 
 
 async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stack: AsyncExitStack) -> Relay:
-    """Opens what the relay needs, including separate connections: a delivery must not keep requests waiting for one."""
+    """Opens what the relay needs, including separate connections: deliveries must not take connections of requests."""
     url = database_url(config)
     # If a crash of the database undoes deletions, those events are delivered again, which does no harm.
     database = await connect_database(
@@ -113,7 +113,7 @@ async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[
         stop_signal() as stop,
         bootstrap(config, runtime, open_stores) as parts,
         servers(config, offer(parts.service, config.page_token_key), runtime),
-        # Last: only the process that holds the address may take over what its predecessor left there.
+        # This starts last: only the process that holds the address may take over what its predecessor left there.
         in_background(parts.recovery.run()),
         nullcontext() if parts.relay is None else in_background(parts.relay.run()),
     ):

@@ -87,7 +87,7 @@ class Refusal(Struct, frozen=True, gc=False):
 
     @property
     def final(self) -> bool:
-        """Whether a retry gets the same answer; if not, it starts anew."""
+        """Whether a retry of the checkout gets the same answer; otherwise the retry starts the checkout anew."""
         return self.code not in UNCERTAIN
 
 
@@ -99,7 +99,7 @@ class Checkout(Struct, frozen=True, gc=False):
         step: The furthest step that may have begun.
         order_id: The order; None before the pivot.
         refusal: The error for the caller; None unless the saga is undoing or has failed.
-        epoch: Number of processes that have driven it; only the last one may change it.
+        epoch: Number of processes that have driven the checkout; only the last of them may change it.
     """
 
     id: str

@@ -21,7 +21,7 @@ class Cancellation(Struct, frozen=True, gc=False):
     Attributes:
         order_id: The order, which is already CANCELLED.
         checkout_id: Id of the order's stock reservation and payment.
-        epoch: How many times it has been taken over.
+        epoch: How many times the cancellation has been taken over.
     """
 
     order_id: int
@@ -30,12 +30,12 @@ class Cancellation(Struct, frozen=True, gc=False):
 
     @property
     def id(self) -> str:
-        """Its name in the log."""
+        """Name of the cancellation in the log."""
         return f"cancellation of order {self.order_id}"
 
 
 class TakenOver(Conflict):
-    """Another process drives the saga now, since this one seemed to have died; this process must not touch it again."""
+    """Another process has taken the saga over, since this process seemed dead; this process must not touch it again."""
 
 
 class OrderStore(Protocol):
@@ -74,8 +74,8 @@ class CheckoutStore(Protocol):
         """Begins a checkout, unless its user and key already have one.
 
         Returns:
-            The given checkout, which the caller must drive; or the existing one, with another id. A checkout that
-            failed for a temporary reason is begun anew, under the new id.
+            The given checkout, which the caller must drive; or the existing checkout, which has another id. A checkout
+            that failed for a temporary reason is begun anew, under the new id.
 
         Raises:
             NotFound: There is a checkout, but the user's account is gone.
@@ -94,13 +94,13 @@ class CheckoutStore(Protocol):
         """Records that everything up to a step is about to be undone, and the error for the caller."""
 
     async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
-        """Ends a checkout of which nothing is left."""
+        """Ends a checkout that has been undone completely."""
 
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
-        """Leaves a checkout to recovery, which may take it in some seconds."""
+        """Leaves a checkout to recovery, which may take it over after `seconds`."""
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        """Takes over unfinished checkouts without a driver; two processes never get the same one."""
+        """Takes over unfinished checkouts without a driver; two processes never get the same checkout."""
 
 
 class CancellationStore(Protocol):
@@ -116,7 +116,7 @@ class CancellationStore(Protocol):
         """Ends a cancellation; ending it twice does no harm."""
 
     async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
-        """Leaves a cancellation to recovery, which may take it in some seconds."""
+        """Leaves a cancellation to recovery, which may take it over after `seconds`."""
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
         """Takes over unfinished cancellations without a driver."""
@@ -139,7 +139,7 @@ class Resumable(Protocol):
 
     @property
     def epoch(self) -> int:
-        """How many times it has been taken over."""
+        """How many times the saga has been taken over."""
 
 
 S = TypeVar("S", bound=Resumable)
@@ -159,4 +159,4 @@ class Saga(Protocol[S]):
         """
 
     async def postpone(self, saga: S, seconds: float) -> None:
-        """Leaves a saga that could not be finished to a later attempt, in some seconds."""
+        """Leaves a saga that could not be finished to a later attempt, after `seconds`."""

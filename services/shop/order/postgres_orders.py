@@ -49,7 +49,7 @@ MOVE = Change.of(
     rows="o",
     context="$4",
 )
-# Only for partners, who may know all buyers: the id as the order has it, without the look-up of deleted accounts.
+# Only for partners, who may know all buyers: this returns the buyer's id without looking up deleted accounts.
 LINES = Statement(
     "SELECT order_line",
     """
@@ -59,7 +59,7 @@ LINES = Statement(
 """,
 )
 ROWS_AT_ONCE = 5_000
-"""Rows that a stream reads in one round trip, and holds in memory."""
+"""Maximum number of rows that a stream reads in one round trip, and holds in memory."""
 
 
 class PostgresOrders:
@@ -93,7 +93,7 @@ class PostgresOrders:
             for start in range(0, len(rows), chunk):
                 yield [_line_of(row) for row in rows[start : start + chunk]]
             return
-        # Still one statement, but with a cursor: such a long answer is not held in memory, and not read twice.
+        # Still one statement, but with a cursor: so long an answer must not be in memory as a whole.
         async with self._database.transaction() as connection:
             with LINES.span():
                 cursor = await connection.cursor(LINES.sql, after, limit)

@@ -1,7 +1,7 @@
 """Events of orders in PostgreSQL, until they are delivered: a transactional outbox.
 
 A statement that changes an order's status also inserts the event, so that the event exists if and only if the change
-does. Where events are not delivered, another statement makes only the change.
+does. If events are not delivered, another statement makes only the change.
 """
 
 # ruff: noqa: S608 - only constants are put into the statements
@@ -19,8 +19,8 @@ from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_outbox"
-"""NOTIFY says here that there are new events; the payload is `PENDING` if all are of newly placed orders."""
-# Locking the oldest event of an order locks the order: no other process takes a later one while that event is there.
+"""Channel of NOTIFY for new events; the payload is `PENDING` if all of them concern newly placed orders."""
+# Locking the oldest event of an order locks the order: while that event exists, no other process takes a later event.
 TAKE = Statement(
     "DELETE outbox",
     """
@@ -51,8 +51,8 @@ class Change(NamedTuple):
         """Returns a change.
 
         Args:
-            parts: The parts of its WITH that make the change.
-            answer: The query that reads them.
+            parts: The parts of the statement's WITH that make the change.
+            answer: The query that reads these parts.
             rows: The part with the changed orders: id, user_id, status.
             context: The last parameter: "$4".
         """
@@ -61,7 +61,7 @@ class Change(NamedTuple):
         return cls(Statement(name, f"{parts} {answer}"), Statement(name, f"{parts}, {insert} {answer}"))
 
     def choose(self, *, adds_events: bool) -> tuple[Statement, tuple[str | None, ...]]:
-        """Returns the statement for a process that delivers events, or does not, and its last parameters."""
+        """Returns the statement with or without an event, and the statement's last parameters."""
         return (self.with_event, (sampled_traceparent(),)) if adds_events else (self.alone, ())
 
 
@@ -69,8 +69,8 @@ class PostgresOutbox:
     """The outbox in the schema `shop_order`.
 
     Args:
-        database: Separate connections whose search_path is that schema, so that deliveries do not occupy those of
-            requests.
+        database: Separate connections whose search_path is that schema, so that deliveries do not occupy the
+            connections of requests.
     """
 
     def __init__(self, database: Database) -> None:

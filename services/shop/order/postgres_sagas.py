@@ -1,10 +1,10 @@
 """The state of checkouts and cancellations in PostgreSQL.
 
 A saga's row names the process that drives it and says how long that claim, the lease, lasts. A process has an
-`instance`, its name or the address it listens on, and a `boot`, which it draws at its start. A row is free when its
-lease has ended, or when its instance has another boot. So a process that restarts under its name need not wait for the
-lease of its predecessor. All others wait for it, also a process that restarts under another name, as a pod does. Each
-takeover increments `epoch`, and a change with an older epoch finds no row.
+`instance`, its name or the address it listens on, and a `boot`, a random id that it draws at its start. A row is free
+when its lease has ended, or when its instance has another boot. So a process that restarts under its name need not wait
+for the lease of its predecessor. All other processes wait for that lease, also a process that restarts under another
+name, as a pod does. Each takeover increments `epoch`, and a change with an older epoch finds no row.
 """
 
 # ruff: noqa: S608 - only constants are put into the statements
@@ -110,7 +110,7 @@ FAIL = Statement(
 POSTPONE = Statement(
     "UPDATE checkout", f"UPDATE checkout SET lease_until = now() + make_interval(secs => $3) WHERE {MINE} RETURNING id"
 )
-"""Keeps updated_at, so that the audit sees how long nothing has moved."""
+"""Does not change updated_at, so that the audit sees how long the saga has not moved."""
 TAKE_STUCK = Statement(
     "UPDATE checkout",
     f"""

@@ -20,7 +20,7 @@ from shop.values.order import OrderStatus
 log = logging.getLogger(__name__)
 
 BATCH = 100
-"""Orders per transaction, and events per call: the notification service accepts no more."""
+"""Maximum number of orders per transaction, and of events per call: the notification service accepts no more."""
 QUEUE = "shop_order.outbox"
 DELIVER_LIMIT_S = 5.0
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 1.0
@@ -28,17 +28,17 @@ GATHER_S = 0.002
 """Pause before the relay takes events, in seconds: the call that has changed an order is about to be answered, and
 should not share this process with the delivery."""
 CONFIRMED_WITHIN_S = 0.02
-"""How long the news of a placed order waits for its checkout to confirm it, in seconds. Both are then one delivery, and
-there is no delivery while the checkout settles."""
+"""How long the event of a placed order waits for the order's checkout to confirm it, in seconds. Both events are then
+delivered together, and there is no delivery while the checkout settles."""
 LOOK_S = 5.0
-"""How often the relay looks without a signal, in seconds: another process may have died with events in its hands."""
+"""How often the relay looks without a signal, in seconds: another process may have died before it delivered events."""
 
 
 class Relay:
     """Takes events out of the outbox and delivers them to the notification service.
 
     Args:
-        look_s: How long after the last call of `wake` it looks by itself, in seconds.
+        look_s: How long after the last call of `wake` the relay looks for events by itself, in seconds.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Relay:
             self._later = asyncio.get_running_loop().call_later(CONFIRMED_WITHIN_S, self._woken.set)
 
     async def run(self) -> None:
-        """Delivers until it is cancelled; no failure ends it."""
+        """Delivers events until it is cancelled; no failure ends it."""
         persistently = AsyncRetrying(
             wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=MAX_PAUSE_S), before_sleep=_warn
         )
@@ -87,7 +87,7 @@ class Relay:
         """Delivers the events of the oldest orders that no other process has taken; returns the number of events.
 
         Raises:
-            ShopError: The database or the notification service does not answer; all events are still there.
+            ShopError: The database or the notification service does not answer; all events are still in the outbox.
         """
         with own_deadline(DELIVER_LIMIT_S):
             async with self._outbox.lend(BATCH) as events:
@@ -96,7 +96,7 @@ class Relay:
         return len(events)
 
     async def _deliver_all(self) -> None:
-        # Fewer than a batch means that none are left; code that adds one later calls `wake`.
+        # Fewer events than a batch mean that none are left; code that adds an event later calls `wake`.
         while await self.deliver() >= BATCH:
             pass
 

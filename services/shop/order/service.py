@@ -75,7 +75,7 @@ class OrderService:
         size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, maximum=MAX_PAGE)
         scope = f"ListOrdersByUser:{user_id}"
         before = page_tokens.decode(page_token, scope, key=self._page_token_key)
-        # One more than the page shows whether there is another page.
+        # One order more than the page holds shows whether there is another page.
         orders = await self._orders.of_user(user_id, before=before, limit=size + 1)
         return Page(*page_tokens.cut(orders, size, scope, key=self._page_token_key))
 

@@ -1,4 +1,4 @@
-"""Drives cancellations: the order becomes CANCELLED, then stock and money are returned, repeatedly until done."""
+"""Drives cancellations: the order becomes CANCELLED, then stock and money are returned, with retries until done."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ log = logging.getLogger(__name__)
 
 
 class CancellationSaga:
-    """The cancellation over its store and the two services that it needs.
+    """The cancellation saga over its store and the two services that it calls.
 
-    Marking the order CANCELLED is the pivot: from then on the order is not shipped, and returning stock and money is
-    repeated until it is done. Both calls are idempotent, so two drivers of one cancellation do no harm.
+    Marking the order CANCELLED is the pivot: from then on the order is not shipped, and the calls that return stock and
+    money are retried until they succeed. Both are idempotent, so two drivers of one cancellation do no harm.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class CancellationSaga:
 
         Raises:
             NotFound: There is no such order.
-            FailedPrecondition: It has been shipped.
-            Conflict: Its checkout is still under way.
-            Unavailable: It is CANCELLED, but stock or money are not returned yet; recovery takes care of that.
+            FailedPrecondition: The order has been shipped.
+            Conflict: The order's checkout is still under way.
+            Unavailable: The order is CANCELLED, but stock or money are not returned yet; recovery takes care of that.
         """
         cancellation = await self._store.begin(order_id)
         order = await self._orders.get(order_id)

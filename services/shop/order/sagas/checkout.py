@@ -1,4 +1,4 @@
-"""Drives checkouts: forward for a caller, and for recovery to an end in either direction."""
+"""Drives checkouts: forward for a caller, and for recovery either forward or back, to an end."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CheckoutRequest(Struct, frozen=True, gc=False):
 
 
 class CheckoutSaga:
-    """The checkout over its store and the three services that it calls; `checkout_states` has the diagram."""
+    """The checkout saga over its store and the three services that it calls; `checkout_states` has the diagram."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class CheckoutSaga:
         Must not be cancelled together with its caller: see `Background`.
 
         Raises:
-            IdempotencyKeyReused: The key came before with another body.
+            IdempotencyKeyReused: The key was used before with another body.
             Conflict: The first call with this key is still under way.
             ShopError: The error of the user, product or payment service; nothing is bought then.
         """
@@ -87,7 +87,7 @@ class CheckoutSaga:
             try:
                 claimed = await self._store.claim(checkout)
             except Exception:
-                # It may have been stored nevertheless.
+                # The checkout may have been stored nevertheless.
                 await self._leave(checkout)
                 raise
             if claimed.id != checkout.id:
@@ -149,7 +149,7 @@ class CheckoutSaga:
         except TakenOver:
             raise
         except Exception:
-            # The order may be stored: only its row can say on which side of the pivot this is.
+            # The order may be stored: only its row can say on which side of the pivot the checkout is.
             await self._leave(checkout)
             raise
         return replace(checkout, step=Step.SETTLE, order_id=order.id), order
@@ -206,7 +206,7 @@ class CheckoutSaga:
         await self._store.fail(checkout, checkout.refusal or INTERRUPTED)
 
     async def _settle(self, checkout: Checkout) -> None:
-        """Confirms the stock and captures the money, side by side, as neither may be refused any more."""
+        """Confirms the stock and captures the money in parallel, since neither call may be refused any more."""
         order_id = checkout.order_id
         if order_id is None:
             raise Internal(f"checkout {checkout.id} has no order to settle")
@@ -222,11 +222,11 @@ class CheckoutSaga:
             await self._store.complete(checkout)
 
     async def _leave(self, checkout: Checkout) -> None:
-        """Leaves a checkout to recovery at once; if that cannot be stored, recovery gets it when the lease ends."""
+        """Leaves a checkout to recovery at once, or when its lease ends if the former cannot be stored."""
         try:
             with own_deadline(1.0):
                 await self._store.postpone(checkout, 0.0)
         except TakenOver:
-            pass  # it was never stored, or belongs to another process by now
+            pass  # the checkout was never stored, or belongs to another process by now
         except ShopError:
             log.warning("checkout %s is left to recovery when its lease ends", checkout.id)

@@ -1,4 +1,4 @@
-"""Finishes the sagas that a crashed process left half done, at the start and periodically after that."""
+"""Finishes the sagas that a crashed process left half done; it looks for them at the start and periodically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shop.order.sagas.retries import backoff
 log = logging.getLogger(__name__)
 
 BATCH = 16
-"""Sagas per batch; the batch is driven side by side, so that no saga waits until its lease has ended."""
+"""Number of sagas per batch; they are driven in parallel, so that no saga waits until its lease has ended."""
 PERIOD_S = 1.0
 
 

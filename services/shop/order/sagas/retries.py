@@ -1,4 +1,4 @@
-"""How long the sagas retry, and how often."""
+"""How long and how often the sagas retry their calls."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from shop.order.checkout_states import uncertain
 T = TypeVar("T")
 
 FORWARD_LIMIT_S = 10.0
-"""Seconds for all forward steps of a checkout together; a caller's deadline may be earlier."""
+"""Seconds that all forward steps of a checkout may take together; a caller's deadline may be earlier."""
 FINISH_LIMIT_S = 8.0
-"""Seconds for settling, undoing or cancelling at once, regardless of the caller's deadline; recovery does the rest."""
+"""Seconds that a process settles, undoes or cancels at once, regardless of the caller's deadline; recovery does the
+rest."""
 LEASE_S = 20.0
-"""Seconds of a lease, more than both together: a process that lets it run out has died, or has lost the database."""
+"""Seconds of a lease, more than the two limits above together: a process that lets its lease run out has died, or has
+lost the database."""
 ATTEMPTS = 4
 FIRST_PAUSE_S, MAX_PAUSE_S = 0.05, 0.5
 MAX_BACKOFF_S = 30.0
 
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
-    """Makes a call that must succeed and may be repeated, several times if necessary.
+    """Makes a call that must succeed and may be repeated; repeats it if necessary.
 
     Raises:
         ShopError: The call was refused, or even the last attempt got no answer.
@@ -45,6 +47,6 @@ def backoff(epoch: int) -> float:
     """Returns the pause before the next attempt to finish a saga, in seconds.
 
     Args:
-        epoch: How many times it has been taken over, 1 or more; each time doubles the pause.
+        epoch: How many times the saga has been taken over, 1 or more; each time doubles the pause.
     """
     return float(min(MAX_BACKOFF_S, 0.5 * 2.0 ** min(epoch, 10)))
