@@ -35,5 +35,5 @@ class Background:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            # The exception is retrieved here, since perhaps no caller is left: asyncio would report it as never retrieved.
+            # The exception is retrieved here, as perhaps no caller is left: asyncio would report it as never retrieved.
             task.exception()

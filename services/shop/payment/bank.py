@@ -18,7 +18,7 @@ ANSWERS: Mapping[str, str] = MappingProxyType(
 class SimulatedBank:
     """Answers by token.
 
-    It keeps nothing, so an amount that was reserved for a checkout that was voided meanwhile need not be returned.
+    This bank keeps no data. So if a checkout is voided while its amount is being reserved, nothing need be returned.
     """
 
     def __init__(self, delay_s: float = 0.0) -> None:

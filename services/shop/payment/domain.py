@@ -13,7 +13,7 @@ NOTHING = Money(0, "XXX")
 
 
 class StoredPayment(Struct, frozen=True, gc=False):
-    """A payment together with the bank's reason for declining it; empty unless it did."""
+    """A payment together with the bank's reason for declining it; the reason is empty unless the bank declined."""
 
     payment: Payment
     decline_reason: str = ""
@@ -26,7 +26,7 @@ def decide_authorization(stored: StoredPayment, user_id: int, amount: Money) -> 
         stored: The checkout's one payment, made by this call or by an earlier call.
 
     Returns:
-        The payment; already captured if the call is a late retry.
+        The payment, which is already captured if the call is a late retry.
 
     Raises:
         PaymentDeclined: The bank declined this call or an earlier one.
@@ -45,7 +45,7 @@ def decide_authorization(stored: StoredPayment, user_id: int, amount: Money) -> 
 
 
 def refused_capture(checkout_id: str, order_id: int, stored: StoredPayment | None) -> FailedPrecondition:
-    """Returns the error that explains why a payment cannot be captured for an order."""
+    """Returns the error that says why a payment cannot be captured for an order."""
     if stored is None:
         return FailedPrecondition(f"checkout {checkout_id} has no authorised payment", field="checkout_id")
     payment = stored.payment

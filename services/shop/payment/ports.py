@@ -13,13 +13,13 @@ class Bank(Protocol):
     """Reserves amounts on customers' cards."""
 
     def accepts(self, payment_token: str) -> bool:
-        """Whether the bank knows tokens of this form; it may still decline this one."""
+        """Whether the bank knows tokens of this form; it may still decline this token."""
 
     async def authorize(self, amount: Money, payment_token: str) -> str:
-        """Requests an amount.
+        """Asks the bank to reserve an amount.
 
         Returns:
-            Why the bank declines; empty if it does not.
+            The bank's reason for declining; empty if the bank accepts.
         """
 
 
@@ -27,10 +27,10 @@ class PaymentStore(Protocol):
     """One payment for each checkout; every change is one atomic statement."""
 
     async def add(self, checkout_id: str, user_id: int, amount: Money, decline_reason: str) -> StoredPayment:
-        """Adds an authorised or declined payment; if the checkout already has a payment, returns that one."""
+        """Adds an authorised or declined payment, unless the checkout has a payment; returns the checkout's payment."""
 
     async def capture(self, checkout_id: str, order_id: int) -> StoredPayment | None:
-        """Captures an authorised payment for an order; None if there is no such payment, or it has another order."""
+        """Captures an authorised payment for an order; None if there is none, or it belongs to another order."""
 
     async def void(self, checkout_id: str) -> StoredPayment:
         """Returns a payment's money, or adds a voided payment without an amount; a declined payment stays as it is."""
@@ -39,7 +39,7 @@ class PaymentStore(Protocol):
         """Returns a checkout's payment."""
 
     async def get(self, payment_id: int) -> StoredPayment | None:
-        """Returns one payment; without a user if its account is gone."""
+        """Returns one payment, without its user if the user's account is gone."""
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
-        """Returns the payments of many orders by one query; without a user if its account is gone."""
+        """Returns the payments of many orders with one query; without the users whose accounts are gone."""

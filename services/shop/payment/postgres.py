@@ -25,7 +25,7 @@ GET = Statement("SELECT payment", f"{READ} WHERE p.id = $1")
 OF_CHECKOUT = Statement("SELECT payment", f"SELECT {COLUMNS} FROM payment WHERE checkout_id = $1")
 OF_ORDERS = Statement("SELECT payment", f"{READ} WHERE p.order_id = ANY($1)")
 
-# The update changes nothing: it makes the statement return the row that was there first.
+# The update changes nothing: it makes the statement return the existing row.
 ADD = Statement(
     "INSERT payment",
     f"""

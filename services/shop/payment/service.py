@@ -23,7 +23,7 @@ class PaymentService:
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         # The bank is asked first and its answer stored once, so that the usual case costs one statement. If the process
-        # dies in between, nothing is stored, and the caller's retry or its void settles the checkout.
+        # dies in between, nothing is stored, and the checkout is settled when the caller retries or voids the payment.
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(user_id, "user_id")
         validation.positive_money(amount, "amount", maximum=MAX_ID)

@@ -1,11 +1,12 @@
 """Refuses requests early when a process cannot keep up, so that the admitted ones are answered in time.
 
 The signal is the event loop's delay: how late it runs a callback that is due. As in CoDel (RFC 8289), the minimum of
-each interval counts: a queue that sometimes empties was a burst, and a queue that never does means overload. The share
-of admitted requests follows that delay. It works without admission control at the edge (`mesh.edge.admission`), too.
+each interval counts: a queue that sometimes empties was a burst, and a queue that never empties means overload. The
+share of admitted requests follows that delay. This also works without admission control at the edge
+(`mesh.edge.admission`).
 
-Requests may say how urgent they are (RFC 9218). Checkouts are admitted until the delay is twice as long, and requests
-that belong to something under way until it is three times as long. Calls from inside are always admitted, since the
+Requests may say how urgent they are (RFC 9218). Checkouts are still admitted at up to twice the delay, and requests
+that continue something already begun at up to three times the delay. Calls from inside are always admitted, since the
 work already done for them would be lost.
 """
 
@@ -20,20 +21,22 @@ from shop.platform.config import ServiceConfig
 
 PRIORITY, UNDER_WAY, CHECKOUT = "priority", "u=0", "u=1"
 DELAY_S = 0.015
-"""How late the loop may constantly be before new requests are refused: about ten of them are then being handled."""
+"""How late the loop may constantly be before new requests are refused: it then handles about ten at a time."""
 CHECKOUT_TIMES, UNDER_WAY_TIMES = 2, 3
 LOOK_S, LOOKS = 0.02, 10
-"""Pause between two measurements of the loop's delay, and measurements per interval."""
+"""Pause between two measurements of the loop's delay, and number of measurements per interval."""
 MIN_SHARE, MAX_FALL, RISE = 0.02, 0.5, 1.1
-"""The smallest admitted share, which probes for the end of an overload; its largest fall per interval, and its rise."""
+"""The smallest admitted share, which probes for the end of an overload; the share's largest fall and its rise per
+interval."""
 
 
 MAX_HASHES = 4
-"""Passwords that a gateway has hashed at a time: half of what the edge admits to it, even if answers take long."""
+"""Number of passwords that a gateway lets the user service hash at a time: half of the requests that the edge admits to
+the gateway, even if answers take long."""
 
 
 class Slots:
-    """A limit on concurrent work of one kind: everything above it is refused at once."""
+    """A limit on concurrent work of one kind; work beyond the limit is refused at once."""
 
     def __init__(self, size: int, refusal: str) -> None:
         self._free = size
@@ -68,7 +71,7 @@ class Share:
         self._credit = 0.0
 
     def follow(self, least_delay_s: float) -> None:
-        """Adapts the share to an interval, in which the smallest delay was `least_delay_s` seconds."""
+        """Adapts the share to an interval in which the smallest delay was `least_delay_s` seconds."""
         if least_delay_s > self._delay_s:
             self.value = max(MIN_SHARE, self.value * max(MAX_FALL, self._delay_s / least_delay_s))
         else:

@@ -1,4 +1,4 @@
-"""The settings of one process, read once from its environment: each is one line of `ServiceConfig`."""
+"""The settings of one process, read once from its environment: each setting is one line of `ServiceConfig`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PEERS = (*CORE, NOTIFICATION)
 COMPONENTS = (*PEERS, "product-canary", "graphql-gateway", "rest-gateway")
 PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 UNIX_SCHEME = "unix:"
-MAX_SOCKET_PATH = 107  # bytes in the kernel's address of a socket
+MAX_SOCKET_PATH = 107  # bytes that the kernel's address of a socket has for the path
 EDGE_MARK = "x-hopwise-edge"
 """The header with which the edge marks requests from outside, whether or not callers also have identities; its value
 is the client's address."""
@@ -41,14 +41,14 @@ class ConfigError(ValueError):
 
 
 def choice(text: str, *valid: str) -> str:
-    """Reads one of several texts."""
+    """Returns the text if it is one of the valid texts."""
     if text not in valid:
         raise ValueError(f"is {repr(text) if text else 'not set'}; valid: {', '.join(valid)}")
     return text
 
 
 def whole(text: str, minimum: int, maximum: int) -> int:
-    """Reads an integer within limits."""
+    """Returns the integer in a text if it is within the limits."""
     if not (text.isascii() and text.isdigit() and minimum <= int(text) <= maximum):
         raise ValueError(f"is {text!r}; valid: an integer from {minimum} to {maximum}")
     return int(text)
@@ -56,7 +56,7 @@ def whole(text: str, minimum: int, maximum: int) -> int:
 
 def _url(text: str, *schemes: str) -> str:
     if not _is_url(text, schemes):
-        # Without the text, which may contain a password.
+        # The message does not repeat the text, which may contain a password.
         raise ValueError(f"is not valid; valid: a URL with a host and the scheme {' or '.join(schemes)}")
     return text
 
@@ -138,19 +138,19 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     listen_grpc: Listen = None
     listen_rest: Listen = None
     listen_graphql: Listen = None
-    listen_federation: Listen = None  # as a subgraph; all callers are clients.
+    listen_federation: Listen = None  # GraphQL as a subgraph; all callers are clients.
     listen_thrift: Listen = None  # framed.
     listen_thrift_entrance: Listen = None  # framed, where all callers are clients: no edge marks their calls.
     listen_thrift_json: Listen = None  # TJSON over HTTP.
     listen_connect: Listen = None
-    listen_http: Listen = None  # a gateway.
+    listen_http: Listen = None  # HTTP of a gateway.
     listen_metrics: Annotated[str | None, _port] = None
     database_url: Annotated[str | None, _url, "postgresql", "postgres"] = None
-    database_pool: Annotated[int, whole, 1, 200] = 8  # connections to keep open.
+    database_pool: Annotated[int, whole, 1, 200] = 8  # number of connections to keep open.
     cache_url: Annotated[str | None, _url, "valkey", "redis"] = None
     cache_namespace: str = "shop"  # first part of every key.
     cache_bound_ms: Annotated[int, whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
-    cache_limit_ms: Annotated[int, whole, 1, 10_000] = 10  # how long a request waits for an answer of the cache.
+    cache_limit_ms: Annotated[int, whole, 1, 10_000] = 10  # how long a request waits for the cache's answer.
     edge_cache: Annotated[str | None, _socket] = None  # socket at which a shared cache purges answers (`BAN`).
     # Address of each service that this process calls, from SHOP_PEER_…: "grpc://127.0.0.1:18020". Commas separate
     # replicas. The path of a socket, from SHOP_SOCKET_…, replaces that address.
@@ -162,7 +162,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     bank_delay_ms: Annotated[int, whole, 0, 60_000] = 0  # how long the simulated bank takes.
     admission: Switch = False  # refuse requests when overloaded.
     drain_s: Annotated[int, whole, 0, 60] = 0  # how long HTTP clients have to leave before the process ends.
-    grpc_compression: Switch = False  # compress messages of gRPC for clients that accept gzip.
+    grpc_compression: Switch = False  # compress gRPC's messages for clients that accept gzip.
     connection_age_s: Annotated[int, whole, 0, 3_600] = 0  # age at which gRPC clients connect anew; 0 for never.
     edge_identity: str | None = None  # SPIFFE ID of the edge, whose calls come from outside; None without mTLS.
     page_token_key: Annotated[bytes, str.encode] = DEFAULT_KEY
@@ -195,7 +195,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
 
 
 def read_settings(form: type[Struct], env: Mapping[str, str]) -> dict[str, Any]:
-    """Reads the settings of a struct that an environment has; they are declared like those of `ServiceConfig`.
+    """Reads a struct's settings from an environment; the struct declares them as `ServiceConfig` does.
 
     Raises:
         ConfigError: A variable is missing or not valid.

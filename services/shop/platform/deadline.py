@@ -3,8 +3,8 @@
 A server sets it where a request enters. Every wait, such as a statement or a call of another service, takes the
 remaining time as its limit, so that work stops once nobody waits for the answer.
 
-A server takes a little less time than its caller waits (`work_s`). If it is late, the caller gets an error that says
-what was late, and not a broken connection. docs/architecture.md has the limits of every hop.
+A server takes a little less time than its caller waits (`work_s`). If the server is late, the caller gets an error that
+says what was late, instead of a broken connection. docs/architecture.md has the time limits of every hop.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ OVER = "the deadline of the request has passed; allow it more time"
 WORK = 0.95
 """Share of the caller's time within which the work should be done."""
 END = 0.97
-"""Share of the caller's time after which its work is cancelled; a wait with a shorter limit says better what was
-late."""
+"""Share of the caller's time after which the work is cancelled. Waits have shorter limits, and their errors say better
+what was late."""
 # The timers of an event loop count milliseconds and may fire a little early.
 _EARLY_S = 0.005
 
@@ -60,7 +60,7 @@ def work_s(waits: float) -> float:
 
 
 def remaining() -> float | None:
-    """Returns the remaining time, in seconds.
+    """Returns how much of the caller's time remains, in seconds.
 
     Returns:
         More than zero; None if the caller set no deadline.
@@ -84,12 +84,12 @@ def passed() -> bool:
 
 
 def own_deadline(seconds: float) -> AbstractContextManager[None]:
-    """Replaces the caller's deadline with another, for work that must not be left half done."""
+    """Replaces the caller's deadline with another one, for work that must not be left half done."""
     return _until(time.monotonic() + seconds)
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
-    """Sets a deadline for everything inside; an earlier deadline stays in force."""
+    """Sets a deadline for everything inside the context; an earlier deadline stays in force."""
     at, outer = time.monotonic() + seconds, _AT.get()
     return _until(at if outer is None else min(at, outer))
 
@@ -156,7 +156,7 @@ class CallerLimit:
         try:
             await self._limit.__aexit__(kind, error, stack)
         except TimeoutError:
-            # Without a cause, which would be logged: where many requests are late, it explains none of them.
+            # The error has no cause, which would be logged: where many requests are late, a cause explains none of them.
             raise DeadlineExceeded(OVER) from None
         finally:
             _AT.reset(self._outer)

@@ -24,7 +24,7 @@ class Row:
     """One error code in each protocol.
 
     Attributes:
-        grpc: Status of gRPC, by name: programs without gRPC need not load it.
+        grpc: Name of gRPC's status, so that programs without gRPC need not load the library.
         title: The problem's title (RFC 9457): the same for every occurrence.
     """
 
@@ -72,7 +72,7 @@ def row(error: ShopError) -> Row:
 
 
 def error_for_code(code: str, message: str, field: str = "", retry_after_s: int = 0) -> ShopError:
-    """Makes the error of a code, as the other end raised it.
+    """Makes the error that the other end raised, from the error's code.
 
     Args:
         code: A value of `ErrorCode`; any other code becomes `Internal`, since its meaning is unknown here.

@@ -222,7 +222,7 @@ class CheckoutSaga:
             await self._store.complete(checkout)
 
     async def _leave(self, checkout: Checkout) -> None:
-        """Leaves a checkout to recovery at once, or when its lease ends if the former cannot be stored."""
+        """Leaves a checkout to recovery at once; if that cannot be stored, its lease must end first."""
         try:
             with own_deadline(1.0):
                 await self._store.postpone(checkout, 0.0)

@@ -1,1 +1,1 @@
-"""Who calls, by token or certificate, and what each caller may do."""
+"""Identifies callers by their tokens or certificates, and decides what each caller may do."""

@@ -11,23 +11,23 @@ from shop.platform.admission import Slots
 from shop.platform.rates import Rates
 
 MAX_FAILURES, WINDOW_S = 10, 60.0
-"""Failed logins that one address may have at once, and again in the course of each minute."""
+"""Number of failed logins that one address may have at once, and again in the course of each minute."""
 MAX_SUSPECT = 1
-"""Logins that a process checks at a time from all addresses that have recent failures."""
+"""Number of logins that a process checks at a time, for all addresses with recent failures together."""
 _FAILURES = Rates(WINDOW_S)
 _SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others are being checked; try again in 1 s")
 
 
 @contextmanager
 def count_failure(address: str | None) -> Iterator[None]:
-    """Counts the login within the context if it fails.
+    """Counts the login that runs inside the context, if the login fails.
 
     Args:
         address: The client's address, as the edge gives it; None for a call from inside, which is not limited.
 
     Raises:
-        TooManyRequests: Too many logins from the address have failed; or some have, and another suspect's login is
-            under way. No password was hashed.
+        TooManyRequests: Too many logins from the address have failed; or some have failed, and a login from such an
+            address is already being checked. No password was hashed.
     """
     if address is None:
         yield

@@ -1,4 +1,4 @@
-"""The identity of a caller: its certificate holds it, and our own sidecar passes it on in a header.
+"""The identity of a caller, which its certificate holds and our own sidecar passes on in a header.
 
 A sidecar verifies the client's certificate and describes it in `x-forwarded-client-cert`. The header has elements
 separated by commas, one for each proxy on the way. Each element has pairs separated by semicolons, with quotes around
@@ -21,7 +21,7 @@ _PAIR = re.compile(r'[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|\Z)')
 
 
 def trust_domain(identity: str) -> str | None:
-    """Returns the common prefix of a trust domain's identities: "spiffe://cluster.local/".
+    """Returns the prefix that all identities of a trust domain share: "spiffe://cluster.local/".
 
     Returns:
         Scheme and trust domain; None if the text is not the identity of a workload.
@@ -32,7 +32,7 @@ def trust_domain(identity: str) -> str | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def caller_identity(header: str) -> str | None:
-    """Returns the identity in a header; None if it is malformed, or its last element does not have exactly one.
+    """Returns the identity in a header; None if the header is malformed, or its last element lacks a single identity.
 
     Args:
         header: Value of `CERTIFICATE_HEADER`. The last element counts: it describes the sidecar's caller.

@@ -46,7 +46,7 @@ class Principal:
 
 
 class TokenSigner:
-    """Signs tokens. Raises `ValueError` if the key is of another kind, or not a key at all."""
+    """Signs tokens. Raises `ValueError` if the key is not an Ed25519 key, or not a key at all."""
 
     def __init__(self, private_pem: bytes, *, clock: Callable[[], float] = time.time) -> None:
         key = load_pem_private_key(private_pem, password=None)
@@ -56,7 +56,7 @@ class TokenSigner:
         self._clock = clock
 
     def sign(self, principal: Principal, ttl_s: int = LIFETIME_S) -> str:
-        """Returns a token of a principal that is valid for `ttl_s` seconds from now."""
+        """Returns a token for a principal; the token is valid for `ttl_s` seconds from now."""
         now = int(self._clock())
         claims = {"iss": ISSUER, "sub": principal.subject, "role": principal.kind, "iat": now, "exp": now + ttl_s}
         return jwt.encode(claims, self._key, algorithm=ALGORITHM)
@@ -72,7 +72,7 @@ class TokenVerifier:
         capacity: How many tokens to remember; the least recently used token is dropped first.
 
     Raises:
-        ValueError: The key is of another kind, or not a key at all.
+        ValueError: The key is not an Ed25519 key, or not a key at all.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class TokenVerifier:
         self._known: LRUCache[bytes, Principal] = LRUCache(capacity)
 
     def verify(self, token: str) -> Principal:
-        """Returns the principal of a token, or raises `Unauthenticated` if we did not sign it or it has expired."""
+        """Returns the principal of a token; raises `Unauthenticated` if we did not sign the token or it has expired."""
         digest = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         known = self._known.get(digest)
         if known is None or known.expires <= self._clock():

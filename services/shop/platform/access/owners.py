@@ -1,4 +1,4 @@
-"""Applies the owner rules of rows around a port's methods, where calls from outside enter.
+"""Wraps a port's methods in the owner rules of the contract's rows, where calls from outside enter.
 
 Partners and calls from inside may act for all users, and a customer only for itself.
 """
@@ -16,13 +16,13 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 Thing = TypeVar("Thing", bound=OwnedThing)
 USER_ID = "user_id"
-"""The argument of a port's method, and the attribute of a value, with the id of the user concerned."""
+"""The argument or attribute with the id of the user concerned: of a port's method, and of a value."""
 
 
 def apply_owner_rules(service: Service[P], port: object) -> P:
     """Returns a port's methods, each wrapped in the owner rule of its row.
 
-    Where a rule needs a call of another service, the use case makes it through that service's rules.
+    Where a rule needs a call to another service, the use case makes this call, and that service's rules apply to it.
     """
     reads = {row.name: row.port for row in service.calls if row.owner.startswith("response")}
 

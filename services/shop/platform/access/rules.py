@@ -1,12 +1,12 @@
-"""Identifies callers, and admits them as the contract's rows say, for every protocol.
+"""Identifies callers, and admits them by the rules in the contract's rows, for every protocol.
 
 A gateway checks every caller. A service trusts calls from inside, whose callers have already checked, and checks the
 calls that come through the edge. Where callers have no identity, the edge marks each request with `x-hopwise-edge` and
-overwrites what the client sent. In a mesh with certificates, the caller's identity says whether it is the edge, and a
-call without an identity is refused.
+overwrites what the client sent. In a mesh with certificates, the caller's identity says whether the caller is the edge,
+and a call without an identity is refused.
 
 A customer who asks for another customer's data gets the same answer as for an id that does not exist, so that the
-answer does not reveal whether it exists.
+answer does not reveal whether the id exists.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Caller(NamedTuple):
         """Checks that the caller may act for the user in a request; does not check that the user exists.
 
         Args:
-            field: The argument with the user, if the request has several.
+            field: Name of the argument that gives the user, if the request has several arguments.
 
         Raises:
-            PermissionDenied: The caller may not.
+            PermissionDenied: The caller may not act for this user.
         """
         if not self.may_act_for(user_id):
             raise PermissionDenied("a customer may do this only for themselves", field=field)
@@ -59,10 +59,10 @@ class Caller(NamedTuple):
         """Checks that the caller may see a thing that was read by its own id.
 
         Args:
-            owner: The user who owns it; 0 if that account is gone.
+            owner: The user who owns the thing; 0 if that account is gone.
 
         Raises:
-            NotFound: The caller may not; the error is `missing`.
+            NotFound: The caller may not see the thing; the error is `missing`.
         """
         if not self.may_act_for(owner):
             raise missing
@@ -75,12 +75,12 @@ class Caller(NamedTuple):
             self.require_partner()
 
     def require_partner(self) -> None:
-        """Checks that the caller is a partner, or another component. Raises `PermissionDenied` if it is not."""
+        """Checks that the caller is a partner or another component; raises `PermissionDenied` for any other caller."""
         if not self.is_privileged:
             raise PermissionDenied("this needs a partner's token")
 
     def customer_id(self) -> int:
-        """Returns the user who calls. Raises `PermissionDenied` if it is not a customer."""
+        """Returns the id of the calling user. Raises `PermissionDenied` if the caller is not a customer."""
         if self.principal is None or self.principal.kind != "customer":
             raise PermissionDenied("this needs a customer's token")
         return self.principal.id
@@ -110,7 +110,7 @@ class OwnedThing(Protocol):
 
     @property
     def user_id(self) -> int:
-        """The user who owns it."""
+        """Id of the user who owns the thing."""
 
 
 Thing = TypeVar("Thing", bound=OwnedThing)
@@ -132,11 +132,11 @@ class Authenticator:
     Args:
         verifier: Checks tokens; None if no token is valid.
         edge: Identity of the edge, "spiffe://cluster.local/ns/default/sa/edge", whose calls come from outside. Other
-            callers belong to its trust domain. None where callers have no identity, and the edge marks its calls.
+            callers belong to the edge's trust domain. None if callers have no identity, and the edge marks its calls.
         trusts_inside: Whether calls from inside are admitted without a check.
 
     Attributes:
-        origin_header: Header that says where a call comes from, in lower case; if it is repeated, the last one counts.
+        origin_header: Name of the header that says where a call comes from, in lower case; the last such header counts.
 
     Raises:
         ConfigError: The edge's identity is not valid.
@@ -161,10 +161,10 @@ class Authenticator:
         return None if origin is None else origin.decode("latin-1")
 
     def is_outside(self, origin: str | None) -> bool:
-        """Returns whether a call comes from outside, by its origin header.
+        """Returns whether a call comes from outside, according to its origin header.
 
         Raises:
-            Unauthenticated: The header must name the caller, and does not.
+            Unauthenticated: The header must name the caller, but does not.
         """
         if self._domain is None:
             return origin is not None
@@ -197,7 +197,7 @@ class Authenticator:
             self.admit_client(access, authorization)
 
     def admit_client(self, access: Access, authorization: str | None) -> None:
-        """Admits a call as a call from outside, regardless of its origin; otherwise like `admit`."""
+        """Admits a call like `admit`, but always as a call from outside, regardless of its origin."""
         _CALLER.set(_ANONYMOUS)
         if access is Access.EVERYBODY:
             return

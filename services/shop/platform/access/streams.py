@@ -1,4 +1,4 @@
-"""Long-lived answers: how many a process keeps open, how fast callers may open them, and when each must end."""
+"""Limits on long-lived answers: how many a process keeps open, how fast callers open them, and when each must end."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ T = TypeVar("T")
 MAX_PER_CUSTOMER, MAX_PER_PARTNER = 20, 200
 """Maximum number of streams, or of WebSockets, that one caller may have open at one process."""
 MAX_PER_PROCESS = 8_000
-"""Maximum for all callers together; less than a proxy allows for a component, so that the client gets our answer."""
+"""Maximum for all callers together; less than a proxy allows for a component, so that our error reaches the client."""
 BURSTS, REOPEN_S = 2, 20.0
 """A caller may open twice its maximum at once, and its maximum again every 20 seconds."""
 MAX_OPENING = 4
-"""Streams that a process opens at a time, so that reads of other clients do not wait behind thousands of openings."""
+"""Number of streams that a process opens at a time, so that other clients' reads do not wait behind thousands."""
 MAX_WAIT_S = 3.0
 """How long a stream waits for the process to open it, in seconds; after that, its client has to try again."""
 _END = object()
@@ -45,7 +45,7 @@ class Quota:
 
     @contextmanager
     def hold(self, caller: Caller) -> Iterator[None]:
-        """Counts one more until the context ends.
+        """Counts one more stream or WebSocket until the context ends.
 
         Args:
             caller: The watcher. A call from inside counts only for the process, as its gateway has counted its own
@@ -88,7 +88,7 @@ class Streams:
         self._closed = False
 
     def close(self) -> None:
-        """Ends all streams, and every later stream at once, so that the process can stop."""
+        """Ends all open streams, and each later stream as soon as it opens, so that the process can stop."""
         self._closed = True
         now = asyncio.get_running_loop().time()
         for limit in self._limits:
@@ -119,7 +119,7 @@ class Streams:
 
     @asynccontextmanager
     async def _slot(self) -> AsyncIterator[None]:
-        """Waits until one more stream may be opened, and opens it within the context."""
+        """Waits until one more stream may be opened; the caller opens it inside the context."""
         try:
             async with asyncio.timeout(MAX_WAIT_S):
                 await self._opening.acquire()

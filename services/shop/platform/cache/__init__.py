@@ -1,1 +1,1 @@
-"""A cache in front of a service's database: a Valkey server from which rows are read by their ids."""
+"""A cache in front of a service's database: a Valkey server that returns rows by their ids."""

@@ -1,7 +1,7 @@
 """A service's connections to its cache, which may be slow, full or gone at any time.
 
-A command without an answer in time takes the cache out of use: no request waits for it until it answers again. Entries
-that could not be removed meanwhile are removed before this process reads from the cache again.
+If a command gets no answer in time, the cache is taken out of use: no request waits for the cache until it answers
+again. Entries that could not be removed meanwhile are removed before this process reads from the cache again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from shop.platform.telemetry.tracing import note, sampled_parent
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 4
-"""Each is in use for a fraction of a millisecond, so a few serve many requests."""
+"""Number of connections. Each use takes a fraction of a millisecond, so a few connections serve many requests."""
 PAUSE_S = 0.1
-"""How long the cache is left alone after a failure, and between two attempts, in seconds."""
+"""How long no command is sent to the cache after a failure, and between two attempts, in seconds."""
 RECONNECT_LIMIT_S = 2.0
 
 NoteCache: TypeAlias = Callable[[int, int, int], None]
@@ -49,14 +49,14 @@ class CacheConnections:
         self._in_use = False
         self._owed: set[str] = set()
         self._recovery: asyncio.Task[None] | None = None
-        # One limit covers everything that a command takes, and nothing is tried twice.
+        # One time limit covers all that a command does, and nothing is tried twice.
         self._pool = BlockingConnectionPool.from_url(
             url, max_connections=CONNECTIONS, timeout=None, socket_timeout=None, lib_name=None, lib_version=None
         )
         self._client = Valkey.from_pool(self._pool)
 
     async def open(self) -> None:
-        """Connects, or starts to try repeatedly."""
+        """Connects to the cache; if that fails, tries repeatedly in the background."""
         try:
             await self._reconnect()
         except _FAILURES as error:
@@ -112,7 +112,7 @@ class CacheConnections:
         return answer
 
     def _leave(self, error: BaseException | None) -> None:
-        """Takes the cache out of use, and tries it until it answers again."""
+        """Takes the cache out of use, and tries to reach it until it answers again."""
         if self._recovery is not None:
             return
         self._in_use = False
@@ -137,7 +137,7 @@ class CacheConnections:
         log.info("the cache answers again")
 
     async def _reconnect(self) -> None:
-        """Reconnects everything: after an outage, no connection can be trusted."""
+        """Replaces all connections: after an outage, none of them can be trusted."""
         async with asyncio.timeout(RECONNECT_LIMIT_S):
             await self._pool.disconnect()
             await asyncio.gather(*(self._send("PING") for _ in range(CONNECTIONS)))

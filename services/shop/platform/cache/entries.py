@@ -1,11 +1,11 @@
-"""Rows in the cache, by their ids: read through it, and removed from it after every change.
+"""Rows in the cache, by their ids: reads go through the cache, and every change of a row removes it from the cache.
 
 A reader that finds no entry stores a lease, reads the row from the database, and replaces the lease with the entry if
 the lease is still there. A change of the row removes the entry, or the lease, after the commit. So a row that was read
 before a commit is not stored after it (Nishtala et al., "Scaling Memcache at Facebook", NSDI 2013, section 3.2.1).
 
 An entry expires no later than `bound_ms` after its row was read, by the server's own clock, because a lease expires
-before its row could be stored too late. That also holds if a removal does not reach the server.
+before its row could be stored too late. This is true even if a removal does not reach the server.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class CachedRow(Protocol):
 T = TypeVar("T", bound=CachedRow)
 
 LEASE_MS = 500
-"""How long a reader may take to read a row, and how much sooner its entry expires, in ms."""
+"""How long a reader may take to read a row, and how much sooner the row's entry expires, in ms."""
 
-# A full server still answers with the entries that it has, and gives no lease.
+# A server without free memory still answers with the entries that it has, but gives no leases.
 TAKE = """local found = {}
 for i, key in ipairs(KEYS) do
   found[i] = redis.call('GET', key)
@@ -51,7 +51,7 @@ class Entries(Generic[T]):
 
     Args:
         form: Type of a row; types with other fields have other keys.
-        namespace: First part of every key, which separates the run from others on the same server.
+        namespace: First part of every key, which separates this run from other runs on the same server.
         bound_ms: How long an entry may outlive its row, in ms.
     """
 
@@ -69,7 +69,7 @@ class Entries(Generic[T]):
         keys = list(map(self._key, ids))
         lease = b"?" + os.urandom(8)
         values = await self._cache.ask("GET", self._kind, "EVAL", TAKE, len(keys), *keys, lease, LEASE_MS)
-        # An answer of another form counts as no answer.
+        # An answer in another form counts as no answer.
         entries = values if isinstance(values, list) and len(values) == len(keys) else [b""] * len(keys)
         rows = [row for id_, value in zip(ids, entries, strict=True) if value and (row := self._row(id_, value))]
         self._cache.note(len(ids), len(rows), 0)

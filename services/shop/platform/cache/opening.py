@@ -24,7 +24,7 @@ async def behind_cache(
     if config.cache_url is None:
         yield store
         return
-    # Not at the top: a service without a cache need not import its client.
+    # Not imported at the top of the module: a service without a cache need not load the cache's client.
     from shop.platform.cache.connections import CacheConnections
     from shop.platform.cache.entries import Entries
 

@@ -1,7 +1,7 @@
-"""Serves a service's calls over Connect, from the same table and through the same sequence as gRPC.
+"""Serves a service's calls over Connect, from the same table and through the same sequence of steps as gRPC.
 
-The library implements the protocol. It passes messages as bytes, so that the SERVER span includes the time to decode
-them, and the shop's own error refuses a message that cannot be decoded.
+The library implements the protocol. It passes messages on as bytes, so that the SERVER span includes the time to decode
+them, and a message that cannot be decoded is refused with an error of the shop.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ GRPC = b"application/grpc"
 
 T = TypeVar("T")
 Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""Makes the context of a call's work from the call's headers."""
+"""Makes the context in which a call's work runs, from the call's headers."""
 
 
 class EncodedMessage(NamedTuple):
@@ -59,7 +59,7 @@ class EncodedMessage(NamedTuple):
 
 
 class _AsBytes:
-    """Passes messages as bytes."""
+    """Passes messages on as bytes."""
 
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
@@ -165,7 +165,7 @@ class _Stream(_ConnectRequest["AsyncGenerator[bytes]"]):
     async def _parts(self, asked: object) -> AsyncGenerator[bytes]:
         method, waits = self._method, self.waits()
         begin(None if waits is None else work_s(waits))
-        # Closed even when the caller leaves halfway: it may occupy a database connection.
+        # The stream is closed even when the caller leaves halfway: it may occupy a database connection.
         async with aclosing(method.codec.call(method.use_case, asked)) as parts:
             try:
                 async for part in parts:
@@ -180,7 +180,7 @@ async def _raise(error: ShopError) -> AsyncGenerator[bytes]:
 
 
 def _code(error: BaseException | None) -> str:
-    """Returns the code that a call ended with: empty for success, canceled if its caller has left."""
+    """Returns the code with which a call ended: empty for success, "canceled" if its caller has left."""
     if isinstance(error, ShopError):
         return str(Code[row(error).grpc].value)
     return "" if error is None else str(Code.CANCELED.value)
@@ -205,7 +205,7 @@ def connect_app(
         service: The service.
         use_cases: Its use cases.
         incoming: Answers requests.
-        around: Contexts of the work of some calls, by the names of the calls; None for no contexts.
+        around: Contexts in which the work of some calls runs, by the names of the calls; None for no contexts.
         compresses: Whether messages are compressed for clients that accept gzip.
     """
     surrounds = around or {}
@@ -276,7 +276,7 @@ def _endpoint(
 
 
 class _Guard:
-    """Handles what the library would answer with INTERNAL."""
+    """Handles requests that the library would answer with INTERNAL."""
 
     def __init__(self, app: ConnectASGIApplication[None]) -> None:
         self._app = app

@@ -21,7 +21,7 @@ CHECK_EVERY_S = 15.0
 CHECK_LIMIT_S = 5.0
 
 NotifyHandler = Callable[[str | None], None]
-"""Takes the payload of a notification; None when some may have been missed."""
+"""Takes the payload of a notification; None if notifications may have been missed."""
 
 
 @asynccontextmanager
@@ -65,7 +65,7 @@ async def _listen(channel: str, url: str, heard: NotifyHandler) -> None:
                 async with asyncio.timeout(CHECK_EVERY_S):
                     await lost.wait()
             except TimeoutError:
-                # Without this, a server that vanished silently would never be noticed.
+                # Without this, it would never be noticed that a server has vanished silently.
                 await connection.execute("SELECT 1", timeout=CHECK_LIMIT_S)
     finally:
         with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):

@@ -29,7 +29,7 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
 
 
 class MeteredPool:
-    """Wraps a pool, with the pool's methods that we use."""
+    """Wraps a pool, and has those of the pool's methods that we use."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
         self.close, self.terminate = pool.close, pool.terminate

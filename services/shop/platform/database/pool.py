@@ -35,7 +35,7 @@ RESET_LIMIT_S = 3.0
 """How long a connection may take to become usable again after a statement was cut off, in seconds."""
 
 LATE_S = 0.1
-"""How long a request whose time is up waits for that, in seconds."""
+"""How long a request whose time is up waits until the connection is usable again, in seconds."""
 
 Connection: TypeAlias = TracedConnection
 LentConnection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
@@ -59,11 +59,11 @@ class Database:
 
         Raises:
             Unavailable: The database does not answer.
-            DeadlineExceeded: The caller's time is up; it includes the wait for a connection.
+            DeadlineExceeded: The caller's time is up; that time includes the wait for a connection.
             Conflict: A deadlock, or a lock that another call holds.
         """
         with _told_as_shop_errors():
-            # Not the current span: it has no child spans.
+            # This span need not become the current span, as it has no child spans.
             span = begin("pool.acquire", INTERNAL)
             with UNTRACED if span is None else Ending(span):
                 # The pool's own limit would start a task for each call.
@@ -78,25 +78,25 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Lends a connection like `acquire`, in a READ COMMITTED transaction that an error rolls back."""
+        """Lends a connection like `acquire`, but in a READ COMMITTED transaction, which an error rolls back."""
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
     async def fetch(self, statement: Statement | str, *args: Any) -> list[asyncpg.Record]:
-        """Runs one statement on a separate connection; returns its rows."""
+        """Runs one statement on a connection from the pool; returns the statement's rows."""
         async with self.acquire() as connection:
             return await connection.fetch(statement, *args)
 
     async def fetchrow(self, statement: Statement | str, *args: Any) -> asyncpg.Record | None:
-        """Runs one statement on a separate connection; returns its first row."""
+        """Runs one statement on a connection from the pool; returns the first row."""
         async with self.acquire() as connection:
             return await connection.fetchrow(statement, *args)
 
     async def _give_back(self, connection: LentConnection) -> None:
         """Returns a connection whose use ended early, on which a statement may still be running.
 
-        This waits for the end of that statement, so that the caller's next step cannot overtake it. A caller that is
-        already late waits only for a moment.
+        This waits for the end of that statement, so that the caller's next step cannot overtake the statement. A caller
+        whose time is already up waits only for a moment.
         """
         returned = asyncio.create_task(self._rolled_back(connection))
         self._returning.add(returned)
@@ -104,7 +104,7 @@ class Database:
         await asyncio.wait([returned], timeout=LATE_S if passed() else None)
 
     async def _rolled_back(self, connection: LentConnection) -> None:
-        """Ends the transaction of a request that was cut off during its rollback, which asyncpg would call an error."""
+        """Ends a transaction whose rollback was cut off; asyncpg would report this state as an error."""
         try:
             if connection.is_in_transaction():
                 with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -140,7 +140,7 @@ async def connect_database(
     Args:
         url: postgresql://role:password@host:port/database.
         limit_s: How long to try, in seconds.
-        name: Name of these connections among those of the process.
+        name: Name that distinguishes these connections from the process's other connections.
         meters: Measures the connections and their statements; None for no metrics.
 
     Raises:
@@ -151,7 +151,7 @@ async def connect_database(
         try:
             if meters is None:
                 return Database(await _open(url, pool_size, settings))
-            # Here, so that a process without metrics does not import it.
+            # Imported here, so that a process without metrics does not load the module.
             from shop.platform.database.metered_pool import MeteredPool, metered_connection
 
             return Database(
@@ -168,7 +168,7 @@ async def connect_database(
 def _open(
     url: str, pool_size: int, settings: Mapping[str, str], connection_class: type[TracedConnection] = TracedConnection
 ) -> asyncpg.Pool[asyncpg.Record]:
-    """Returns a pool to await."""
+    """Returns a pool, which opens when it is awaited."""
     return asyncpg.create_pool(
         url,
         connection_class=connection_class,
@@ -181,7 +181,7 @@ def _open(
         # Limits for work without a deadline are settings of the role (shop.database.migrate).
         server_settings={
             "application_name": "shop",
-            # No statement here runs long enough to benefit from it.
+            # PostgreSQL's just-in-time compilation is off: no statement here runs long enough to benefit from it.
             "jit": "off",
             "timezone": "UTC",
             **settings,
@@ -210,7 +210,7 @@ def _told_as_shop_errors() -> Iterator[None]:
         asyncpg.PostgresConnectionError,
         asyncpg.OperatorInterventionError,
         asyncpg.InterfaceError,
-        # A statement that ran between a server's last message and the end of the connection.
+        # The statement ran between the server's last message and the end of the connection.
         asyncpg.InternalClientError,
     ) as error:
         raise Unavailable("the database does not answer; try again") from error

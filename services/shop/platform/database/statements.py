@@ -1,8 +1,8 @@
-"""Statements with names, and connections that trace them: each is one CLIENT span and observes the caller's deadline.
+"""Named statements, and connections that trace them. A statement is one CLIENT span and obeys the caller's deadline.
 
 opentelemetry-instrumentation-asyncpg is not used: it also builds attributes for requests that are not traced. It has
-the old attribute names (`db.system`, `db.statement`), names spans by the first word, and wraps methods that a subclass
-can override.
+the old attribute names (`db.system`, `db.statement`), names spans after the first word of the statement, and wraps
+methods that a subclass can override.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Statement:
     """A statement of SQL.
 
     Args:
-        name: What it does, and the table: "SELECT product". This names its spans and its part of a budget.
+        name: What the statement does, and the table: "SELECT product". The statement's spans and its part of a hop
+        budget have this name.
     """
 
     __slots__ = ("attributes", "name", "sql")
@@ -71,9 +72,9 @@ class TracedConnection(asyncpg.Connection):
         return ""
 
     def execute(self, query: Statement | str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
-        """Runs a statement; returns its status."""
+        """Runs a statement; returns PostgreSQL's status text."""
         statement = _statement(query)
-        # A transaction whose time is up must still be ended, or its connection is lost.
+        # A transaction whose time is up must still be ended; otherwise its connection is lost.
         limit = END_LIMIT_S if timeout is None and statement.name in ENDINGS else _limit(timeout)
         return self._trace(statement, super().execute(statement.sql, *args, timeout=limit))
 

@@ -1,12 +1,14 @@
 """The cost of a document: how many fields its answer can have.
 
-A field costs 1. A field of Query, Mutation or Subscription makes a call and costs more. The tariff may price others.
-A list multiplies the cost of its items' selection by the largest number of items that it can have. An argument such as
-`first` gives that number, or else the schema's tariff. So `{ products(first: 20) { edges { node { title } } } }` costs
-50 + 20 * 3 = 110. Introspection is counted by the same rule, with as many items as the schema has.
+A field costs 1. A field of Query, Mutation or Subscription makes a call and costs more. The tariff may give other
+fields a special cost.
+A list multiplies the cost of what is selected of its items by the largest number of items that it can have. An argument
+such as `first` gives that number; without one, the schema's tariff does. So
+`{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by the same
+rule, with as many items as the schema has.
 
 Such an argument may be a variable, so the cost depends on the document and on the values of those variables.
-graphql-core coerces them, as it does in execution, so both see the same number.
+graphql-core coerces the values, as it does in execution, so that measuring and execution see the same number.
 
 No answer has more fields than its document costs; `shop.platform.graphql.execution` stops an answer that exceeds this.
 """
@@ -55,7 +57,7 @@ MAX_COST_OF_DOCUMENT = 53_000
 """For requests that read one technical document and nothing else: the journey `document` costs 52,572."""
 COST_OF_CALL = 50
 FIELDS_OF_TYPE = 2
-"""The mean number; a type has less than one of everything else that introspection lists."""
+"""The mean number of fields of a type; of everything else that introspection lists, a type has less than one."""
 FIELDS_OF_LARGEST_TYPE = 11
 MAX_WRAPS = 3
 """A type written `[X!]!` wraps X three times; GraphiQL asks for nine levels."""
@@ -78,7 +80,7 @@ class Tariff:
     Attributes:
         bounds: Arguments that say how many items a list has: a number, or a list with a value for each item.
         pages: Suffix of the type names whose lists are bounded by their own field.
-        items: The largest size of a list without such an argument, or without a value for it.
+        items: The largest size of a list without such an argument, or without a value for the argument.
         dear: Costs of the fields that have a special cost.
     """
 
@@ -91,7 +93,7 @@ class Tariff:
         """Checks the cost of an operation.
 
         Args:
-            is_partner: Whether a partner asks; called only where it matters.
+            is_partner: Returns whether the caller is a partner; called only where that matters.
 
         Raises:
             ResourceExhausted: The cost is above the caller's limit.
@@ -112,7 +114,7 @@ def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
 
 
 class CostModel:
-    """The cost of one validated document, as far as its variables leave it open."""
+    """The cost of one validated document, computed as far as possible without the values of its variables."""
 
     __slots__ = ("_document", "_known", "_schema", "_tariff", "_variables")
 
@@ -175,7 +177,7 @@ class _CostCounter:
         self._introspected = {
             ("__Schema", "types"): len(schema.type_map),
             ("__Type", "fields"): FIELDS_OF_TYPE,
-            # These select one type, which may be the largest.
+            # These fields select one type, which may be the largest.
             **dict.fromkeys(_NAMING_A_TYPE, FIELDS_OF_LARGEST_TYPE // FIELDS_OF_TYPE + 1),
         }
 

@@ -1,4 +1,4 @@
-"""Documents ready to be executed: parsed, validated and measured once, then kept."""
+"""Documents that are ready to be executed: parsed, validated and measured once, then cached."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from shop.platform.telemetry.tracing import child_span
 # A document of 500 tokens takes about 250 KB, so each of the two stores stays below 32 MB.
 MAX_DOCUMENTS = 128
 MAX_ERRORS = 5
-"""Mistakes of a document that are reported to its sender; validation ends with the next one."""
+"""Maximum number of a document's mistakes that are reported to its sender; validation ends with the next mistake."""
 PAUSE_FACTOR = 8
-"""How long unknown documents wait after one was prepared, as a multiple of the CPU time that it took."""
+"""How long unknown documents wait after a document was prepared, as a multiple of the CPU time that this took."""
 
 V = TypeVar("V")
 
@@ -64,7 +64,7 @@ class Cost(Protocol):
 
 
 Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
-"""Works out the cost of a validated document."""
+"""Computes the cost of a validated document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class PreparedDocument:
     Attributes:
         operations: Its operations by name; the name is empty for an operation without a name.
         cost: Cost of the document; None where costs are not limited.
-        fields: What `Execution` has counted for the document.
+        fields: Numbers of fields that `Execution` has counted for the document.
         is_public: Whether everyone gets the same answer.
     """
 
@@ -112,11 +112,11 @@ class Documents:
     """Turns what clients send into documents that can be executed.
 
     Documents sent as text and documents persisted by hash have separate stores, so that a flood of texts cannot evict
-    the persisted ones. Unknown documents are prepared one at a time, in a thread next to the event loop and with rests
-    in between. A flood of them therefore takes little time from clients that send known ones.
+    the persisted ones. Unknown documents are prepared one at a time, in a separate thread and with pauses in between. A
+    flood of them therefore takes little time from clients that send known documents.
 
     Args:
-        measure: Works out the cost of a document; None where costs are not limited.
+        measure: Computes the cost of a document; None if costs are not limited.
         capacity: How many documents of each kind to keep.
         public: Types and fields that everyone may see, as in `is_public`.
     """
@@ -148,7 +148,7 @@ class Documents:
             PersistedQueryNotFound: The hash is unknown, and the request has no text.
             InvalidArgument: The hash is of another text.
             RequestError: The document is malformed, or not valid for the schema.
-            ResourceExhausted: It passes a limit that does not depend on variables.
+            ResourceExhausted: The document exceeds a limit that does not depend on variables.
         """
         if sha256 is None:
             if text is None:
@@ -242,7 +242,7 @@ def is_mutation(operation: OperationDefinitionNode) -> bool:
 
 
 def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -> bool:
-    """Tells whether all fields of a document are public: those of its operations and fragments.
+    """Tells whether all fields in a document's operations and fragments are public.
 
     Args:
         public: Names of types whose fields are all public, and of single fields: "Query.products". Introspection is

@@ -2,8 +2,8 @@
 
 A service has a second endpoint for clients, `/graphql/<service>` (`shop.platform.graphql.service`).
 
-Strawberry's own view supports no persisted queries and no statuses of application/graphql-response+json, so we would
-have to override nearly all of it. This module ends where Strawberry's `Schema.execute` begins.
+Strawberry's own view supports neither persisted queries nor the statuses of application/graphql-response+json, so we
+would have to override nearly all of that view. This module ends where Strawberry's `Schema.execute` begins.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Endpoint:
 
     Args:
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
-        measure: Works out the cost of a document; None where costs are not limited.
+        measure: Computes the cost of a document; None if costs are not limited.
         compresses: Whether large answers are compressed for clients that accept gzip.
         public: Types and fields that everyone may see, as in `shop.platform.graphql.documents.is_public`.
         route: Path of queries and mutations.

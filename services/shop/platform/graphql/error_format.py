@@ -18,10 +18,10 @@ from graphql import GraphQLError
 from shop.errors import DeadlineExceeded, ErrorCode, ShopError
 
 PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
-"""Not an error of the shop but a step of the persisted query convention."""
+"""A code that is not an error of the shop but a step of the convention for persisted queries."""
 
 MAX_MESSAGE = 1000
-"""Longest message of graphql-core that we pass on, in characters; such messages repeat the client's text."""
+"""Maximum length of the messages of graphql-core that we pass on, in characters; they repeat the client's text."""
 
 _LOG = logging.getLogger(__name__)
 _SNAKE = re.compile(r"_([a-z])")

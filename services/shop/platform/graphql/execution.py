@@ -1,13 +1,14 @@
-"""Limits on one execution of a document, and when other requests get their turn.
+"""Limits one execution of a document, and lets other requests have their turn.
 
-graphql-core completes everything that needs no call in one go. Meanwhile the event loop runs nothing else, so no
-deadline and no departing client can end it. Therefore every field that returns a list gets it from the execution, which
+graphql-core completes, without a pause, everything that needs no call. Meanwhile the event loop runs nothing else, so
+neither a deadline nor a departing client can end the execution. Therefore every field that returns a list gets the list
+from an `Execution`, which
 
 - counts the fields that its items will have, and stops at the limit;
 - stops after the deadline;
-- lets other requests run after each `FIELDS_PER_TURN` fields.
+- lets other requests run after every `FIELDS_PER_TURN` fields.
 
-A stopped execution returns no more items, so it ends soon; its error is the whole answer.
+A stopped execution returns no more items, so it ends soon. The error that stopped it is the whole answer.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Execution:
     """One execution of a document, or of one event of a subscription.
 
     Args:
-        fields: Number of an item's fields, by the identity of the list's node in the document; filled in execution.
+        fields: Number of fields of an item, by the identity of the list's node in the document; filled during execution.
         limit: Maximum number of fields in the items of its lists; None for no limit.
     """
 
@@ -73,7 +74,7 @@ class Execution:
         self.error = self.error or error
 
     def take(self, items: Sequence[T], info: GraphQLResolveInfo[Any]) -> Any:
-        """Returns a list for graphql-core to complete: at once, after other requests, or in slices."""
+        """Returns a list for graphql-core to complete: at once, after other requests have run, or in slices."""
         each = self._fields_of_item(info)
         count = len(items) * each
         if self._left is not None:
@@ -90,7 +91,7 @@ class Execution:
         return items if self._turn >= 0 else self._in_turn(items, count)
 
     async def _in_turn(self, items: Sequence[T], count: int) -> Sequence[T]:
-        # Several lists may wait. The first to run in a pass of the event loop begins a turn, and the others share it.
+        # Several lists may wait. The first to run in a pass of the event loop begins a turn, which the others share.
         while self.error is None:
             seen = self._passes
             await asyncio.sleep(0)
@@ -124,12 +125,13 @@ class Execution:
 
 
 NOTICED_AFTER_S = 0.05
-"""How long an execution runs before it checks whether its client is still there, in seconds; most end sooner."""
+"""How long an execution runs before it checks that its client is still there, in seconds; most executions end
+sooner."""
 
 
 @contextmanager
 def while_awaited(receive: Receive, execution: Execution) -> Iterator[None]:
-    """Ends an execution, and its pending calls, once its client has gone."""
+    """Ends an execution and its pending calls if its client goes away."""
     loop = asyncio.get_running_loop()
     waiting: list[asyncio.Task[None]] = []
     timer = loop.call_later(NOTICED_AFTER_S, lambda: waiting.append(loop.create_task(_wait(receive, execution))))
@@ -191,7 +193,7 @@ def returns_list(field: GraphQLField) -> bool:
 
 
 def count_lists(schema: GraphQLSchema) -> None:
-    """Makes every field of a schema that returns a list get it from the execution.
+    """Makes every field of a schema that returns a list get the list from the execution.
 
     The executions' contexts are `shop.platform.graphql.schema.RequestContext`s.
     """

@@ -1,4 +1,4 @@
-"""Resolvers: Strawberry's decorator with types, and values that resolve later."""
+"""Makes resolvers: Strawberry's decorator with static types, and values that resolve later."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def computed_field(*, description: str) -> Callable[[F], F]:
 def later(value: Awaitable[T]) -> T:
     """Returns an awaitable's result if it is already there; else the awaitable, which graphql-core awaits.
 
-    For resolvers whose value is often there already: an `async def` would create a task each time.
+    This is for resolvers whose value is often there already: an `async def` would create a task each time.
     """
     return value.result() if isinstance(value, asyncio.Future) and value.done() else cast(T, value)

@@ -1,17 +1,17 @@
-"""Limits on the document of a request, measured before anything runs.
+"""Limits on the document of a request, measured before the document runs.
 
 - characters: of the document, comments and spaces included.
 - tokens: of the document; the parser stops at the limit.
 - pairs: of fields with the same name in the answer, of fragments spread, and of operations and variables, anywhere in
   the document. Validation compares pairs, so its time grows with the square of the number of repetitions.
 - depth: fields inside fields; `{ product { title } }` has a depth of 2. Introspection does not count.
-- aliases: in the document; those of a fragment count once.
-- digits: of one number in the document; Python refuses to read numbers of thousands of digits.
+- aliases: in the document; the aliases of a fragment count once.
+- digits: of one number in the document; Python refuses to read numbers with thousands of digits.
 
 For clients' documents, the cost counts too: see `shop.platform.graphql.cost`. The limits of an execution are in
 `shop.platform.graphql.execution`.
 
-A fragment is measured once, even if it is spread often, so measuring takes time linear in the document.
+A fragment is measured once, even if it is spread often, so measuring takes time linear in the document's size.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from graphql import (
 from shop.errors import ResourceExhausted
 
 MAX_CHARACTERS = 16_384
-"""GraphiQL's query for the whole schema has about 1,500, 180 tokens and 300 pairs."""
+"""GraphiQL's query for the whole schema has about 1,500 characters, 180 tokens and 300 pairs."""
 MAX_TOKENS = 500
 MAX_PAIRS = 3000
 MAX_DEPTH = 10
@@ -70,7 +70,7 @@ def check_shape(document: DocumentNode) -> Shape:
         document: Parsed with locations, but not validated.
 
     Raises:
-        ResourceExhausted: One of them is above its limit.
+        ResourceExhausted: The depth, or the number of aliases or pairs, is above its limit.
     """
     fragments = fragments_of(document)
     depths: dict[str, int] = {}
@@ -96,7 +96,7 @@ def check_numbers(document: DocumentNode) -> None:
     """Checks the length of the numbers in a document.
 
     Raises:
-        ResourceExhausted: One of them is above the limit.
+        ResourceExhausted: A number has more digits than the limit.
     """
     for token in _tokens(document):
         if token.kind in _NUMBERS and len(token.value or "") > MAX_DIGITS:
@@ -107,7 +107,7 @@ def check_numbers(document: DocumentNode) -> None:
 
 
 def check_parser_limits(message: str) -> None:
-    """Raises ResourceExhausted if the parser's message is about a limit, and not a mistake."""
+    """Raises ResourceExhausted if the parser's message is about a limit, and not about a mistake."""
     if "more than" in message and "tokens" in message:
         raise ResourceExhausted(f"the document has more than {MAX_TOKENS} tokens, which is the limit")
     if "nested too deeply" in message:
@@ -165,7 +165,7 @@ def _selections(document: DocumentNode) -> Iterator[SelectionNode]:
 
 
 def _pairs(document: DocumentNode, selections: Iterable[SelectionNode]) -> int:
-    # All spreads count under one name: validation compares each fragment with every other.
+    # All spreads count under one name: validation compares each fragment with every other fragment.
     names = Counter(
         (one.alias or one.name).value if isinstance(one, FieldNode) else None
         for one in selections
@@ -185,7 +185,7 @@ def _depth(
         if isinstance(selection, FragmentSpreadNode):
             name = selection.name.value
             if name not in depths:
-                # A fragment that spreads itself reaches this again; validation refuses it.
+                # A fragment that spreads itself comes here again; validation refuses such a fragment.
                 depths[name] = 0
                 if name in fragments:
                     depths[name] = _depth(fragments[name].selection_set, fragments, depths)

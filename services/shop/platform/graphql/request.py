@@ -26,8 +26,8 @@ class GraphQLRequest:
     """A client's request.
 
     Attributes:
-        query: The document's text; None if it is persisted.
-        operation_name: Which of its operations to run; None if it has only one.
+        query: The document's text; None if the document is persisted.
+        operation_name: Which of the document's operations to run; None if there is only one.
         sha256: Hash of the document, if the client uses persisted queries.
     """
 
@@ -66,7 +66,7 @@ def from_json(body: bytes) -> GraphQLRequest:
 
 
 def from_query_string(query_string: bytes) -> GraphQLRequest:
-    """Returns the request in the query string of a GET. Raises `Refused` if it is not a request."""
+    """Returns the request in the query string of a GET. Raises `Refused` if the string is not a request."""
     parameters: dict[str, Any] = {}
     for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
         if name in parameters and name in _PARAMETERS:

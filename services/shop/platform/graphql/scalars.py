@@ -94,5 +94,5 @@ class MoneyInput:
     currency: str = "EUR"
 
     def to_shop(self) -> ShopMoney:
-        """Returns it as the services' type."""
+        """Returns the amount as the services' type."""
         return ShopMoney(self.amount_minor, self.currency)

@@ -66,7 +66,7 @@ class RequestContext:
         """Checks the cost of the operation; subclasses may set a limit.
 
         Raises:
-            ResourceExhausted: It is above the caller's limit.
+            ResourceExhausted: The cost is above the caller's limit.
         """
 
 
@@ -133,7 +133,7 @@ class Schema(strawberry.Schema):
     async def stream(
         self, query: str | None, *args: Any, context_value: Any = None, **kwargs: Any
     ) -> AsyncGenerator[StreamExecutionResult]:
-        """Executes an operation and yields its results; each one of a WebSocket has a separate context."""
+        """Executes an operation and yields its results; each operation of a WebSocket has a separate context."""
         open_stream: OpenStream = partial(super().stream, query, *args, **kwargs)
         if isinstance(context_value, RequestContext):
             return await open_stream(context_value=context_value)

@@ -50,7 +50,7 @@ FieldArguments: TypeAlias = Mapping[str, object]
 """The arguments of a field, by name."""
 P = TypeVar("P")
 DEFAULT_ITEMS, DEFAULT_ORDERS, DEFAULT_ROWS = 20, 10, 1_000
-"""Items of a page, the orders of an order page, and rows of a listing without pages, whose length is not given."""
+"""Largest sizes of lists whose length is not given: items of a page, orders of a page, rows of a listing."""
 
 _MARK = EDGE_MARK.encode()
 
@@ -79,7 +79,7 @@ class ClientContext(ServiceContext[P]):
     """One request of a client; each of its calls is admitted by its row.
 
     Args:
-        around: Contexts of the work of some calls, by the names of the calls.
+        around: Contexts in which the work of some calls runs, by the names of the calls.
         authorization: The Authorization header; None if there is none.
         address: The client's address, as the edge gives it; None without an edge.
     """
@@ -153,7 +153,7 @@ def graphql_app(
 
     Args:
         use_cases: The use cases, with the owner rules of their calls.
-        around: Contexts of the work of some of the clients' calls, by the names of the calls.
+        around: Contexts in which the work of some of the clients' calls runs, by the names of the calls.
     """
     authenticator, schema, path = incoming.authenticator, schema_of(service), client_path(service.name)
 
@@ -244,7 +244,7 @@ def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Param
 
 
 class _Resolver:
-    """A call as its GraphQL field makes it."""
+    """Makes a call for its GraphQL field."""
 
     def __init__(self, method: PortMethod[..., object]) -> None:
         self._method = method
@@ -270,7 +270,7 @@ class _Resolver:
         if limit <= MAX_ROWS:
             given = {**given, "limit": min(limit, ROWS_PER_PAGE)}
         with info.context.admit(self._method.contract):
-            # Closed even when the caller's time runs out halfway: it occupies a database connection.
+            # The rows are closed even when the caller's time runs out halfway: they occupy a database connection.
             async with aclosing(cast("AsyncGenerator[list[object]]", self._begin(info, given))) as chunks:
                 return [row async for chunk in chunks for row in chunk]
 
@@ -308,7 +308,7 @@ _, _WHOLE_SECONDS = get_args(WholeSeconds)
 
 
 class ValueTypes:
-    """The types of one schema."""
+    """The GraphQL types of one schema."""
 
     def __init__(self) -> None:
         self._made: dict[str, Kind] = {}
@@ -348,7 +348,7 @@ class ValueTypes:
         """Returns an input type.
 
         Args:
-            fields: The types of its fields; a field that may be None may be left out.
+            fields: The types of the input type's fields; a field that may be None may be left out.
         """
         if name not in self._made:
             defaults = {field: None for field, kind in fields.items() if is_optional(kind)}
@@ -368,10 +368,10 @@ class ValueTypes:
         return self._made[name]
 
     def define(self, made: type, description: str) -> Kind:
-        """Returns the type of a value type.
+        """Returns the GraphQL type for a value type.
 
         Args:
-            made: Class with its annotations and fields, named as the value type.
+            made: Class that has the GraphQL type's annotations and fields, and the value type's name.
         """
         return strawberry.type(made, description=description)
 

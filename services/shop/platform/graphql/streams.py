@@ -1,4 +1,4 @@
-"""Subscriptions: over a WebSocket (graphql-transport-ws), or one as an HTTP answer of server-sent events (graphql-sse).
+"""Subscriptions: over a WebSocket (graphql-transport-ws), or as HTTP answers of server-sent events (graphql-sse).
 
 Strawberry implements both protocols; documents have the same limits as over HTTP. A WebSocket needs a valid token
 within `HANDSHAKE_S`, and is closed when the token expires.
@@ -51,7 +51,7 @@ ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5
 """A WebSocket that sends no `connection_init` is closed after this time, in seconds."""
 MAX_PENDING = 100
-"""Maximum number of WebSockets that wait for a token in `connection_init`; one more closes the oldest."""
+"""Maximum number of WebSockets that wait for a token in `connection_init`; one more closes the oldest of them."""
 MAX_AT_ONCE = 20
 """Maximum number of subscriptions over one WebSocket."""
 
@@ -67,7 +67,7 @@ _SPAN_ATTRIBUTES = shared_attributes({"network.protocol.name": "websocket", "htt
 UNAUTHORIZED = 4401
 """The code that closes a WebSocket without a valid token; after 4403, Strawberry's default, graphql-ws would retry."""
 TRY_AGAIN_LATER = 1013
-"""The code that closes a WebSocket that may be opened later; graphql-ws retries by itself."""
+"""The code that closes a WebSocket which the client may open again later; graphql-ws does so by itself."""
 MAX_REASON = 100
 """Maximum length of a close reason in characters; the protocol allows 123 bytes."""
 _EXPIRED = UNAUTHORIZED, EXPIRED
@@ -75,10 +75,10 @@ _TOO_MANY = TRY_AGAIN_LATER, "too many WebSockets wait for their tokens; try aga
 
 
 def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
-    """Checks that an operation is a stream, or that it is not.
+    """Checks that an operation is of the expected kind: a stream, or not a stream.
 
     Raises:
-        InvalidArgument: It is the other kind.
+        InvalidArgument: The operation is of the other kind.
     """
     if (operation.operation is OperationType.SUBSCRIPTION) != streams:
         kind = "queries and mutations" if streams else "subscriptions"
@@ -114,7 +114,7 @@ class _Message(msgspec.Struct):
 
 
 class _Messages(ASGIWebSocketAdapter):
-    """Messages in the shape that Strawberry takes for granted, and closes with a reason."""
+    """Gives Strawberry only messages in the shape that it takes for granted, and gives a reason for each close."""
 
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal
@@ -216,8 +216,8 @@ class Sockets:
         held.callback(self._pending.pop, limit, None)
 
     def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller) -> None:
-        """Counts a WebSocket for its caller until the token expires."""
-        held.close()  # it no longer waits, or it has sent another token
+        """Counts a WebSocket as its caller's until the caller's token expires."""
+        held.close()  # the WebSocket no longer waits, or it has sent another token
         held.enter_context(self._quota.hold(caller))
         limit.reschedule(expiry(caller))
 
@@ -279,12 +279,12 @@ class _Subscriptions:
         return self._incoming.follow(_Subscription(self, asked, open_stream))
 
     def header(self, name: str) -> str | None:
-        """Returns the value of a header of the opening handshake; None if it is not there."""
+        """Returns the value of a header of the opening handshake; None if there is no such header."""
         value = self._headers.get(name.encode())
         return None if value is None else str(value, "latin-1")
 
     def context(self) -> RequestContext:
-        """Returns the context of one more operation."""
+        """Returns the context for one more operation."""
         given = {str(name).lower(): value for name, value in self.connection_params.items()}
         authorization = given.get("authorization")
         headers = self._headers

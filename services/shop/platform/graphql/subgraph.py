@@ -1,6 +1,6 @@
 """A service as a subgraph of Apollo Federation: its GraphQL schema for clients, which a router joins with the others.
 
-Every request counts as a call from outside, through any proxy. The table of calls says which callers a call admits,
+Every request counts as a call from outside, even through a proxy. The table of calls says which callers a call admits,
 and the schema leaves out the calls that only services may make. The same rules apply to `_entities`, the field by which
 a router reads entities by their keys.
 
@@ -57,9 +57,9 @@ class Entity(NamedTuple):
     """A type that subgraphs refer to by its id.
 
     Attributes:
-        value: Its value type.
-        one: The call that reads one of them; its row says who may see it.
-        many: Name of the call that reads several, in the order of their ids.
+        value: The entity's value type.
+        one: The call that reads one entity; the call's row says who may see it.
+        many: Name of the call that reads several entities, in the order of their ids.
         owner: The value's attribute with the id of its owner; empty if everybody may see it.
     """
 
@@ -83,7 +83,7 @@ class SubgraphContext(ServiceContext[P]):
 
     Args:
         headers: The request's headers.
-        around: Contexts of the work of some calls, by the names of the calls.
+        around: Contexts in which the work of some calls runs, by the names of the calls.
     """
 
     __slots__ = ("_around", "_authenticate", "_headers", "_loaders")
@@ -195,7 +195,7 @@ class _SubgraphTypes(ValueTypes):
     def define(self, made: type, description: str) -> Kind:
         name, hints = made.__name__, made.__annotations__
         for field, entity in _REFERENCES.items():
-            # An order leads to its payment, so a payment has only the order's id: types must not form a ring.
+            # An order leads to its payment, so a payment has only its order's id: types must not form a cycle.
             if field not in hints or self._extends(entity):
                 continue
             target = self.output(ENTITIES[entity].value) if entity in self._own else self._stub(entity)
@@ -224,7 +224,7 @@ def _is_value(value: type, _cls: type, thing: object, _info: object) -> bool:
 
 
 def _reference(field: str, name: str, target: Kind, *, is_own: bool) -> StrawberryField:
-    """Returns the field that leads from an id to its entity; null if the id is 0, as for a deleted account."""
+    """Returns the field that leads from an id to its entity; the field is null if the id is 0: a deleted account."""
 
     def resolve(root: object, info: SubgraphInfo) -> object:
         number = cast(int, getattr(root, field))

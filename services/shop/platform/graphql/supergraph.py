@@ -34,7 +34,7 @@ _OF_FEDERATION = ("_", "join__", "link__")
 
 
 def differences(supergraph: str) -> Iterator[str]:
-    """Yields how the subgraphs differ from a supergraph: in the fields that clients can read, and in who answers them.
+    """Yields how the subgraphs differ from a supergraph: in the fields of clients, and in which subgraph answers them.
 
     Args:
         supergraph: SDL of the supergraph.
@@ -55,7 +55,7 @@ def differences(supergraph: str) -> Iterator[str]:
 
 
 def _schema(definitions: tuple[DefinitionNode, ...] | list[DefinitionNode]) -> GraphQLSchema:
-    """Returns the schema that clients see; several definitions may add to one type."""
+    """Returns the schema that clients see; several definitions may contribute to one type."""
     merged: dict[str, TypeDefinitionNode] = {}
     for one in definitions:
         if not isinstance(one, TypeDefinitionNode) or _is_internal(one.name.value):
@@ -112,7 +112,7 @@ def _graphs(node: ObjectTypeDefinitionNode | FieldDefinitionNode, directive: str
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the command that the arguments name, as the module says."""
+    """Runs the command that the arguments name; the module's docstring lists the commands."""
     match arguments:
         case ["check", file]:
             changes = list(differences(Path(file).read_text()))

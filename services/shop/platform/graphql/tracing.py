@@ -1,4 +1,4 @@
-"""GraphQL details in a request's span and metrics, as path and status say nothing about operations and errors."""
+"""Adds GraphQL details to a request's span and metrics: path and status say nothing about operations and errors."""
 
 from __future__ import annotations
 
