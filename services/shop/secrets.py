@@ -1,8 +1,8 @@
-"""Creates the secrets of an installation, each in the folder of the programs that may have it; keeps existing ones.
+"""Creates the secrets of an installation, each in the folder of the programs that may have it; keeps existing secrets.
 
 python -m shop.secrets FOLDER
 
-admin    `password` of the database's administrator, also as `pgpass`; `role-passwords` in the form of
+admin    `password` of the database's administrator, also in `pgpass`; `role-passwords` in the form of
          SHOP_ROLE_PASSWORDS
 public   `jwt-public.pem` verifies the shop's tokens
 user     `jwt-private.pem` signs them
@@ -33,7 +33,7 @@ from shop.database.schemas import MONITOR, SCHEMAS
 
 ADMIN = "postgres"
 OWNERS = {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "postgres-exporter"}
-"""The owner of each role."""
+"""The program that uses each role, by role."""
 
 
 def make_secrets(folder: Path) -> None:

@@ -156,7 +156,7 @@ class CallerLimit:
         try:
             await self._limit.__aexit__(kind, error, stack)
         except TimeoutError:
-            # The error has no cause, which would be logged: where many requests are late, a cause explains none of them.
+            # The error has no cause, which would be logged: if many requests are late, a cause explains none of them.
             raise DeadlineExceeded(OVER) from None
         finally:
             _AT.reset(self._outer)

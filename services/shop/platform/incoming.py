@@ -1,15 +1,15 @@
-"""What every request gets, over every protocol: one sequence, `Incoming.answer`.
+"""The steps that every request goes through, over every protocol: one sequence, `Incoming.answer`.
 
 A server presents each request as a `Request`: how to look up a header, the name of its span, its work, and how an error
 ends it. The sequence is the same for all requests:
 
 - Metrics: the clock starts.
-- SERVER span, if its caller samples. Otherwise the caller's trace context is kept for the calls that the request makes.
+- SERVER span, if the caller samples. Otherwise the caller's trace context is kept for calls that the request makes.
 - A moment for observers of the event loop (`Spans.note_moment`): the request has arrived.
 - Deadline: work beyond the caller's time is cancelled.
 - Admission, of requests from outside only.
 - Steps that the runtime adds before each request's work (`Runtime.before_work`).
-- Work. It asks the authenticator to admit the caller as soon as it has found the method.
+- Work, which asks the authenticator to admit the caller as soon as the method has been found.
 - Errors: an unknown cause goes to the log, and not to the client.
 - The span ends, which is another such moment, and the metrics are recorded.
 
@@ -46,14 +46,14 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
-"""Makes the context of a call's work from the call's headers."""
+"""Makes the context in which a call's work runs, from the call's headers."""
 
 
 class Request(ABC, Generic[T]):
     """A request as the server of its protocol presents it.
 
     Attributes:
-        patience_s: How long a caller waits that does not say so, in seconds; None for as long as any caller may.
+        patience_s: How long a caller waits if it does not say so, in seconds; None for the longest time of any caller.
         is_answered: Whether an answer has begun, so that it is too late to answer with an error.
     """
 
@@ -68,7 +68,7 @@ class Request(ABC, Generic[T]):
 
     @abstractmethod
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
-        """Returns the name and the attributes of its SERVER span."""
+        """Returns the name and the attributes of the request's SERVER span."""
 
     @abstractmethod
     async def work(self) -> T:
@@ -83,13 +83,13 @@ class Request(ABC, Generic[T]):
         """Returns the answer for an error."""
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
-        """Records on its span how it ended; `error` is a ShopError, an earlier interruption, or None."""
+        """Records on the request's span how the request ended; `error` is a ShopError, an interruption, or None."""
         if isinstance(error, ShopError):
             note_failure(span, error)
 
     @abstractmethod
     def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
-        """Records its metrics; arguments as for `end_span`."""
+        """Records the request's metrics; the arguments are as for `end_span`."""
 
     def waits(self) -> float | None:
         """Returns how long the caller waits, in seconds; None if it does not say."""
@@ -108,14 +108,14 @@ def failure_of(error: Exception) -> ShopError:
 
 
 def note_failure(span: Span, error: ShopError) -> None:
-    """Records on a request's span the error that is its answer."""
+    """Records on a request's span the error with which the request is answered."""
     span.set_attribute("error.type", error.code.value)
     if error.code in SERVER_FAULTS:
         span.set_status(StatusCode.ERROR, error.message)
 
 
 class _Passage:
-    """A request on its way through the sequence, from its first to its last step."""
+    """A request on its way through the sequence, from the first to the last step."""
 
     __slots__ = ("_asked", "_request", "_runtime", "_span", "_token", "ended")
 
@@ -152,7 +152,7 @@ class _Passage:
             self._request.measure(runtime.meters, asked, self.ended)
 
     def leave(self) -> None:
-        """Stops its span from being the current one; a request with a separate task needs no call."""
+        """Stops the request's span from being the current one; a request with a separate task needs no call of this."""
         if self._span is not None:
             otel_context.detach(self._token)
 
@@ -205,10 +205,10 @@ class Incoming:
             passage.end()
 
     def admit(self, header: Callable[[str], str | None]) -> None:
-        """Refuses a client's request if there are too many; it comes through the edge, which marks it.
+        """Refuses a request from outside, which the edge has marked, if there are too many requests.
 
         Raises:
-            Unavailable: There are too many.
+            Unavailable: There are too many requests.
         """
         limit = self.runtime.admission
         if limit is not None and header(EDGE_MARK) is not None:

@@ -1,11 +1,11 @@
-"""What every call of another component gets, over every protocol: one sequence, `OutgoingCall`.
+"""The steps that every call to another component goes through, over every protocol: one sequence, `OutgoingCall`.
 
-- CLIENT span, if the current request is traced. It does not become the current span, as it has no children here.
+- CLIENT span, if the current request is traced. This span does not become the current one, as it has no children here.
 - Two moments for observers of the event loop: the call goes out, and its answer has been read.
 - Headers: the trace context of the span, or of a caller that does not sample, and the remaining time.
 - The call, which the channel of its protocol makes inside the `with` block.
 - Errors: the span records what ended the call.
-- Metrics: its time, and how it ended.
+- Metrics: the time that the call took, and how it ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class OutgoingCall(ABC):
-    """A call, made inside its `with` block.
+    """A call to another component, made inside a `with` block.
 
     Args:
         name: Name of its span, one of a small number of names.
@@ -62,7 +62,7 @@ class OutgoingCall(ABC):
             note_since(timing, values, self._began)
 
     def headers(self, limit: float | None = None) -> dict[str, str]:
-        """Returns the headers with the call's trace, and with the time that its caller waits, in seconds."""
+        """Returns the headers with the call's trace context, and with the time that the caller waits, in seconds."""
         context = trace_headers(self.span)
         return context if limit is None else {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **context}
 

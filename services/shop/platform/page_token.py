@@ -1,8 +1,8 @@
 """Page tokens that clients cannot forge, bound to the call and the filter that issued them.
 
-A token is the base64url form of the last id of the previous page (8 bytes) and the first 12 bytes of its HMAC-SHA256
-together with a scope. It holds no secret, so two installations may share a key. The key only prevents clients from
-building tokens that the service would have to support forever.
+A token is the base64url form of the last id of the previous page (8 bytes), and the first 12 bytes of the HMAC-SHA256
+of that id with a scope. A token holds no secret, so two installations may share a key. The key only prevents clients
+from building tokens that the service would have to support forever.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from shop.errors import InvalidPageToken
 
-# Not a secret: see above. SHOP_PAGE_TOKEN_KEY replaces it.
+# This key is not a secret: see above. SHOP_PAGE_TOKEN_KEY replaces it.
 DEFAULT_KEY = b"hopwise page tokens"
 _ID_BYTES = 8
 _MAC_BYTES = 12
@@ -27,7 +27,7 @@ class ListItem(Protocol):
 
     @property
     def id(self) -> int:
-        """Its id, by which the listing is sorted."""
+        """The item's id, by which the listing is sorted."""
 
 
 T = TypeVar("T", bound=ListItem)
@@ -65,10 +65,10 @@ def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
 
 
 def cut(items: Sequence[T], size: int, scope: str, *, key: bytes = DEFAULT_KEY) -> tuple[tuple[T, ...], str]:
-    """Cuts a page off the front of a listing.
+    """Returns the first page of a listing.
 
     Args:
-        items: The listing from the start of the page: one item more than the page holds, if there is one.
+        items: The listing from the start of the page: up to one item more than the page holds.
 
     Returns:
         The page, and the token of the next page; empty after the last page.

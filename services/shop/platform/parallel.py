@@ -1,4 +1,4 @@
-"""Runs calls that do not depend on each other side by side."""
+"""Runs independent calls in parallel."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ B = TypeVar("B")
 
 
 async def both(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Runs two calls side by side and returns both results.
+    """Runs two calls in parallel and returns both results.
 
-    The second runs as a separate task and the first in the caller's. When one fails, the other is cancelled and
-    awaited, and the first failure is raised directly, not in a group.
+    The second call runs as a separate task, and the first in the caller's task. If one fails, the other is cancelled
+    and awaited, and the first failure is raised directly, not in a group.
     """
     task = asyncio.create_task(second)
     try:

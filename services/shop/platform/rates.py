@@ -5,22 +5,22 @@ from __future__ import annotations
 import time
 
 MAX_KEYS = 100_000
-"""Maximum number of keys; one more makes it forget the oldest."""
+"""Maximum number of keys; one more key evicts the oldest."""
 
 
 class Rates:
-    """Counts events by key: each key may have a burst at once, and as many again in the course of a window.
+    """Counts events by key: each key may have a burst of events at once, and as many again in the course of a window.
 
     The algorithm is GCRA.
     """
 
     def __init__(self, window_s: float) -> None:
         self._window_s = window_s
-        # When a key's burst is whole again; a counted key moves to the end.
+        # The time when a key has its whole burst again; a key with a new event moves to the end.
         self._whole_at: dict[str, float] = {}
 
     def count_spent(self, key: str, burst: int) -> float:
-        """Returns how many events a key has used up and not regained."""
+        """Returns how many events of a key's burst are used up and not yet regained."""
         now = time.monotonic()
         return max(0.0, self._whole_at.get(key, now) - now) / self._window_s * burst
 
@@ -32,7 +32,7 @@ class Rates:
         """Counts an event of a key."""
         now = time.monotonic()
         whole_at = max(self._whole_at.pop(key, now), now) + self._window_s / burst
-        # Concurrent events may exceed the burst, and still do not lock a key out for long.
+        # Concurrent events may exceed the burst, but do not lock a key out for long.
         self._whole_at[key] = min(whole_at, now + 2 * self._window_s)
         while (oldest := next(iter(self._whole_at))) != key:
             if self._whole_at[oldest] > now and len(self._whole_at) <= MAX_KEYS:

@@ -1,4 +1,4 @@
-"""Read masks: the fields that a caller asks for, by gRPC's `read_mask` (AIP-157) and REST's `fields`.
+"""Read masks: the fields that a caller asks for, with gRPC's `read_mask` (AIP-157) and REST's `fields`.
 
 A path has dots between the names of nested fields, and `*` for each entry of a list: `lines.*.product_id` (AIP-161).
 A mask without paths, or with the path `*`, selects everything.
@@ -87,7 +87,7 @@ def _paths(fields: Fields, start: str = "") -> Iterator[str]:
 
 
 def answering(codec: Codec[..., object], method: Callable[..., object]) -> Callable[[Any], Awaitable[Message]]:
-    """Returns a function that answers a request by a use case, with the fields that the request asks for."""
+    """Returns a function that answers a request through a use case, with the fields that the request asks for."""
     call, encode = codec.call, codec.answer
 
     async def answer(request: Any) -> Message:
@@ -110,7 +110,7 @@ def answering(codec: Codec[..., object], method: Callable[..., object]) -> Calla
 
 
 def _resource_of(answer: Descriptor) -> Descriptor:
-    """Returns the resource that an answer is or lists."""
+    """Returns the type of the resource that an answer is, or that it lists."""
     listed = [field.message_type for field in answer.fields if field.is_repeated]
     return listed[0] if answer.name.endswith("Response") and listed[0] else answer
 
@@ -150,7 +150,7 @@ def select_fields(document: Any, mask: Mask) -> Any:
 
 
 def _select(value: Any, fields: Fields) -> Any:
-    """Returns a struct's fields in its order, so that the same fields have one entity tag in any order of the mask."""
+    """Returns a struct's fields in the struct's order, so that the order of a mask does not change the entity tag."""
     if not fields or value is None:
         return value
     if EACH in fields:

@@ -1,4 +1,4 @@
-"""When to retry a call without an answer: never more often than a peer in trouble can bear.
+"""Decides when to retry a call that got no answer: never more often than a peer in trouble can bear.
 
 The rule is gRPC's own (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are
 treated alike. A failure takes a token, an answer gives back a share of a token, and nothing is retried unless more than
@@ -17,19 +17,20 @@ from shop.platform.deadline import remaining
 T = TypeVar("T")
 
 MAX_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
-"""A dying replica fails all calls on their way to it; in the long run, one call in ten may be a retry."""
+"""Tokens: enough for all calls that are on their way to a dying replica. In the long run, one call in ten may be a
+retry."""
 PAUSES_S = (0.05, 0.1)
-"""Pauses between the attempts of a read when the service is briefly unavailable; gRPC doubles the first one, too."""
+"""Pauses between the attempts of a read when the service is briefly unavailable; gRPC, too, doubles the first pause."""
 
 
 class Retries:
-    """The attempts of all calls of one peer."""
+    """The attempts of all calls to one peer."""
 
     def __init__(self) -> None:
         self._tokens = float(MAX_TOKENS)
 
     async def run(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
-        """Makes a call, and repeats it if it was not answered.
+        """Makes a call, and retries it if it gets no answer.
 
         Raises:
             Unavailable: There is no answer.

@@ -35,8 +35,8 @@ class Offer:
     Attributes:
         use_cases: Its use cases, without the owner rules of its calls.
         of_rest: Further arguments of the REST adapter, after the use cases and the handler of requests.
-        around: Contexts of the work of some calls over gRPC and Connect, and of clients over GraphQL, by the names of
-            the calls; None for no contexts.
+        around: Contexts in which the work of some calls runs, by the names of the calls: over gRPC and Connect, and for
+            clients also over GraphQL. None for no contexts.
     """
 
     service: Service[object]

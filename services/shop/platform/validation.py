@@ -1,4 +1,4 @@
-"""Checks of arguments; each raises `InvalidArgument` with the field's name and the valid values."""
+"""Checks arguments; each check raises `InvalidArgument` with the field's name and the valid values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def uuid_text(value: str, field: str) -> str:
 
 
 def positive_money(value: Money, field: str, *, maximum: int) -> Money:
-    """Returns an amount if it is from 1 to `maximum` minor units and its currency is one of ISO 4217."""
+    """Returns an amount if it is from 1 to `maximum` minor units and its currency has a code of ISO 4217."""
     between(value.amount_minor, f"{field}.amount_minor", 1, maximum)
     if value.currency not in CURRENCIES:
         raise InvalidArgument(

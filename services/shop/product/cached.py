@@ -1,4 +1,4 @@
-"""The catalogue's tables behind a cache, from which products are read by their ids."""
+"""The catalogue's tables behind a cache, which returns products by their ids."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ProductChange(Struct, frozen=True, gc=False):
 
 
 def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list[ReviewedProduct]:
-    """Joins products with their reviews; both keep their order."""
+    """Joins products with their reviews; products and reviews stay in the given order."""
     of_product: dict[int, list[Review]] = {}
     for review in reviews:
         of_product.setdefault(review.product_id, []).append(review)
@@ -59,7 +59,7 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
     """Decides whether products have the requested stock: all lines or none.
 
     Args:
-        lines: Requested lines; each product once.
+        lines: Requested lines; no product is in two of them.
 
     Returns:
         The lines with today's prices, by product id.
@@ -89,7 +89,7 @@ def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Rese
         The reservation, held or already confirmed.
 
     Raises:
-        FailedPrecondition: It was released, or it holds other lines.
+        FailedPrecondition: The reservation was released, or it holds other lines.
     """
     if reservation.state is ReservationState.RELEASED:
         raise FailedPrecondition(f"reservation {reservation.id} was released; choose a new id", field="reservation_id")
@@ -106,10 +106,10 @@ def must_be_confirmed(reservation: Reservation) -> bool:
     """Decides whether a reservation still has to be confirmed.
 
     Returns:
-        False if it is already confirmed.
+        False if the reservation is already confirmed.
 
     Raises:
-        FailedPrecondition: It was released.
+        FailedPrecondition: The reservation was released.
     """
     if reservation.state is ReservationState.RELEASED:
         raise FailedPrecondition(

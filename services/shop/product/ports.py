@@ -27,7 +27,7 @@ class StockTransaction(Protocol):
     """
 
     async def claim(self, reservation_id: str, state: ReservationState) -> bool:
-        """Adds a reservation without lines; returns False if the id exists, after any rival transaction has ended."""
+        """Adds a reservation without lines, once no rival transaction is open; returns False if the id exists."""
 
     async def find_locked(self, reservation_id: str) -> Reservation | None:
         """Locks and returns a reservation with its lines by product id."""
@@ -36,7 +36,7 @@ class StockTransaction(Protocol):
         """Locks and returns the products that exist, in the order of their ids."""
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
-        """Takes stock from the products, which are locked, and adds the lines to the reservation."""
+        """Takes stock from the lines' products, which must be locked, and adds the lines to the reservation."""
 
     async def confirm(self, reservation: Reservation) -> None:
         """Makes a reservation CONFIRMED and counts its pieces as sold."""
@@ -48,7 +48,7 @@ class StockTransaction(Protocol):
         """Whether a HELD reservation has pieces of a product."""
 
     async def delete(self, product_id: int) -> None:
-        """Removes a product, which is locked, and its reviews."""
+        """Removes a product, which must be locked, and its reviews."""
 
 
 class ProductStore(Protocol):
@@ -58,7 +58,7 @@ class ProductStore(Protocol):
         """Returns one product."""
 
     async def batch_get(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist, in any order, by one query."""
+        """Returns the products that exist, in any order, with one query."""
 
     async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
         """Returns products with a greater id, by ascending id; all categories if `category` is empty."""
@@ -67,18 +67,18 @@ class ProductStore(Protocol):
         """Adds a product."""
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
-        """Changes a product; None if it does not exist, or differs from `expected` if that is given."""
+        """Changes a product; None if the product does not exist, or differs from a given `expected`."""
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
-        """Returns up to `limit` reviews of each product, by ascending id, by one query."""
+        """Returns up to `limit` reviews of each product, by ascending id, with one query."""
 
     async def batch_get_with_reviews(self, ids: Sequence[int], review_limit: int) -> list[ReviewedProduct]:
-        """Returns the products that exist with up to `review_limit` reviews, in any order, by one query."""
+        """Returns the products that exist with up to `review_limit` reviews each, in any order; makes one query."""
 
     async def page_with_reviews(
         self, *, after: int, limit: int, category: str, review_limit: int
     ) -> list[ReviewedProduct]:
-        """Returns the products of `page`, with up to `review_limit` reviews each, by one query."""
+        """Returns the products of `page`, with up to `review_limit` reviews each; makes one query."""
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         """Returns product rows with a greater id, by ascending id."""

@@ -57,7 +57,7 @@ ADD = Statement(
     VALUES ($1, $2, $3, $4, $5, $6, $6)
     RETURNING {_COLUMNS}""",
 )
-# `stocked` grows by the intended amount, so that the audit notices a change that was made to a different stock.
+# `stocked` grows by the intended amount, so that the audit notices a change that was made to another value of stock.
 CHANGE = Statement(
     "UPDATE product",
     f"""

@@ -56,11 +56,11 @@ MAX_PAGE = 1_000
 REVIEWS = 3
 MAX_PIECES = 1_000
 MAX_STOCK = 1_000_000_000
-"""Maximum that can be set; the column holds far more, so that reserved pieces can always be returned."""
+"""Maximum stock that can be set; the column holds far more, so that reserved pieces can always be returned."""
 ROWS = 1_000
 ROWS_PER_CHUNK = 250
 ROWS_PER_QUERY = 5_000
-"""Rows per query of a stream: enough that most streams take one query, few enough to hold in memory."""
+"""Maximum number of rows per query of a stream: most streams need one query, and the rows need little memory."""
 SECTIONS_PER_CHUNK = 10
 
 _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
@@ -68,7 +68,7 @@ _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, such as c0042"
 
 
 class ProductService:
-    """The catalogue's use cases: `shop.contract.ports.ProductClient`, except that streams come in chunks."""
+    """The catalogue's use cases: the methods of `shop.contract.ports.ProductClient`; streams come in chunks."""
 
     def __init__(self, store: ProductStore, *, page_token_key: bytes = page_tokens.DEFAULT_KEY) -> None:
         self._store = store
@@ -109,7 +109,7 @@ class ProductService:
             matching(category, "category", _CATEGORY, _CATEGORY_FORM)
         scope = f"ListProducts:{category}"
         after = page_tokens.decode(page_token, scope, key=self._key)
-        # One more than the page shows whether there is a next page.
+        # One product more than the page holds shows whether there is a next page.
         products = await read(after=after, limit=limit + 1, category=category)
         return Page(*page_tokens.cut(products, limit, scope, key=self._key))
 

@@ -1,1 +1,1 @@
-"""The resources of the REST APIs, which services serve, gateways pass on and clients read: one definition for all."""
+"""The resources of the REST APIs, defined once for services that serve, gateways that pass on and clients that read."""

@@ -32,7 +32,7 @@ def add_notifications(
 
     Args:
         require_order: Checks that an order exists and that the caller may see it; otherwise raises `NotFound`.
-        lasting: Limits a stream, and ends it when the caller's token expires or the process stops.
+        lasting: Limits a caller's streams, and ends a stream when the caller's token expires or the process stops.
     """
 
     @api.api_route(**reading(TAG, Notifications.list_notifications))

@@ -16,11 +16,11 @@ def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int
 
     Args:
         scope: The list that the tokens belong to.
-        name: The parameter that starts anywhere else; it excludes a token.
+        name: Name of the parameter that starts a page anywhere else; it cannot be combined with a token.
 
     Raises:
         InvalidPageToken: The token does not come from this list.
-        InvalidRequest: Both are present.
+        InvalidRequest: The request has both a token and that parameter.
     """
     if not page_token:
         return after

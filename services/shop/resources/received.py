@@ -43,7 +43,7 @@ _AMOUNT = "Amount in the currency's minor unit: 1999 is 19.99 EUR."
 
 
 def _body(*examples: Example, **keywords: Any) -> ConfigDict:
-    """Returns how a body is checked, and what its schema has in addition to its fields."""
+    """Returns how a body is checked, and what the body's schema has in addition to fields."""
     if examples:
         keywords["examples"] = list(examples)
     return ConfigDict(extra="forbid", strict=True, frozen=True, json_schema_extra=keywords)

@@ -1,4 +1,4 @@
-"""Makes the REST API of a service, with the text that all of them have for their users."""
+"""Makes the REST API of a service, with the text for users that all services' APIs have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ABOUT = """\
 
 
 def service_api(name: str, summary: str, tags: dict[str, str], incoming: Incoming) -> FastAPI:
-    """Returns a service's API without routes; add the docs (`add_docs`) after them."""
+    """Returns a service's API without routes; add the routes, and after them the docs (`add_docs`)."""
     return rest_api(
         title=f"Hopwise {name}",
         summary=summary,

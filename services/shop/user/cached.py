@@ -1,4 +1,4 @@
-"""The accounts' table behind a cache, from which users are read by their ids."""
+"""The accounts' table behind a cache, which returns users by their ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CachedUserStore:
-    """The accounts' table; logins and pages bypass the cache, and password hashes are never in it."""
+    """The accounts' table; logins and pages bypass the cache, and password hashes are never in the cache."""
 
     def __init__(self, store: UserStore, users: Entries[User]) -> None:
         self._store = store

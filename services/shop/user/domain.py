@@ -53,7 +53,7 @@ def canonical_email(email: str, field: str) -> str:
     All programs and databases convert ASCII to lower case in the same way, but not other characters.
 
     Raises:
-        InvalidArgument: It does not have the form of an address, or has characters beyond ASCII.
+        InvalidArgument: The text does not have the form of an address, or has characters beyond ASCII.
     """
     if not _EMAIL.fullmatch(email):
         raise InvalidArgument(

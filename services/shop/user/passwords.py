@@ -20,14 +20,14 @@ T = TypeVar("T")
 MEMORY_KIB = 19_456
 PASSES = 2
 LANES = 1
-"""Parameters of argon2id: OWASP's second choice of equal strength (Password Storage Cheat Sheet): 19 MiB, two
+"""Parameters of argon2id: the second of the equally strong choices in OWASP's Password Storage Cheat Sheet: 19 MiB, two
 passes, one lane."""
 THREADS = 2
-"""Passwords that are hashed at once: each thread uses MEMORY_KIB and a core."""
+"""Number of passwords that are hashed at the same time: each thread uses MEMORY_KIB of memory and a core."""
 MAX_WAIT_S = 1.0
-"""How long a password may have to wait for a thread, in seconds; a longer wait is refused at once."""
+"""How long a password may have to wait for a thread, in seconds; if the wait would be longer, it is refused at once."""
 WEIGHT = 0.2
-"""Weight of the latest hash in the mean time of a hash, from which the waiting time is estimated."""
+"""Weight of the latest hash in the mean time per hash, from which the waiting time is estimated."""
 
 
 class Argon2Passwords:
@@ -55,7 +55,7 @@ class Argon2Passwords:
         return matches and password_hash is not None
 
     def close(self) -> None:
-        """Ends the threads; work that waits for one is dropped."""
+        """Ends the threads; work that waits for a thread is dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _matches(self, password_hash: str, password: str) -> bool:

@@ -19,13 +19,13 @@ class UserStore(Protocol):
         """Returns the data that a login with an e-mail address is checked with."""
 
     async def note_failure(self, email: str, seconds: float) -> int:
-        """Counts a failed login of an e-mail address, until `seconds` after the first; returns the count."""
+        """Counts a failed login with an e-mail address; returns the count, which ends `seconds` after the first."""
 
     async def forget_failures(self, email: str, maximum: int) -> bool:
-        """Resets the count of an e-mail address unless it has reached `maximum`; returns whether it was below."""
+        """Resets the count of an e-mail address if the count is below `maximum`; returns whether it was below."""
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist, in any order, by one query."""
+        """Returns the users that exist, in any order, with one query."""
 
     async def page(self, *, after: int, limit: int) -> list[User]:
         """Returns users with a greater id, by ascending id."""
@@ -34,10 +34,10 @@ class UserStore(Protocol):
         """Adds a user; None if the e-mail address is taken."""
 
     async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
-        """Changes a user; None if there is no such user, or it differs from `expected` if that is given."""
+        """Changes a user; None if the user does not exist, or differs from a given `expected`."""
 
     async def delete(self, user_id: int, expected: User | None) -> bool:
-        """Removes a user, and records the id as deleted; False if there is no such user, or it is not `expected`."""
+        """Removes a user, and records the id as deleted; False if there is no such user, or it differs from `expected`."""
 
 
 class PasswordHasher(Protocol):
@@ -47,4 +47,4 @@ class PasswordHasher(Protocol):
         """Returns a hash with a separate salt."""
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether a password matches a hash; without a hash, takes equally long and returns False."""
+        """Returns whether a password matches a hash; without a hash, takes as long and returns False."""

@@ -43,8 +43,8 @@ CHANGE = Statement(
     WHERE id = $1 AND {_AS_EXPECTED.format(*range(8, 15))}
     RETURNING {COLUMNS}""",
 )
-# The same statement writes the tombstone: from then on, the account's tokens reach no orders and no payments. NOTIFY
-# lets the notification service end the account's streams.
+# The same statement records the id as deleted: from then on, the account's tokens reach no orders and no payments.
+# NOTIFY lets the notification service end the account's streams.
 DELETE = Statement(
     "DELETE account",
     f"""

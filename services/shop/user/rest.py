@@ -1,4 +1,4 @@
-"""The accounts over REST, all as a gateway serves them: `shop.resources.users`."""
+"""The accounts over REST: all resources are the same as in a gateway, `shop.resources.users`."""
 
 from __future__ import annotations
 

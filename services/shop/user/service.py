@@ -38,7 +38,7 @@ _COUNTRY = re.compile(r"[A-Z]{2}")
 
 
 class UserService:
-    """The accounts' use cases: `shop.contract.ports.UserClient`."""
+    """The accounts' use cases: the methods of `shop.contract.ports.UserClient`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class UserService:
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, maximum=MAX_PAGE)
         after = page_tokens.decode(page_token, _SCOPE, key=self._key)
-        # One more than the page shows whether there is a next page.
+        # One user more than the page holds shows whether there is a next page.
         users = await self._store.page(after=after, limit=limit + 1)
         return Page(*page_tokens.cut(users, limit, _SCOPE, key=self._key))
 

@@ -8,10 +8,10 @@ from shop.errors import InvalidArgument
 
 
 def check_mask(mask: Iterable[str], valid: Sequence[str]) -> frozenset[str]:
-    """Returns the fields that an update changes, from its `mask`.
+    """Returns the fields that an update changes, which are the names in its mask.
 
     Raises:
-        InvalidArgument: The mask is empty or names another field.
+        InvalidArgument: The mask is empty, or names a field that is not valid.
     """
     paths = frozenset(mask)
     if not paths or not paths <= frozenset(valid):

@@ -15,7 +15,7 @@ Buyer = Annotated[int, describe("Who bought; 0 if the account is gone.", minimum
 FormerBuyer = Annotated[Id, describe("Who bought, whether the account is there or gone.")]
 Total = Annotated[Money, describe("Sum over the lines of quantity times unit price.")]
 MAX_LINES = 100
-"""Lines of one order."""
+"""Maximum number of lines of one order."""
 BOUGHT_PRICE = describe("Price of one piece when it was bought.")
 
 
@@ -31,7 +31,7 @@ class OrderStatus(StrEnum):
 
 
 STATUS_BEFORE = {OrderStatus.SHIPPED: OrderStatus.CONFIRMED, OrderStatus.DELIVERED: OrderStatus.SHIPPED}
-"""The status that an order must have to get another by UpdateOrderStatus. Cancelling is a separate saga."""
+"""For each status that UpdateOrderStatus can set, the status that an order must have before. Cancelling is a saga."""
 
 
 def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> FailedPrecondition:

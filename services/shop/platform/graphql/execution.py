@@ -51,7 +51,7 @@ class Execution:
     """One execution of a document, or of one event of a subscription.
 
     Args:
-        fields: Number of fields of an item, by the identity of the list's node in the document; filled during execution.
+        fields: Number of an item's fields, by the identity of the list's node in the document; filled during execution.
         limit: Maximum number of fields in the items of its lists; None for no limit.
     """
 

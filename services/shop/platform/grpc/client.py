@@ -38,9 +38,9 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
 
     Args:
         address: "host:port", or the replicas' addresses: "127.0.0.1:18020,127.0.1.1:18020". Replicas get the calls
-            in turn as long as their health checks succeed. So do the addresses of a host name that has several, as
-            a cluster's headless service does.
-        reads: Its methods that change nothing; gRPC retries them when the service is briefly unavailable.
+            in turn as long as their health checks succeed. If the host is a name with several addresses, such as a
+            cluster's headless service, these addresses also get the calls in turn.
+        reads: The service's methods that change nothing; gRPC retries them when the service is briefly unavailable.
         socket: Path of the Unix domain socket to connect to instead of the address; calls still name the address as
             their authority. None to connect to the address.
     """
@@ -109,7 +109,7 @@ class Peer:
             self._address = {"server.address": host, "server.port": port}
 
     def trace(self, name: str) -> TracedMethod:
-        """Returns what the spans of a method have in common; `name` is the contract's, "GetProduct"."""
+        """Returns what the spans of a method have in common; `name` is the contract's name of it, "GetProduct"."""
         return traced_method(self._service, name, self._address)
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], traced: TracedMethod, request: Q) -> S:
@@ -171,12 +171,12 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         ("grpc.keepalive_timeout_ms", 5_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        # How long one attempt to connect may take: on a busy machine, a handshake takes more than a moment.
+        # How long one attempt to connect may take: on a busy machine, a handshake can take long.
         ("grpc.min_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 1_000),
         # By default, changed addresses are looked up at most every 30 s.
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-        # Components are near each other and accept no compression, over HTTP either: 1 is the bit of identity.
+        # Components are near each other and accept no compression, not over HTTP either: 1 is the bit of identity.
         ("grpc.compression_enabled_algorithms_bitset", 1),
     ]

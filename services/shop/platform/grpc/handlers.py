@@ -1,7 +1,7 @@
-"""Takes every call of a gRPC server through the sequence of `shop.platform.incoming`.
+"""Takes every call to a gRPC server through the sequence of `shop.platform.incoming`.
 
-It also decodes and encodes the messages, so that the SERVER span includes that time, and a message that cannot be
-decoded is the caller's error.
+This module also decodes and encodes the messages, so that the SERVER span includes that time, and a message that cannot
+be decoded is the caller's error.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 Row: TypeAlias = Call[..., object]
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
-"""Answers an admitted call with its message; None once all messages of a stream are written."""
+"""Returns the answer to an admitted call; None for a stream, once all of its messages are written."""
 Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[bytes, bytes]]"]
-"""Makes the methods of a service, by their names; the argument answers calls."""
+"""Makes the methods of a service, by their names; the argument is what answers the calls."""
 
 READ_LIMIT_S = 20.0
 """How long a client may take to read enough to make room for a stream's next message, in seconds."""
-# gRPC's own count of the client's earlier attempts.
+# The header in which gRPC counts the client's earlier attempts.
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
@@ -129,7 +129,7 @@ class _GrpcRequest(Request[bytes | None]):
 
 
 def _code(error: BaseException | None) -> grpc.StatusCode:
-    """Returns the status that a call ended with; CANCELLED if its caller has left."""
+    """Returns the status with which a call ended; CANCELLED if its caller has left."""
     if isinstance(error, ShopError):
         return code_of(error)
     return grpc.StatusCode.OK if error is None else grpc.StatusCode.CANCELLED
@@ -156,7 +156,7 @@ def _stream(row: Row, codec: Codec[..., object], method: Callable[..., object], 
         request = decode(raw)
         if row.lasts:
             lift()
-        # Closed even when the caller leaves halfway: it may occupy a database connection.
+        # The stream is closed even when the caller leaves halfway: it may occupy a database connection.
         async with aclosing(call(method, request)) as parts:
             async for part in parts:
                 message = encode(part).SerializeToString()

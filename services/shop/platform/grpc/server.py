@@ -16,7 +16,7 @@ from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 VERSIONS = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
-"""Both have the same messages."""
+"""The names of both versions, which have the same messages."""
 SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
@@ -24,7 +24,7 @@ GRACE_S = 3.0
 LOW = 1
 """gRPC's fastest level of compression."""
 OPTIONS: tuple[tuple[str, int], ...] = (
-    # Without this a second process on the same port would silently share its calls.
+    # Without this option, a second process on the same port would silently get a share of the calls.
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", 4 * 1024 * 1024),
     # Clients may ping idle channels as often as `grpc_channel` does.
@@ -53,11 +53,11 @@ async def grpc_server(
     server_options: Sequence[tuple[str, int]] | None = None,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Runs a gRPC server until the context ends; calls under way then get `GRACE_S`. Otherwise like `http_server`.
+    """Runs a gRPC server until the context ends; calls under way then have `GRACE_S`. Otherwise like `http_server`.
 
     Args:
-        handlers: Make the methods to serve, by the full names of their services.
-        server_options: From `options`; its defaults if None.
+        handlers: Functions that make the methods to serve, by the full names of their services.
+        server_options: The result of `options`; None for the defaults of `options`.
         described: Names of the components whose services reflection lists in addition.
     """
     server = grpc.aio.server(options=options() if server_options is None else server_options)
@@ -74,7 +74,7 @@ async def grpc_server(
         await server.start()
         for name in ("", *handlers):
             await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
-        # Runs before the stop: clients that check health send nothing new while calls finish.
+        # This runs before the stop: clients that check health then send no new calls while the others finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)
         yield address
 

@@ -64,7 +64,7 @@ def status_of(error: ShopError) -> grpc.Status:
 
 
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
-    """Returns the server's error, as the client sees it.
+    """Returns the error with which a call failed, as the client sees it.
 
     Returns:
         The error of the same class if the server sent it; if gRPC itself ended the call, an error for its status.
@@ -89,7 +89,7 @@ def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
     """Returns the details that the services send; a missing detail is empty."""
     info, retry = ErrorInfo(), RetryInfo()
     try:
-        status = rpc_status.from_call(error)  # type: ignore[arg-type] # has all that from_call reads
+        status = rpc_status.from_call(error)  # type: ignore[arg-type] # the error has all that from_call reads
     except ValueError:
         return info, retry
     for detail in status.details if status is not None else ():
@@ -103,6 +103,6 @@ def traced_method(service: str, name: str, address: Mapping[str, str | int] = Ma
     Args:
         service: Full name of the service: "shop.product.v1.ProductService".
         name: Name of the method: "GetProduct".
-        address: Attributes that say where calls go, for the caller.
+        address: Attributes that say where calls go; only the caller's spans have them.
     """
     return TracedMethod.of({"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, **address})

@@ -1,1 +1,1 @@
-"""HTTP below REST and GraphQL: the server, its health checks, request bodies, and compression."""
+"""The HTTP that REST and GraphQL share: the server, its health checks, request bodies, and compression."""

@@ -15,15 +15,15 @@ _MAX_DIGITS = 18
 
 
 class BodyTimeout(DeadlineExceeded):
-    """The body did not arrive in time, for which HTTP has a separate status: 408."""
+    """The body did not arrive in time; HTTP has a separate status for this: 408."""
 
 
 async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:
     """Yields a body as it arrives, up to its limits.
 
     Raises:
-        ResourceExhausted: It is larger than 64 KiB.
-        BodyTimeout: It was not complete after 5 seconds, or the time that the caller allows.
+        ResourceExhausted: The body is larger than 64 KiB.
+        BodyTimeout: The body was not complete after 5 seconds, or after the time that the caller allows.
     """
     if (
         content_length is not None
@@ -44,7 +44,7 @@ async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None)
     except (TimeoutError, asyncio.CancelledError) as error:
         if not limit.expired():
             raise
-        # Also reached if, on a busy loop, this limit and that of the whole request expire at once.
+        # This is also reached if, on a busy loop, this limit and the limit of the whole request expire at once.
         raise BodyTimeout("the body did not arrive in time; send it faster or allow more time") from error
 
 

@@ -14,7 +14,7 @@ An entity tag is strong, and derived from the body's content. A compressed body 
 differs (`"…-gzip"`); both tags are recognised when a client sends them back.
 
 A shared cache that can purge answers by key says so in `Surrogate-Capability`, and gets the keys in `Surrogate-Key`:
-`product-17` for each product of the answer, and `products` for a list of them.
+`product-17` for each product in the answer, and `products` if the answer is a list of products.
 
 `Vary` names all headers on which an answer depends; GraphQL's media type depends on `Accept`.
 """
@@ -37,12 +37,12 @@ SURROGATE = "surrogate-capability"
 PRODUCTS = "products"
 """Key of every list of products."""
 CATALOGUE = "catalogue"
-"""Key of an answer with more products than `MAX_KEYS`: every change purges it."""
+"""Key of an answer with more products than `MAX_KEYS`; every change of a product purges such an answer."""
 MAX_KEYS = 50
 
 
 def surrogate_keys(product_ids: Collection[int], *, listed: bool) -> tuple[str, ...]:
-    """Returns the keys of an answer with these products."""
+    """Returns the keys of an answer that has these products."""
     if len(product_ids) > MAX_KEYS:
         return (CATALOGUE,)
     return (*([PRODUCTS] if listed else []), *(f"product-{id_}" for id_ in product_ids))

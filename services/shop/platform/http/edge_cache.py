@@ -1,7 +1,7 @@
 """Purges answers from a shared cache in front of the edge, by their keys (`shop.platform.http.caching`).
 
-No request waits for that: the cache may be far away. An answer that was read before a change may reach the cache after
-the purge, so each key is sent again later. An answer that could not be purged lasts no longer than its max-age.
+No request waits for a purge: the cache may be far away. An answer that was read before a change may reach the cache
+after the purge, so each key is sent again later. An answer that could not be purged lasts no longer than its max-age.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ log = logging.getLogger(__name__)
 ANSWER_LIMIT_S = 5.0
 RETRY_S = 0.1
 AGAIN_S = (0.5, 6.0)
-"""When a key is sent again: once most answers under way have arrived, and once all must have arrived."""
+"""When a key is sent again: when most answers under way have arrived, and when all of them must have arrived."""
 MAX_KEYS_AT_ONCE = 100
 
 
 class EdgeCache:
-    """The shop's door to the cache: a Unix domain socket, which takes `BAN` requests.
+    """The shop's connection to the cache: a Unix domain socket, which takes `BAN` requests.
 
     Args:
         path: Path of the socket.
@@ -86,7 +86,7 @@ class EdgeCache:
 
 @asynccontextmanager
 async def edge_cache(path: str | None) -> AsyncIterator[EdgeCache | None]:
-    """Opens the door to the cache for as long as the context lasts; None without a path."""
+    """Opens the connection to the cache for as long as the context lasts; yields None if there is no path."""
     if path is None:
         yield None
         return

@@ -14,7 +14,7 @@ _HEADERS = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length",
 
 
 def with_health(app: ASGIApp) -> ASGIApp:
-    """Returns an application that answers health checks, and passes all other requests to the given one."""
+    """Returns an application that answers health checks, and passes all other requests to the given application."""
 
     # Not a coroutine function, so that it adds no coroutine to other requests.
     def answer(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:

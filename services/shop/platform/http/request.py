@@ -47,7 +47,7 @@ class HttpRequest(Request[None]):
     @property
     @abstractmethod
     def route(self) -> str:
-        """The template of the route that answers it; empty if there is no such route."""
+        """The template of the route that answers the request; empty if no route does."""
 
     @property
     def is_answered(self) -> bool:  # type: ignore[override]
@@ -82,7 +82,7 @@ class HttpRequest(Request[None]):
                 span.set_status(StatusCode.ERROR)
 
     def measure(self, meters: Meters, asked: MeasuredRequest, error: BaseException | None) -> None:
-        # If an application fails, its server answers.
+        # If an application fails, its server writes the answer.
         status = self.status or (500 if isinstance(error, Exception) else 0)
         fault = asked.error or (str(status) if status >= 500 else "")
         method = self.method if self.method in _METHODS else "_OTHER"

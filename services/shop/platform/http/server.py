@@ -22,15 +22,15 @@ POLL_S = 0.05
 CLOSE = (b"connection", b"close")
 BACKLOG = 2048
 METERED_SOCKET = "shop.platform.http.sockets:MeteredSocket"
-"""Name of the class that handles WebSockets: only servers that answer them load the library."""
+"""Name of the class that handles WebSockets: only servers that answer WebSockets load the library."""
 PING_S = 20
 """How often a WebSocket's client is pinged, and how long it has to answer, in seconds."""
 UNREAD_S = 30
-"""How long a client may read nothing of the data that waits for it before it loses its connection, in seconds."""
+"""How long a client may leave waiting data unread before it loses its connection, in seconds."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, which leaves the signals and the end of the process to the process."""
+    """uvicorn's server, which leaves signals and the end of the process to the process."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -45,7 +45,7 @@ class _Server(uvicorn.Server):
         self.ready.set()
 
     async def drain(self, limit_s: float) -> None:
-        """Makes each answer the last one over its connection, and waits until no connection is left.
+        """Makes each answer the last answer over its connection, and waits until no connection is left.
 
         Closing a connection between two requests may hit a request that is on its way, and its sender cannot know
         whether it was served.
@@ -64,11 +64,11 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
-    """Serves an ASGI application, and `/healthz`, until the context ends; requests under way then get `GRACE_S`.
+    """Serves an ASGI application, and `/healthz`, until the context ends; requests under way then have `GRACE_S`.
 
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
-        drain_s: How long clients have to leave before the end, in seconds; each answer then asks them to.
+        drain_s: How long clients have to leave before the end, in seconds; each answer then asks its client to leave.
         sockets: Whether the application answers WebSockets.
 
     Yields:
@@ -90,7 +90,7 @@ async def http_server(app: ASGIApp, listen: str, drain_s: float = 0, *, sockets:
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
             ws_per_message_deflate=False,
-            # Otherwise the read after a large body may run in the context of that request, whose deadline passes.
+            # Otherwise the read after a large body may run in the context of the body's request, whose deadline passes.
             reset_contextvars=True,
             lifespan="auto",
             access_log=False,

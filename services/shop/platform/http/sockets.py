@@ -1,4 +1,4 @@
-"""WebSockets that limit what clients send: pings cost their sender nothing, and the library answers each one."""
+"""WebSockets that limit what clients send: pings cost their sender nothing, but the library answers each of them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from websockets.frames import CloseCode
 from shop.platform.http.body import MAX_BYTES
 
 FRAME_BYTES = 2 * 1024
-"""What a frame counts in addition to its bytes, as even an empty frame takes work."""
+"""How many bytes a frame counts in addition to its own, because even an empty frame takes work."""
 BYTES_PER_S = 16 * 1024
 """A client's limit in the long run: 8 small frames a second."""
 BURST_BYTES = 4 * MAX_BYTES
-"""A client's limit at once: some documents of the largest size, or 128 small frames."""
+"""A client's limit in the short run: some documents of the largest size, or 128 small frames."""
 CLOSE_S = 1.0
 """How long a client has to close a WebSocket that the server has closed, in seconds."""
 
 
 class FrameCounter:
-    """Counts the frames that begin in a sequence of bytes (RFC 6455, 5.2), before anything decodes them."""
+    """Counts the frames that begin in a sequence of bytes (RFC 6455, 5.2), before the frames are decoded."""
 
     def __init__(self) -> None:
         self._skip = 0
@@ -53,7 +53,7 @@ class MeteredSocket(WebSocketsSansIOProtocol):
         self._counted_at = asyncio.get_running_loop().time()
 
     def data_received(self, data: bytes) -> None:
-        # The opening handshake comes whole and first, and is limited like every request's head.
+        # The first data is the whole opening handshake, which is limited like every request's head.
         if self.handshake_initiated and not self._afford(data):
             if not self.transport.is_closing():
                 self.conn.fail(CloseCode.POLICY_VIOLATION, "too many frames")

@@ -1,4 +1,4 @@
-"""Reads JSON with only one meaning (RFC 8259, RFC 7493): in UTF-8, and with each member of an object once."""
+"""Reads JSON that has only one meaning (RFC 8259, RFC 7493): in UTF-8, with each member of an object only once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def loads(text: bytes | str) -> Any:
 
     Raises:
         json.JSONDecodeError: It is not JSON, not UTF-8, or nested too deeply.
-        InvalidArgument: An object has a member twice: one reader would take the first, another the last.
+        InvalidArgument: An object has a member twice: one reader would take the first, and another the last.
     """
     try:
         return _DECODER.decode(text if isinstance(text, str) else text.decode())

@@ -22,11 +22,12 @@ from shop.platform.process.runtime import Runtime, running
 log = logging.getLogger(__name__)
 
 YOUNG_OBJECTS = 5_000
-"""New objects after which Python looks for cyclic garbage. Its default of 700 triggers that in the middle of every
-large answer. It also moves objects that the answer still needs to older generations, whose collections take longer."""
+"""Number of new objects after which Python looks for cyclic garbage. Its default of 700 triggers a collection in the
+middle of every large answer. Such a collection also moves objects that the answer still needs to older generations,
+whose collections take longer."""
 
 Serve: TypeAlias = Callable[[ServiceConfig, Runtime], Coroutine[Any, Any, None]]
-"""A process: serves with its settings and the results of `launch`'s set-up, until it is stopped."""
+"""A process's work: serves with the process's settings and what `launch` has set up, until the process is stopped."""
 SetUp: TypeAlias = Callable[[ServiceConfig], contextlib.AbstractAsyncContextManager[Runtime]]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -48,7 +49,7 @@ async def stop_signal() -> AsyncIterator[asyncio.Event]:
 
 @contextlib.asynccontextmanager
 async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs endless work for as long as the context lasts."""
+    """Runs endless work in the background for as long as the context lasts."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -59,7 +60,7 @@ async def in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 def spare_collections() -> None:
-    """Makes the garbage collector run less often, and skip everything that has been imported by now."""
+    """Makes the garbage collector run less often, and ignore all objects that exist by now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS)
@@ -74,8 +75,8 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 def leave(code: int) -> NoReturn:
     """Ends this process at once.
 
-    `launch` has closed and flushed everything; the interpreter's own end would take a tenth of a second or two to free
-    what the kernel frees anyway.
+    `launch` has closed and flushed everything. The interpreter's own shutdown would take 0.1 or 0.2 s to free what the
+    kernel frees anyway.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -96,7 +97,7 @@ def launch(
     """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
     Args:
-        imports: Functions that import what `serve` would otherwise import after the wait.
+        imports: Functions that import, before the wait for standard input, what `serve` would import after it.
 
     Returns:
         The exit code: 0; 1 if it failed, or a dependency is not available; 2 if a setting is wrong; 130 after Ctrl-C
@@ -118,7 +119,7 @@ def launch(
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        # Ctrl-C before the process serves; afterwards it is the usual way to stop.
+        # Ctrl-C before the process serves; once it serves, Ctrl-C is the usual way to stop it.
         return 128 + signal.SIGINT
     except Exception:
         # Not left to the interpreter, whose traceback would show the values that an error of the database quotes.

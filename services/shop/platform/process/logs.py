@@ -1,7 +1,7 @@
-"""Logs: one JSON object per line on stderr, with the trace of the line, and without values from the database.
+"""Logs: one JSON object per line on stderr, with the trace that the line belongs to, and without database values.
 
-An error of PostgreSQL quotes data: the whole row that breaks a constraint, or a malformed value. Any log line about it
-has only its class and the constraint or code.
+An error of PostgreSQL quotes data: the whole row that breaks a constraint, or a malformed value. A log line about such
+an error has only the error's class and the constraint or code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TextIO
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.trace_context import current_context
 
-# Classes of errors whose message names objects of the database, but not their data (PostgreSQL, appendix A).
+# Classes of errors whose message names objects of the database, but quotes no data (PostgreSQL, appendix A).
 _WITHOUT_VALUES = ("08", "23", "25", "28", "3D", "40", "42", "53", "55", "57", "58")
 _QUOTING = ("message", "detail", "hint", "context", "internal_query", "query")
 
@@ -28,7 +28,7 @@ class JsonLines(logging.Formatter):
         self._component = component
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line of a record, without its line end."""
+        """Returns the line for a record, without a line end."""
         for said in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
             if isinstance(said, BaseException):
                 redact(said)
@@ -53,7 +53,7 @@ def redact(error: BaseException) -> None:
     """Removes the data from an error of the database, and from the errors in its chain.
 
     Args:
-        error: Any error; afterwards its text names objects of the database, and none of their values.
+        error: Any error; afterwards its text may name objects of the database, but no values in them.
     """
     left: list[BaseException | None] = [error]
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""The file of a Unix domain socket that a server listens on: a stale one is replaced, a live one is not."""
+"""The file of a Unix domain socket that a server listens on: a stale file is replaced, a live one is not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shop.platform.config import UNIX_SCHEME, StartError, socket_path
 
 
 def bind_unix(path: str) -> socket.socket:
-    """Returns a socket that is bound to a path; it replaces a stale socket.
+    """Returns a socket that is bound to a path; replaces the file of a stale socket.
 
     Args:
         path: Where the socket's file is to be; its folder exists.
@@ -34,7 +34,7 @@ def bind_unix(path: str) -> socket.socket:
 
 
 def unlink(listen: str) -> None:
-    """Removes the socket file of an address, if the address is a socket; call it while its owner still listens.
+    """Removes the socket file of an address, if the address has one; call this while the file's owner still listens.
 
     Once the owner has stopped listening, the file may already belong to the next process.
     """
@@ -44,7 +44,7 @@ def unlink(listen: str) -> None:
 
 
 def grpc_target(path: str) -> str:
-    """Returns the target of gRPC's channels and servers for a socket; they read it as a URI."""
+    """Returns the target for a socket, as gRPC's channels and servers take it: as a URI."""
     return f"{UNIX_SCHEME}{quote(path)}"
 
 

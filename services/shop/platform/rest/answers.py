@@ -1,4 +1,4 @@
-"""Answers, encoded as JSON bytes at once, with entity tag, caching and compression.
+"""Answers that are encoded directly as JSON bytes, with entity tag, caching and compression.
 
 Every GET carries a strong entity tag (`shop.platform.http.caching`).
 """
@@ -36,7 +36,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class HasHeaders(Protocol):
-    """A request, as far as its answer depends on it."""
+    """The part of a request that its answer depends on."""
 
     def header(self, name: bytes) -> str | None:
         """Returns the value of a header, named in lower case."""
@@ -107,7 +107,7 @@ def answer_removed() -> Answer[None]:
 
 
 async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
-    """Returns the resource that the client read, so that only that version is changed: others may change it meanwhile.
+    """Returns the resource that the client read, so that only that version is changed, even if others change it too.
 
     Returns:
         The resource; None if the client sets no condition.

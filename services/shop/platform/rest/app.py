@@ -1,4 +1,4 @@
-"""Makes the FastAPI application for routes, with its OpenAPI document and Swagger UI.
+"""Makes the FastAPI application to which routes are added, with its OpenAPI document and Swagger UI.
 
 Swagger UI's page loads nothing from elsewhere, so it works offline: script and style come with the package
 fastapi-swagger, which follows its releases.
@@ -41,7 +41,7 @@ def rest_api(
     incoming: Incoming,
     published: Mapping[type, PublishedSchema],
 ) -> FastAPI:
-    """Returns an application without routes; add the docs (`add_docs`) after them."""
+    """Returns an application without routes; add the routes, and after them the docs (`add_docs`)."""
     register_url_convertor("name", NameConvertor())
     api = FastAPI(
         title=title,
@@ -54,7 +54,7 @@ def rest_api(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # `Serving` makes the spans; FastAPI would add a second SERVER span, with messages of exceptions in it.
+        # `Serving` makes the spans; FastAPI would add a second SERVER span that has messages of exceptions.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
         middleware=[Middleware(Serving, incoming)],

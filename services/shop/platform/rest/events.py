@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 MEDIA_TYPE = "text/event-stream"
 RETRY_MS = 1_000
-"""How long a client should wait before it asks again when its stream has ended, in milliseconds."""
+"""How long a client should wait before it asks again after its stream has ended, in milliseconds."""
 
 LastEventId = Annotated[
     str | None,
@@ -38,7 +38,7 @@ class ServerSentEvent(NamedTuple, Generic[T]):
 
     Attributes:
         id: The `Last-Event-ID` with which a client continues after this event.
-        data: The event; None to say that the stream is open, or still is.
+        data: The event's content; None to say that the stream is open, or still open.
     """
 
     id: int
@@ -52,7 +52,7 @@ class EventStream(StreamingResponse, Generic[T]):
 
 
 async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) -> EventStream[T]:
-    """Returns the answer of a stream once it is open; a failure before that is a problem with a status.
+    """Returns the answer with a stream once the stream is open; an earlier failure is a problem with a status.
 
     Args:
         events: The events, the first of which says that the stream is open.
@@ -79,5 +79,5 @@ async def _write_events(
                 else:
                     yield format_sse_event(event=name, data_str=encode(event.data).decode(), id=str(event.id))
         except ShopError as error:
-            # The status has been sent: the client asks again, and then gets the reason.
+            # The status has already been sent: the client will ask again, and then get the reason.
             logging.getLogger(__name__).info("a stream of events ends: %s", error.message)

@@ -1,7 +1,7 @@
-"""Declarations and schemas that FastAPI cannot derive from structs and finished responses.
+"""Declares what FastAPI cannot derive from structs and finished responses.
 
-Each operation is declared by the row of its call. FastAPI derives the schemas of request bodies. The schema of an
-answer comes from its route's return type, by msgspec, which encodes it.
+Each operation is declared by its call's row. FastAPI derives the schemas of request bodies. The schema of an answer
+comes from the return type of the answer's route: msgspec, which encodes the answer, makes the schema too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
     """Returns the declaration of a GET.
 
     Args:
-        method: Method of a port; its row has the route and the callers that it admits.
+        method: Method of a port; its row has the route, and the callers that the call admits.
         problems: HTTP statuses of its problems, in addition to the problems of every operation.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
@@ -71,7 +71,7 @@ def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[s
 
 
 def streaming(tag: str, method: Method) -> dict[str, Any]:
-    """Returns the declaration of a GET whose answer is server-sent events; arguments as for `reading`."""
+    """Returns the declaration of a GET whose answer is server-sent events; the arguments are as for `reading`."""
     declared = _declare(tag, 200, "Open.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, 410, 429])
     return {**declared, "response_class": EventStream}
 
@@ -94,7 +94,7 @@ def changing(tag: str, method: Method, *, problems: Sequence[int] = (), body: bo
 
 
 def removing(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[str, Any]:
-    """Returns the declaration of a DELETE; arguments as for `reading`."""
+    """Returns the declaration of a DELETE; the arguments are as for `reading`."""
     return _declare(tag, 204, "Removed.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, *problems])
 
 
@@ -115,7 +115,7 @@ def _declare(
         problems = [*problems, *_WITH_TOKEN]
         extra["security"] = [{SECURITY_SCHEME: []}]
     responses: dict[int, dict[str, Any]] = {status: {"headers": headers}}
-    # The document takes each problem from one place; FastAPI needs a description until then.
+    # The document later refers to one definition of each problem; until then FastAPI needs a description.
     responses.update({problem: {"description": HTTPStatus(problem).phrase} for problem in sorted(set(problems))})
     return {
         # A parameter before a verb has no colon itself, so that `/v1/orders/1:cancel` is not an order named "1:cancel".
@@ -266,7 +266,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
         if "enum" in schema:
             schema["type"] = "string"
         else:
-            # Every field is documented, so a strict client fails on nothing.
+            # Every field is documented, so that a strict client rejects no answer.
             schema["additionalProperties"] = False
         if examples:
             schema["examples"] = list(examples)
@@ -283,7 +283,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_some(whole: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Adds the schema of a resource, or of a page of them, with optional fields; returns a reference to it.
+    """Adds the schema of a resource, or of a page of resources, with optional fields; returns a reference to it.
 
     Args:
         whole: A reference to the whole schema.
@@ -322,7 +322,7 @@ def _rename(tree: Any, names: Mapping[str, PublishedSchema]) -> None:
 
 
 def _write_list(parameter: dict[str, Any]) -> None:
-    """Declares a list with commas in OpenAPI's way: an array in the form style that does not explode."""
+    """Declares a comma-separated list in OpenAPI's way: an array with `style: form` and `explode: false`."""
     valid = parameter["schema"].pop(VALUES_KEY, None)
     if valid:
         most = {"maxItems": MAX_PATHS} if parameter["name"] == FIELDS else {}

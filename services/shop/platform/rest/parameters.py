@@ -1,4 +1,4 @@
-"""Parameters of requests: which are accepted, and the parameters that several resources share."""
+"""Parameters of requests: which parameters are accepted, and those shared by several resources."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with com
 
 
 def check_query(query: bytes, known: list[str]) -> None:
-    """Refuses parameters that FastAPI would ignore.
+    """Refuses query parameters that FastAPI would ignore.
 
     Args:
         query: The query string as it was sent.
@@ -161,7 +161,7 @@ def parse_fields(text: str, resource: type[msgspec.Struct]) -> Mask | None:
 
 
 def check_alone(name: str, others: dict[str, object]) -> None:
-    """Checks that a filter by ids comes without the parameters that it excludes.
+    """Checks that a filter by ids comes without the parameters that are incompatible with it.
 
     Args:
         others: The values of those parameters; a false value means absent.

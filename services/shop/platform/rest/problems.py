@@ -29,7 +29,7 @@ HTTP_ONLY = {
     408: ("request-timeout", "Request timeout"),
     415: ("unsupported-media-type", "Unsupported media type"),
 }
-"""Statuses that no other protocol has: the last part of the problem's type, and its title."""
+"""Statuses that no other protocol has, each with the last part of its problem's type, and the problem's title."""
 IS_HEAD = "shop.is_head"
 """Key in an ASGI scope that marks a HEAD request, which is handled as a GET."""
 
@@ -71,7 +71,7 @@ class InvalidRequest(InvalidArgument):
     """A request that does not have the documented form.
 
     Args:
-        field: The parameter at fault, if it has parts; by default, the first error's field.
+        field: The parameter at fault, if the parameter has parts; by default, the first error's field.
     """
 
     def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
@@ -92,13 +92,13 @@ class HttpProblem(InvalidArgument):
 
 
 def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
-    """Returns the problem of a method that the path does not support."""
+    """Returns the problem for a method that the path does not support."""
     valid = ", ".join(allowed)
     return HttpProblem(405, f"{method} is not possible here; {valid} are", [(b"allow", valid.encode())])
 
 
 def unsupported_media_type(message: str) -> HttpProblem:
-    """Returns the problem of a body that is not JSON, or is compressed."""
+    """Returns the problem for a body that is not JSON, or is compressed."""
     return HttpProblem(415, message)
 
 
@@ -150,7 +150,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path: str = request.scope["path"]
     if isinstance(error.__cause__, ShopError):
-        # FastAPI replaces an error of reading the body with a generic message.
+        # FastAPI replaces an error from reading the body with a generic message.
         return problem_answer(error.__cause__, path)
     if error.status_code == 404:
         return problem_answer(NotFound("there is nothing at this path; /openapi.json lists all paths"), path)

@@ -1,4 +1,4 @@
-"""A request to resources, from the server to the function that answers it.
+"""The way of a request, from the server to the function that answers it.
 
 - `Serving` takes it through the sequence of `shop.platform.incoming`, and answers HEAD.
 - `ShopRoute` checks the caller, the query and the media type of the body, before FastAPI binds and validates.
@@ -40,7 +40,7 @@ def first_headers(scope: Scope) -> dict[bytes, bytes]:
 
 
 class Serving:
-    """Middleware around all routes, without a task or buffer."""
+    """Middleware around all routes, which needs no additional task and no buffer."""
 
     def __init__(self, app: ASGIApp, incoming: Incoming) -> None:
         self._app = app
@@ -61,7 +61,7 @@ class _RestRequest(HttpRequest):
         super().__init__(scope, receive, send, first_headers(scope))
         self._app = app
         if self.method == "HEAD":
-            # A copy: the server reads the method again to know that no body follows.
+            # This changes a copy: the server reads the method again to know that the answer has no body.
             self.scope = {**scope, "method": "GET", IS_HEAD: True}
             self._send = _headers_only(send)
 
@@ -113,8 +113,8 @@ class NameConvertor(Convertor[str]):
 def route_class(authenticator: Authenticator) -> type[APIRoute]:
     """Returns the class of the routes of an API.
 
-    The checks are here and not in dependencies, because FastAPI reads and decodes the body before it runs those. A
-    caller who is not admitted should learn nothing and cost nothing.
+    The checks are here and not in FastAPI's dependencies, because FastAPI reads and decodes the body before it runs
+    dependencies. A caller who is not admitted should learn nothing and cost nothing.
     """
 
     origin = authenticator.origin_header.encode()
@@ -148,7 +148,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
 
 
 def _check_key(call: RestCall) -> None:
-    """Refuses several idempotency keys: if we chose one, a retry with another of them would buy again."""
+    """Refuses a request with several idempotency keys: if we chose a key, a retry with another key would buy again."""
     name = IDEMPOTENCY_KEY.lower().encode()
     if sum(header == name for header, _ in call.scope["headers"]) > 1:
         raise InvalidRequest([FieldError(IDEMPOTENCY_KEY, "this header is given twice; give it once")])
@@ -164,7 +164,7 @@ def _check_media_type(call: RestCall) -> None:
 
 
 class RestCall(Request):
-    """A request that looks a header up in one step, and limits its body in size and time."""
+    """A request that looks up a header in one step, and limits its body in size and time."""
 
     def header(self, name: bytes) -> str | None:
         """Returns the value of a header, named in lower case; the first of a repeated header counts."""
@@ -181,7 +181,7 @@ class RestCall(Request):
         """Returns the value of a JSON body.
 
         Raises:
-            json.JSONDecodeError: It is not JSON.
+            json.JSONDecodeError: The body is not JSON.
             InvalidRequest: An object has a member twice.
         """
         try:
@@ -193,8 +193,8 @@ class RestCall(Request):
         """Yields the body as it arrives.
 
         Raises:
-            ResourceExhausted: It is too large.
-            BodyTimeout: It did not arrive in time.
+            ResourceExhausted: The body is too large.
+            BodyTimeout: The body did not arrive in time.
         """
         async for chunk in limited_body(super().stream(), self.header(b"content-length")):
             yield chunk

@@ -64,7 +64,7 @@ class EventTraces:
 
     @contextmanager
     def work_for(self, contexts: Sequence[str], name: str) -> Iterator[None]:
-        """Puts the spans of some work for events below one span of the first event's trace.
+        """Puts the spans of some work, which is done for events, below one span of the first event's trace.
 
         The other traces get a span of the same name and time, with a link to that span and no children.
 

@@ -22,7 +22,7 @@ async def telemetry(config: ServiceConfig) -> AsyncIterator[Spans]:
     if config.otlp_endpoint is None:
         yield Spans()
         return
-    # Here, so that a process without traces does not import it.
+    # Imported here, so that a process without traces does not load the module.
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 

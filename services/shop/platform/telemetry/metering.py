@@ -1,6 +1,6 @@
-"""Metrics of requests, calls, statements and queues, if the process is configured for them; otherwise nothing.
+"""Metrics of requests, calls, statements and queues, if the process is configured to have metrics.
 
-Times and counts cover all requests, traced or not. A traced request adds its trace id to its time.
+Times and counts cover all requests, traced or not. The time of a traced request is recorded with its trace id.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MeasuredRequest:
         trace_id: Its trace, in hexadecimal digits; empty if it is not traced.
         route: The template of its route; empty if there is no route.
         operation: Its operation, where no route shows it; one of a small number of names.
-        error: What failed in this process or behind it, where no status shows it; empty for nothing.
+        error: What failed in this process or behind it, where no status shows the failure; empty for no failure.
     """
 
     __slots__ = ("began", "error", "operation", "route", "trace_id")
@@ -46,7 +46,7 @@ class MeasuredRequest:
 
     @property
     def seconds(self) -> float:
-        """Time since it began, in seconds."""
+        """Time since the request arrived, in seconds."""
         return time.perf_counter() - self.began
 
 
@@ -92,7 +92,7 @@ async def measure(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, 
 
 
 def note_since(timing: Timing, values: tuple[str, ...], began: float) -> None:
-    """Counts work that began at `began` (`time.perf_counter`) and ends now, with the trace of the current request."""
+    """Records work that began at `began` (`time.perf_counter`) and ends now, with the trace of the current request."""
     timing.note(values, time.perf_counter() - began, trace_id_of(sampled_traceparent()))
 
 
@@ -100,7 +100,7 @@ def note_since(timing: Timing, values: tuple[str, ...], began: float) -> None:
 async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     """Serves metrics for as long as the context lasts; does nothing without an address to listen on.
 
-    A thread answers the scrapes, so that requests wait for them no longer than for another thread's turn.
+    A thread answers the scrapes, so that requests wait for a scrape no longer than for any other thread's turn.
 
     Raises:
         StartError: The port is in use.
@@ -108,7 +108,7 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     if config.listen_metrics is None:
         yield None
         return
-    # Here, so that a process without metrics does not import it.
+    # Imported here, so that a process without metrics does not load the module.
     from prometheus_client import start_http_server
 
     from shop.platform.telemetry.meters import Meters

@@ -1,4 +1,4 @@
-"""A process's metrics: those of OpenTelemetry's conventions, in Prometheus' formats.
+"""A process's metrics, which follow OpenTelemetry's conventions, in Prometheus' formats.
 
 The names are the conventions' names as Prometheus writes them: dots become underscores, and a time's name ends with its
 unit (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/). Names without a convention
@@ -14,9 +14,9 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
-"""For requests and calls, as the conventions advise."""
+"""Bounds of the buckets for requests and calls, as the conventions advise."""
 SHORT_BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
-"""For their parts, as the conventions advise for statements."""
+"""Bounds of the buckets for parts of requests and calls, as the conventions advise for statements."""
 
 
 class Timing:
@@ -100,8 +100,8 @@ class Meters:
 
         Args:
             name: Name in the conventions, without the unit.
-            read: Reads it; called on another thread.
-            unit: Its unit, "seconds"; empty for a number of things.
+            read: Reads the value; called on another thread.
+            unit: Unit of the value, "seconds"; empty for a number of things.
             attributes: Names, then values, of its attributes.
         """
         middle = len(attributes) // 2

@@ -22,7 +22,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanK
 from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
 FLUSH_S = 3.0
-"""How long a process that ends waits for the collector, in seconds."""
+"""How long a process waits for the collector when it ends, in seconds."""
 
 
 class SdkTracing:

@@ -1,7 +1,7 @@
 """The trace context that travels with a call (https://www.w3.org/TR/trace-context/).
 
-OpenTelemetry's propagator does the work, except for the usual form of the header: the propagator takes three times as
-long.
+OpenTelemetry's propagator reads all headers except those in the usual form, for which it takes three times as long as
+this module.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 PROPAGATOR = TraceContextTextMapPropagator()
 
 UNTRACED_CALLER: ContextVar[tuple[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
-"""`traceparent` and `tracestate` of a caller whose request is not traced here; they are read only if they are passed
-on."""
+"""`traceparent` and `tracestate` of a caller whose request is not traced here; they are parsed only if a call passes
+them on."""
 
 _USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _USUAL_LENGTH = 55
@@ -48,7 +48,7 @@ def trace_headers(span: Span | None) -> dict[str, str]:
     """Returns the headers that pass a call's trace on to the callee (W3C).
 
     Args:
-        span: The span of the call; None if the request is not traced, whose context is then passed on unchanged.
+        span: The span of the call; None if the request is not traced, so that its context is passed on unchanged.
     """
     context = current_context() if span is None else span.get_span_context()
     if not context.trace_id:
@@ -66,7 +66,7 @@ def traceparent(context: SpanContext) -> str:
 
 
 def current_context() -> SpanContext:
-    """Returns the trace context of the current request, or that of its caller if it is not traced here."""
+    """Returns the trace context of the current request; if the request is not traced here, its caller's context."""
     span = trace.get_current_span()
     if span is not INVALID_SPAN:
         return span.get_span_context()

@@ -1,4 +1,4 @@
-"""Traces: who samples, and which spans are the parents of a request's spans.
+"""Traces: who decides whether to sample, and which spans are the parents of a request's spans.
 
 The root of a trace, outside these processes, decides whether to sample. Everything here follows its parent, and a
 request without a sampled parent leaves no span at all. Such a request must also cost next to nothing. A recorder
@@ -29,7 +29,7 @@ UNTRACED = nullcontext(INVALID_SPAN)
 """The context of work that is not traced, instead of a span."""
 
 MAX_VALUE = 1_000
-"""Characters that a span keeps of a text that a client chose, such as a path."""
+"""Number of characters that a span keeps of a text that a client chose, such as a path."""
 
 _SPANS = otel_context.create_key("shop.spans")
 
@@ -111,7 +111,7 @@ def note(
     attributes: SharedAttributes = (),
     error: BaseException | None = None,
 ) -> None:
-    """Records a child of the current span that ends now, if this process records spans: `Tracing.note`."""
+    """Records a child of the current span that ends now, if this process records spans; see `Tracing.note`."""
     spans = _current_spans()
     if spans is not None:
         spans.note(name, kind, parent, start, attributes, error)
@@ -120,14 +120,14 @@ def note(
 def child_span(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Attributes = None
 ) -> AbstractContextManager[Span]:
-    """Opens a child of the current span if the request is traced; otherwise costs next to nothing."""
+    """Opens a child of the current span if the request is traced; otherwise does nothing, at almost no cost."""
     span = begin(name, kind.value, attributes)
     return UNTRACED if span is None else Current(span)
 
 
 @dataclass(frozen=True, slots=True)
 class TracedMethod:
-    """The common attributes of the spans of a remote method's calls, at both ends.
+    """The attributes that the spans of a remote method's calls have in common, at both ends.
 
     Attributes:
         name: "shop.product.v1.ProductService/GetProduct", or "ProductService/GetProduct" over Thrift.
@@ -138,7 +138,7 @@ class TracedMethod:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str | int]) -> TracedMethod:
-        """Returns it for the attributes of its spans, including `rpc.service` and `rpc.method`."""
+        """Returns the method whose spans have these attributes, which include `rpc.service` and `rpc.method`."""
         return cls(f"{attributes['rpc.service']}/{attributes['rpc.method']}", shared_attributes(attributes))
 
 

@@ -1,1 +1,1 @@
-"""Thrift: one processor of a service's methods, behind framed TCP and behind HTTP, and the messages of both ends."""
+"""Thrift: one processor for a service's methods, over framed TCP and over HTTP, and the messages of both ends."""

@@ -1,4 +1,4 @@
-"""Thrift messages as bytes, and back, within limits.
+"""Encodes Thrift messages as bytes, and decodes them, within limits.
 
 The compact protocol uses Apache's C code; TJSON has no C code. Both refuse structs nested more than 64 deep.
 """
@@ -126,10 +126,10 @@ def read_whole(arguments: Arguments, protocol: TProtocolBase) -> None:
 
 
 def complete(struct: S, at: str = "") -> S:
-    """Gives absent fields their empty value, and checks that the others fit their types.
+    """Gives absent fields their empty value, and checks that the other fields fit their types.
 
     Args:
-        at: Prefix of its fields in the request: "product.", "lines[2].".
+        at: Prefix of the struct's fields in the request: "product.", "lines[2].".
 
     Raises:
         InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.

@@ -1,4 +1,4 @@
-"""The methods of a service over Thrift, over any transport: decodes a call, admits it, does its work, encodes."""
+"""The methods of a service in Thrift, over any transport: decodes a call, admits it, does its work, encodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
 
 DEFAULT_ROWS = 1_000
-"""Rows of an answer if the caller does not choose a number."""
+"""Number of rows of an answer if the caller does not choose a number."""
 
 
 def attributes_of(service: str, method: str) -> dict[str, str | int]:
@@ -44,8 +44,8 @@ class ServedMethod:
     Attributes:
         arguments: Class of the caller's struct: headers and a request.
         result: Class of the struct that the caller gets.
-        work: Answers a request with a value.
-        answer: Makes the struct of that value; None for a method that returns nothing.
+        work: Function that answers a request with a value.
+        answer: Function that makes the struct of that value; None for a method that returns nothing.
     """
 
     access: Access
@@ -71,7 +71,7 @@ class ReceivedCall:
 
     @property
     def traced(self) -> TracedMethod:
-        """The common attributes of the spans of its method."""
+        """The attributes that the spans of the call's method have in common."""
         return self._method.traced
 
     async def work(self, authenticator: Authenticator, authorization: str | None, origin: str | None) -> bytes:
@@ -98,7 +98,7 @@ class Processor:
         self._methods = _methods(service, use_cases)
 
     def call(self, encoding: TProtocolFactory, message: bytes) -> ReceivedCall | bytes:
-        """Returns the call in a message; or the answer, if the message names no method of the service.
+        """Returns the call in a message; if the message names no method of the service, returns the answer to it.
 
         Raises:
             Undecodable: The message has no call.

@@ -1,6 +1,6 @@
-"""A server of framed Thrift on asyncio: messages after their lengths, and one call at a time per connection.
+"""A server of framed Thrift on asyncio: each message follows its length, and a connection has one call at a time.
 
-Apache's library has no server for asyncio; it encodes and decodes, and this module does the rest.
+Apache's library has no server for asyncio; the library encodes and decodes, and this module does the rest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 GRACE_S = 3.0
 LENGTH = 4
-"""Bytes of a frame's length."""
+"""Number of bytes that give a frame's length."""
 
 
 class FramedServer:
@@ -52,13 +52,13 @@ class FramedServer:
         self._stopping = False
 
     def accept(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Begins to serve a connection. asyncio's own task for it would log a cancellation as an error."""
+        """Begins to serve a connection. asyncio's own task for a connection would log a cancellation as an error."""
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections[task] = writer
         task.add_done_callback(self._connections.pop)
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Serves a connection until its client leaves, is idle for too long, or sends something other than a call."""
+        """Serves a connection until its client leaves, is idle for too long, or sends anything but a call."""
         task = asyncio.current_task()
         assert task is not None
         try:
@@ -84,7 +84,7 @@ class FramedServer:
             writer.close()
 
     async def stop(self) -> None:
-        """Closes idle connections at once, and gives calls under way `GRACE_S`."""
+        """Closes idle connections at once, and gives calls under way `GRACE_S` to finish."""
         self._stopping = True
         for task, writer in self._connections.items():
             if task not in self._working:
