@@ -1,7 +1,7 @@
 """Writes the functions that convert between the contract's messages and the shop's values.
 
-For each service and each of protobuf and Thrift, a module has a row for each call: its message classes, and functions
-that turn
+There is a module for each service in protobuf, and for each service in Thrift. It has a row for each call: the call's
+message classes, and functions that turn
 
 - the arguments of the port's method into a request,
 - a request into a call of the use case,
@@ -12,7 +12,7 @@ The ports' signatures say what to convert. Fields and arguments have the message
 
 - an argument `product_id` is the field `id` where the request has no `product_id`;
 - arguments that the request lacks are fields of the resource in it: `title` is `product.title`;
-- `after` is `after_position`, and a value's moment is the message's `create_time`.
+- `after` is the field `after_position`, and a value's moment is the message's `create_time`.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ UNKNOWN = {
     "Notification.status": "FAILED",
     "UpdateOrderStatusRequest.status": "PENDING",
 }
-"""Meanings of numbers that the contract does not have: statuses that use cases refuse. Elsewhere, they are errors."""
+"""What an enum's number means that the contract does not have: a status that the use case refuses. For all other
+fields, such a number is an error."""
 MASK = "update_mask"
 READ_MASK = "read_mask"
-"""The server applies it to the use case's result, so no port has it."""
+"""The field with a read mask. The server applies the mask to the use case's result, so no port has this argument."""
 EXPECTED = "expected"
 
 
@@ -77,10 +78,10 @@ class Parameter:
 
     Attributes:
         name: Name of the argument.
-        type: Its type.
-        path: The field, after the resource's field in the request if it belongs to the resource.
-        default: Its default as text, empty without one.
-        by_name: Whether it must be given by its name.
+        type: Type of the argument.
+        path: Path of the field in the request: through the resource's field if the argument belongs to the resource.
+        default: The argument's default as text; empty if there is none.
+        by_name: Whether callers must pass the argument by name.
     """
 
     name: str
@@ -163,7 +164,7 @@ class Module:
         self._function(f"call_{name}", "method, request", f"method({', '.join(given)})", before)
 
     def _answer(self, message: Descriptor, hint: Any) -> tuple[str, str]:
-        """Returns the names of the functions that make a call's answer from a value, and a value from an answer."""
+        """Returns the names of two functions: to make a call's answer from a value, and to read the value back."""
         origin, inner = get_origin(hint), get_args(hint)
         if origin is AsyncGenerator or (origin is None and isinstance(hint, type) and is_value(hint)):
             pair = self._pair(message, inner[0] if inner else hint)
@@ -217,7 +218,7 @@ class Module:
         return name
 
     def _encode(self, hint: Any, of: FieldDescriptor, value: str) -> str:
-        """Returns the expression that makes a field's content from a value's."""
+        """Returns the expression that makes a message field's content from a value's attribute."""
         plain = plainest(hint)
         if is_optional(hint) and (is_value(without_none(hint)) or plain is datetime):
             return f"None if {value} is None else {self._encode(without_none(hint), of, value)}"
@@ -238,13 +239,13 @@ class Module:
         return f"encode_{self._pair(message_of(of), plain)}({value})" if is_value(plain) else value
 
     def _decode(self, hint: Any, of: FieldDescriptor, holder: str) -> str:
-        """Returns the expression that makes a value's content from a field's."""
+        """Returns the expression that makes a value's attribute from a message field's content."""
         content, plain = f"{holder}.{of.name}", plainest(hint)
         if is_optional(hint):
             present = self._decode(without_none(hint), of, holder)
             if self.is_protobuf:
                 return f'{present} if {holder}.HasField("{of.name}") else None'
-            # A request's struct is there, with empty fields, even if the caller sent none; nothing has the id 0.
+            # A request's struct is present, with empty fields, even if the caller sent no struct; nothing has the id 0.
             is_there = f"{content}.id" if of.name == EXPECTED else f"{content} is not None"
             return f"{present} if {is_there} else None"
         if plain is datetime:

@@ -56,7 +56,7 @@ TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
-"""Details of the services' errors: the transcoder drops the body of an error that it cannot write in full."""
+"""Messages with details of the services' errors: without them the transcoder would drop the body of such an error."""
 THRIFT = PROTO / "thrift" / "shop.thrift"
 THRIFT_VERSION = "Thrift version 0.17.0"
 """Version output of Apache Thrift's compiler; Debian 12 has it as `thrift-compiler`; PyPI and Go's proxy lack it."""

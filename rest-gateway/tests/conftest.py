@@ -70,7 +70,7 @@ def partner(signer: TokenSigner) -> Headers:
 
 @pytest.fixture
 def customer(signer: TokenSigner) -> Callable[[int], Headers]:
-    """Returns the headers of a user."""
+    """Returns the headers of a request from a user."""
     return lambda user_id: bearer(signer.sign(Principal("customer", user_id)))
 
 

@@ -1,6 +1,6 @@
-"""The program under a conformance test: a component as a process, called by the same clients as our components.
+"""The program in a conformance test: a component as a process, called by the same clients as our components.
 
-`HOPWISE_CONFORMANCE` describes it, as JSON: its component, its command line, and the protocols over which it is tested.
+`HOPWISE_CONFORMANCE` describes the program as JSON: component, command line, and the protocols that are tested.
 The suites then run against that program instead of the service in this process.
 """
 
@@ -27,7 +27,7 @@ from mesh.supervisor.signals import Interrupts
 
 VARIABLE = "HOPWISE_CONFORMANCE"
 REACHED_BY = {"order": "shop", "rest-gateway": "program", "graphql-gateway": "program"}
-"""The fixture through which tests reach a component, where it does not have the component's name."""
+"""The fixtures through which tests reach components, where a fixture does not have its component's name."""
 INSIDE = {"statements", "traces", "spans", "caplog", "monkeypatch", "backends", "tell"}
 """Fixtures of tests that look inside a component's process, which is not possible with a program; and `tell`, as
 version 1 of the contract has no updates."""
@@ -62,15 +62,15 @@ class ProgramUnderTest:
         """The program as a process, from its first answer until the context ends.
 
         Args:
-            protocol: Serves this protocol.
-            env: Its settings, except its address.
-            folder: Folder of its log.
+            protocol: The protocol that the program serves.
+            env: The program's settings, except its address.
+            folder: Folder of the program's log.
 
         Yields:
             The address that it listens on.
 
         Raises:
-            StartError: It ended, or did not answer in time; names component and command.
+            StartError: The program ended, or did not answer in time; the error names component and command.
         """
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))

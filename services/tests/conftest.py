@@ -117,7 +117,7 @@ def role_url(shop_url: str) -> Callable[[str], str]:
 
 @pytest.fixture
 def admin(shop_url: str) -> Iterator[psycopg.Connection]:
-    """A connection that reads and writes the shop's rows past the services."""
+    """A connection that reads and writes the shop's rows without the services."""
     with contextlib.closing(psycopg.connect(shop_url, autocommit=True)) as connection:
         yield connection
 
@@ -131,11 +131,11 @@ class Trial:
 
     @property
     def url(self) -> str:
-        """A superuser's URL of it."""
+        """A superuser's URL of this database."""
         return self.admin_url.rpartition("/")[0] + f"/{self.name}"
 
     def role_url(self, service: str) -> str:
-        """The URL of a service's own role on it."""
+        """The URL of this database for a service's own role."""
         return Database(self.admin_url, embedded=True).url(role_name(service), self.name)
 
 
@@ -163,7 +163,7 @@ def trial(admin_url: str, template: str) -> Iterator[Trial]:
 
 @pytest.fixture(scope="module")
 def shared_trial(admin_url: str, template: str) -> Iterator[Trial]:
-    """A seeded database that the tests of one module share; each leaves nothing under way."""
+    """A seeded database that the tests of one module share; no test leaves anything unfinished."""
     with fresh_trial(admin_url, template) as made:
         yield made
 
@@ -191,7 +191,7 @@ class Traces:
 
 
 class Recording:
-    """Records the spans of all tests, by the recorder that a test chooses."""
+    """Records the spans of all tests, with the recorder that a test chooses."""
 
     tracing: Tracing = Recorder()
 
@@ -215,7 +215,7 @@ def runtime(recording: Recording) -> Runtime:
 
 @pytest.fixture(scope="session")
 def session_traces(request: pytest.FixtureRequest, recording: Recording, runtime: Runtime) -> Traces:
-    """The recorder of spans: `lean`, unless a test names `sdk` by its parameter."""
+    """The recorder of spans: `lean`, unless a test has the parameter `sdk`."""
     recorder, exporter = Recorder(), InMemorySpanExporter()
     if getattr(request, "param", "lean") == "sdk":
         recording.tracing = sdk_tracing(exporter)
@@ -233,7 +233,7 @@ def traces(session_traces: Traces) -> Traces:
 
 @pytest.fixture(scope="session")
 def free_addresses() -> Callable[[], str]:
-    """Returns addresses of this machine that are free, one by one."""
+    """Returns a function that returns another free address of this machine each time."""
     return lambda: f"127.0.0.1:{free_port()}"
 
 

@@ -30,7 +30,7 @@ LIMIT_S = 20
 
 @asynccontextmanager
 async def connected(peers: Mapping[str, str], component: str) -> AsyncIterator[Clients]:
-    """Opens clients like `shop.clients.connect`, those with an address of `SCHEME` over Connect."""
+    """Opens clients as `shop.clients.connect` does, but over Connect for addresses with `SCHEME`."""
     over = {name: address.removeprefix(SCHEME) for name, address in peers.items() if address.startswith(SCHEME)}
     others = {name: address for name, address in peers.items() if name not in over}
     async with connect(others, component) as clients, httpx.AsyncClient(trust_env=False, timeout=LIMIT_S) as http:

@@ -59,7 +59,7 @@ class GatewayClient:
     async def post(
         self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
     ) -> httpx.Response:
-        # The longest time that a caller may wait: other tests may keep the machine busy.
+        # This is the longest time that a caller may wait: other tests may keep the machine busy.
         sent = {DEADLINE_HEADER: f"{MAX_S * 1000:.0f}"} | {
             name.replace("_", "-"): text for name, text in headers.items()
         }
@@ -189,7 +189,7 @@ async def served(
     inside = Authenticator(verifier, trusts_inside=True)
 
     async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
-        # With the gateway, so that the services are called from inside, too.
+        # In one process with the gateway, so that the services are called from inside, too.
         inside.admit(Access.INTERNAL, None, None)
         await app(scope, receive, send)
 

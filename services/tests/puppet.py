@@ -1,4 +1,4 @@
-"""A product service that acts as a test says, served and called over each protocol."""
+"""A product service that does what a test says, served and called over each protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def raising(error: BaseException) -> Act:
 
 
 class Puppet(ProductService):
-    """Acts on a read of product 1, on a delete, and after the first row of a stream."""
+    """Does what the test says when product 1 is read, on a delete, and after the first row of a stream."""
 
     def __init__(self, act: Act = give_pot) -> None:
         super().__init__(MemoryProductStore())

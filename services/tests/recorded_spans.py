@@ -83,7 +83,7 @@ def draw_tree(spans: Sequence[ReadSpan]) -> str:
 
 
 async def let_servers_end() -> None:
-    """Lets a server, which runs in this process, too, end its side."""
+    """Lets a server in this process end its side of a call."""
     await asyncio.sleep(0.05)
 
 

@@ -25,7 +25,7 @@ from shop.product import bootstrap as product
 from shop.user import bootstrap as user
 
 SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift", "thrift_json": "thrift-json"}
-"""The scheme of addresses over each protocol."""
+"""The scheme of addresses for each protocol."""
 ANYWHERE = "127.0.0.1:0"
 BOOTSTRAPS: dict[str, Any] = {
     "product": product,

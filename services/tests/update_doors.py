@@ -135,7 +135,7 @@ class GraphqlDoor:
 
     @asynccontextmanager
     async def streamed(self, query: str, headers: Headers, **variables: Any) -> AsyncIterator[Messages]:
-        """The same as server-sent events, in the form of the WebSocket's messages."""
+        """A subscription as server-sent events, which become messages in the form of the WebSocket's."""
         body, sent = {"query": query, "variables": variables}, {**headers, "accept": "text/event-stream"}
         async with self.transport.stream("POST", "/graphql/stream", json=body, headers=sent) as response:
             assert response.headers["content-type"] == "text/event-stream", await response.aread()

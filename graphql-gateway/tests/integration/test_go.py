@@ -1,4 +1,4 @@
-"""The gateway in Go refuses the same documents as the gateway in Python before any call, by the same limits."""
+"""Before any call, the gateway in Go refuses the same documents as the gateway in Python, by the same limits."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ async def everything(shop: Any) -> Any:
 async def test_another_customer_may_not(gateway: Any, query: str) -> None:
     before = await everything(gateway.shop)
 
-    # A user names itself; whether any other thing exists is not revealed to others.
+    # A user may name itself. Other callers do not learn whether any other thing exists.
     wanted = "PERMISSION_DENIED" if USER_1 in query else "NOT_FOUND"
     assert (await gateway.error(query, user=2))[0] == wanted
     assert before == await everything(gateway.shop)

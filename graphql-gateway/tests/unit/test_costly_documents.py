@@ -1,8 +1,8 @@
-"""Any document costs little before it runs: a search for the most costly ones.
+"""Any document costs little CPU before it runs: a search for the most costly documents.
 
-It begins with documents of honest clients, with documents that are costly by design, and with documents made from the
-schema. It repeats parts of them, and continues from the most costly ones. Their cost is counted in steps: calls of
-functions, as Python's profiler sees them. Their number is the same each time, even on a busy machine.
+The search begins with documents of honest clients, with documents that are costly by design, and with documents made
+from the schema. It repeats parts of them, and continues from the most costly documents. The cost is counted in steps:
+function calls, as Python's profiler sees them. Their number is the same each time, even on a busy machine.
 
     COSTLY_DOCUMENTS=10000 .venv/bin/pytest -q -n0 graphql-gateway/tests/unit/test_costly_documents.py
 """
@@ -114,7 +114,7 @@ def end_of_part(pieces: list[str], begin: int) -> int:
 
 
 def refusal(text: str) -> str:
-    """Treats a document like the gateway before it runs; returns why it is refused, or an empty text."""
+    """Treats a document as the gateway does before the document runs; returns why it is refused, or an empty text."""
     try:
         prepare_document(SCHEMA, parse_document(text), measure)
     except (ShopError, RequestError) as error:
@@ -175,6 +175,6 @@ def test_repetitions_up_to_the_limits_cost_little(name: str) -> None:
     most = steps(repeat(times))
     print(f"{name}, {times} times: {most:,} steps, {cpu_ms(repeat(times)):.1f} ms of CPU")
     assert most < MAX_STEPS
-    # Beyond the limits, the document is read up to them and not validated.
+    # Beyond the limits, the document is read up to the limits and not validated.
     for more in (times + 1, 2 * times, 10_000):
         assert steps(repeat(more)) < MAX_STEPS / 4

@@ -63,7 +63,7 @@ class Selection:
         return f"{self.text} {{ {inside} }}" if inside else self.text
 
     def objects(self) -> list[Selection]:
-        """Returns itself and the objects in it, without leaves."""
+        """Returns this selection and the objects inside it, without leaves."""
         return [self, *[one for inner in self.inner if is_object(inner.type) for one in inner.objects()]]
 
 
@@ -87,7 +87,7 @@ def is_object(named: Any) -> bool:
 
 
 def weight(field: GraphQLField) -> int:
-    """Lists come most often, as leaves alone make no large answers."""
+    """Returns how often a field is drawn: lists most often, as leaves alone make no large answers."""
     return 1 + 2 * is_object(get_named_type(field.type)) + 3 * returns_list(field)
 
 
@@ -116,7 +116,7 @@ def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tupl
 
 
 def fields_of(answer: Any) -> int:
-    """Counts the fields of an answer; for a list, those of its items."""
+    """Counts the fields of an answer; for a list, the fields of its items."""
     if isinstance(answer, dict):
         return len(answer) + sum(map(fields_of, answer.values()))
     return sum(map(fields_of, answer)) if isinstance(answer, list) else 0

@@ -132,7 +132,7 @@ def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time
     document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f25 on Product {{ title }}")
 
     assert check_shape(document).depth == 2
-    # In theory; execution resolves one.
+    # The document has so many fields only in theory; execution resolves one field.
     assert measure(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
 
 

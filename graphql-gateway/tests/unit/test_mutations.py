@@ -1,4 +1,4 @@
-"""Every mutation, and what each refuses."""
+"""Every mutation, and the input that it refuses."""
 
 from __future__ import annotations
 

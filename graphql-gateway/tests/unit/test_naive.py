@@ -1,4 +1,4 @@
-"""The variant without loaders: the same answers, at a call per read."""
+"""The variant without loaders gives the same answers, with a call for each read."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any)
     results, after = [], None
     for _ in range(8):
         data = await gateway.data(query, {"first": 50, "after": after}, user=1)
-        # The last but one, so that every page begins in the middle of another.
+        # The cursor of the last item but one, so that every page begins in the middle of another.
         results += [edge["node"]["id"] for edge in data["me"]["orders"]["edges"][:-1]]
         after = data["me"]["orders"]["edges"][-2]["cursor"] if len(data["me"]["orders"]["edges"]) == 50 else after
     wanted = sorted((order.id for order in demo.orders if order.user_id == 1), reverse=True)

@@ -127,5 +127,5 @@ async def test_the_edge_says_how_much_time_there_is(
     await api.get("/v1/products/1", headers={"x-envoy-expected-rq-timeout-ms": header} if header else {})
 
     assert left[0] is not None
-    # A little less than the caller's time, so that the answer still reaches it.
+    # This is a little less than the caller's time, so that the answer still reaches the caller.
     assert 0.5 * seconds < left[0] < seconds

@@ -73,7 +73,7 @@ def test_every_answer_and_every_body_has_an_example(made: dict[str, Any]) -> Non
         contents += [answer["content"] for answer in operation["responses"].values() if "content" in answer]
         for content in contents:
             for media in content.values():
-                # An answer with fewer fields comes second.
+                # The second example is an answer with fewer fields.
                 [whole, *_] = media["schema"].get("anyOf", [media["schema"]])
                 name = whole["$ref"].rpartition("/")[2]
                 assert made["components"]["schemas"][name]["examples"], (method, path, name)

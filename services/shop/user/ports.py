@@ -37,7 +37,7 @@ class UserStore(Protocol):
         """Changes a user; None if the user does not exist, or differs from a given `expected`."""
 
     async def delete(self, user_id: int, expected: User | None) -> bool:
-        """Removes a user, and records the id as deleted; False if there is no such user, or it differs from `expected`."""
+        """Removes a user, and records the id as deleted; False if the user does not exist or is not as `expected`."""
 
 
 class PasswordHasher(Protocol):

@@ -36,7 +36,7 @@ PASSWORD = "correct horse"
 ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
-# The values of `protocol`, and the scheme of each one's addresses.
+# The values of `protocol`, and the scheme of the addresses for each.
 PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift", "connect": "connect"}
 BOOTSTRAPS: dict[str, Any] = {
     "product": product_bootstrap,
@@ -58,7 +58,7 @@ TABLES = {"admin", "statements", "tables", "traces"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Drops tests with data in memory or behind a cache where those do not apply, or where they read the tables."""
+    """Drops tests with data in memory or behind a cache if the service lacks that, or if they read the tables."""
     items[:] = [item for item in items if not isinstance(item, pytest.Function) or _makes_sense(item)]
 
 
@@ -141,7 +141,7 @@ def started_fixture(runtime: Runtime) -> Callable[..., Any]:
 
 @asynccontextmanager
 async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: Runtime) -> AsyncIterator[Clients]:
-    """A service on the tests' database, and clients, of which only the service's own is connected."""
+    """A service on the tests' database, and clients; only the client of this service is connected."""
     async with (
         started(protocol, config, folder, runtime=runtime) as address,
         connected({config.component: address}, "test") as clients,

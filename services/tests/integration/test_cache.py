@@ -1,4 +1,4 @@
-"""Products behind a real Valkey: never older than the last change that was answered, and never in a request's way."""
+"""Products behind a real Valkey: never older than the last acknowledged change, and never delayed by Valkey."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def frozen(valkey) -> Iterator[None]:
 
 
 async def until_asked(replica: Replica) -> None:
-    """Waits until a replica reads from the cache again."""
+    """Waits until a replica is reading from the cache again."""
     for _ in range(1_000):
         if await replica.cache.ask("GET", "product", "PING") is not None:
             return

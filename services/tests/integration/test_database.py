@@ -1,4 +1,4 @@
-"""Connections: pooled, limited by deadlines, never left dirty, and their failures raised as the shop's errors."""
+"""Connections: pooled, limited by deadlines, never left dirty; their failures are raised as the shop's errors."""
 
 from __future__ import annotations
 

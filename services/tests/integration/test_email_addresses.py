@@ -27,7 +27,7 @@ def characters() -> list[str]:
 @pytest.fixture(scope="module")
 def disputed(shop_url: str, characters: list[str]) -> list[str]:
     """The characters that Python and the database convert to lower case differently."""
-    # Each alone: the result for a letter may depend on its neighbours.
+    # Each character is converted alone: the result for a letter may depend on its neighbours.
     with contextlib.closing(psycopg.connect(shop_url)) as admin:
         rows = admin.execute("SELECT c, lower(c) FROM unnest(%s::text[]) AS c", [characters]).fetchall()
     return [one for one, lower in rows if lower != one.lower()]

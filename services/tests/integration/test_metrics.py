@@ -154,7 +154,7 @@ async def test_the_backlog_is_counted_with_its_oldest_age(trial: Any) -> None:
     assert (waiting, told) == (3, 1)
     assert oldest is not None
     assert age is not None
-    # By the database's clock; the duration of this test is added to it.
+    # Ages are by the database's clock, and grow during this test.
     assert oldest >= 300
     assert age >= 3600
     await database.fetch("DELETE FROM outbox")

@@ -41,7 +41,7 @@ class NameServer(asyncio.DatagramProtocol):
         end = data.index(b"\0", 12) + 5
         (kind,) = struct.unpack("!H", data[end - 4 : end - 2])
         given = self.addresses if kind == A else []
-        # The name is that of the question, which begins at the twelfth byte.
+        # The answer's name is the question's name, which begins at the twelfth byte.
         record = struct.pack("!HHHIH", 0xC00C, A, 1, 1, 4)
         answers = b"".join(record + socket.inet_aton(address) for address in given)
         header = data[:2] + struct.pack("!HHHHH", 0x8180, 1, len(given), 0, 0)
@@ -73,7 +73,7 @@ class Pod:
         self._server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, {"Count": handler})])
 
     async def start(self, port: int = 0) -> int:
-        """Listens at the given port, or at any, and returns it."""
+        """Listens at the given port, or at any free port, and returns the port."""
         port = self._server.add_insecure_port(f"{self.host}:{port}")
         await self._server.start()
         return port

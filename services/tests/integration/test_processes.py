@@ -1,4 +1,4 @@
-"""Processes beyond the contract: imports before the database is there, and gateways without services.
+"""What processes do beyond the contract: imports before the database is there, and gateways without services.
 
 The tests in `contract` start and stop every process.
 """

@@ -151,7 +151,7 @@ async def test_rivals_with_the_same_id_reserve_once(product: ProductClient, make
 async def test_rivals_over_the_same_products_in_any_order_never_wait_for_each_other(
     product: ProductClient, make_product: Make, admin: psycopg.Connection
 ) -> None:
-    """Reserves, confirms, releases and deletes at once; no piece is created or lost, and no call is refused."""
+    """Reserves, confirms, releases and deletes concurrently; no piece is created or lost, and no call is refused."""
     products = [await make_product(stock=1000) for _ in range(6)]
     dice = random.Random(7)
 
@@ -211,7 +211,7 @@ async def test_confirm_and_release_at_once_leave_one_outcome(
         await asyncio.gather(product.confirm_reservation(key), product.release_reservation(key), return_exceptions=True)
 
     await asyncio.gather(*(race() for _ in range(30)))
-    # A release always wins in the end: after a confirmation it reverts it, before one it prevents it.
+    # A release always wins in the end: it reverts an earlier confirmation, and prevents a later one.
     assert (await product.get_product(tea.id)).stock == 100
     assert sold(admin, tea) == 0
 
@@ -256,7 +256,7 @@ async def test_stock_is_bounded_so_that_reserved_pieces_can_be_returned(
     key = new_id()
     await product.reserve_stock(key, [StockLine(made.id, 5)])
     await product.confirm_reservation(key)
-    # The maximum is set while pieces are reserved: returning them exceeds it, and works.
+    # The maximum stock is set while pieces are reserved: returning them exceeds the maximum, but succeeds.
     left = await product.get_product(made.id)
     await product.update_product(made.id, stock=MAX_STOCK, expected=left)
     await product.release_reservation(key)

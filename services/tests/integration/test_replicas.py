@@ -47,13 +47,13 @@ class Replica:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        """Starts it, and waits until it answers."""
+        """Starts the process, and waits until it answers."""
         self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", "shop.product", env=self._env)
         await self._until(self._ready)
         assert self._process.returncode is None
 
     async def wait_for_caller(self) -> None:
-        """Waits until a caller has connected to it."""
+        """Waits until a caller has connected to this process."""
         assert self._process is not None
         process = psutil.Process(self._process.pid)
         await self._until(
@@ -65,7 +65,7 @@ class Replica:
         )
 
     async def kill(self) -> None:
-        """Ends it at once, in the middle of its work."""
+        """Kills the process at once, in the middle of its work."""
         if self._process is not None:
             self._process.kill()
             await self._process.wait()
@@ -149,7 +149,7 @@ async def test_no_read_fails_when_one_replica_is_killed_and_back(
                     await replica.kill()
                     await readers.more()
                     await replica.start()
-                    # Once it gets calls again, the other one can be killed.
+                    # Once this replica gets calls again, the other replica can be killed.
                     await replica.wait_for_caller()
                     await readers.more()
                 readers.stop()

@@ -153,7 +153,7 @@ async def _joins(router: Router, own: dict[str, str]) -> None:
 
 
 async def _admits_whom_each_row_admits(router: Router, other: dict[str, str]) -> None:
-    """All calls of the contract, with the first customer's things: without a token, and by another customer."""
+    """Makes all calls of the contract for the first customer's things: without a token, and as another customer."""
     schema = build_schema(hive.SUPERGRAPH.read_text(), assume_valid=True)
     tried = 0
     for method in (method for service in SUBGRAPHS.values() for method in methods_of(service)):
@@ -210,7 +210,7 @@ async def _admits_whom_the_subgraphs_admit(router: Router, own: Any, other: Any,
     for document in of_partners:
         assert codes(await router.ask(document, own)) == ["PERMISSION_DENIED"], document
         assert codes(await router.ask(document, partner)) == [], document
-    # A list of payments leaves out those of other customers, and no join leads to another customer.
+    # A list of payments leaves out other customers' payments, and no join leads to another customer.
     assert (await router.ask("{ paymentsByOrder(orderIds: [1]) { id } }", other))["data"] == {"paymentsByOrder": []}
     review = "{ productPageWithReviews(pageSize: 1, reviewLimit: 1) { products { reviews { user { email } } } } }"
     answer = await router.ask(review, router.token("customer", 20))

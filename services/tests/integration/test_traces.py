@@ -215,7 +215,7 @@ async def test_wait_for_a_connection_is_apart_from_the_statement(
         connect({"product": f"grpc://{product_address}"}, "test") as clients,
         await psycopg.AsyncConnection.connect(role_url("product")) as another,
     ):
-        # While the table is locked, the first call waits with the only connection, and the second call for that.
+        # While the table is locked, the first call waits with the only connection, and the second call waits for it.
         await another.execute("LOCK TABLE product")
         with traces.journey() as root:
             calls = asyncio.gather(*(clients.product.list_products(page_size=1000) for _ in range(2)))

@@ -72,9 +72,9 @@ async def test_unknown_email_takes_as_long_as_a_wrong_password(user: UserClient,
         return time.perf_counter() - began
 
     async def share() -> float:
-        """The shortest time of an unknown address, as a share of that of a known address."""
+        """The shortest login time of an unknown address, as a share of the shortest of a known address."""
         ada = await make_user()
-        # In turns, so that both run under the same load; an address is locked after ten failures.
+        # The two take turns, so that both run under the same load; an address is locked after ten failures.
         emails = (ada.email, fresh_email())
         known, unknown = (
             min(times) for times in zip(*[[await took(email) for email in emails] for _ in range(9)], strict=True)

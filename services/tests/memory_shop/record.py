@@ -1,4 +1,4 @@
-"""The record of calls of the services."""
+"""The record of the calls to the services."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ Sign = Callable[[int], str]
 
 
 class PlainPasswords:
-    """A hash that takes no time, as it is the password itself."""
+    """Hashes that take no time, because each is the password itself."""
 
     async def hash(self, password: str) -> str:
         return password
@@ -62,7 +62,7 @@ class RecordedService:
     Args:
         record: Records the calls.
         service: Returns the service.
-        served: Whether a server calls it, which reads streams by the chunk.
+        served: Whether a server calls the service; a server reads streams by the chunk.
     """
 
     def __init__(self, record: Record, service: Callable[[], Any], *, served: bool = False) -> None:
@@ -172,7 +172,7 @@ class MemoryShop:
         )
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes an account like its own call: its things then belong to nobody."""
+        """Removes an account as the service's own call does: the account's things then belong to nobody."""
         await self.users.delete(user_id, None)
         self._gone.add(user_id)
         self.notifications.watchers.wake(user_id)

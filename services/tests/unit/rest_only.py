@@ -1,4 +1,4 @@
-"""Serves a service over REST and calls it over REST; prints which libraries of other protocols that has loaded."""
+"""Serves a service over REST and calls it over REST; prints which libraries of other protocols got loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every door admits the same callers: by identities where callers have them, and by a process's capacity."""
+"""Every door admits the same callers: by their identities if they have any, and by the capacity of the process."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Headers = Sequence[tuple[str, str]]
 
 
 class Answer(NamedTuple):
-    """How a request ends: the code of its error, empty for no error, its message, and when to retry."""
+    """How a request ends: the error's code, which is empty for no error, the error's message, and when to retry."""
 
     code: str = ""
     message: str = ""

@@ -1,4 +1,4 @@
-"""The order in which addresses are used, where the addresses of a service are those of its name."""
+"""The order in which addresses are used, if a service's addresses come from looking up its name."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ async def test_an_address_that_the_name_has_lost_is_not_checked(session: aiohttp
         assert {rotation.next() for _ in range(4)} == {KEPT}
         names.addresses = [KEPT, NEW]
         await names.once_more()
-        # The end of a request to it comes too late.
+        # The end of a request to this address comes too late.
         rotation.leave_out(OLD)
         names.addresses = [OLD, KEPT]
         await names.once_more()

@@ -1,4 +1,4 @@
-"""The secrets of an installation: who has which, and that they stay."""
+"""The secrets of an installation: who has which secret, and that existing secrets stay."""
 
 from __future__ import annotations
 

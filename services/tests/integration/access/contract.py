@@ -1,4 +1,4 @@
-"""Classifies the contracts' arguments: what each one identifies, and who owns that.
+"""Classifies the contracts' arguments: what each argument identifies, and who owns that thing.
 
 Every argument of every contract must be listed here. The attempts of `over_grpc`, `over_rest` and `over_graphql` are
 generated from the contracts, and an argument with an unclassified name fails the test.
@@ -88,7 +88,7 @@ PLAIN: dict[str, Any] = {
     "if_match": "",
     "if_none_match": "",
 }
-# The caller's last version of the resource that the call names anyway; another id in it is refused.
+# The resource as the caller last read it, which the call names anyway; another id inside it is refused.
 CONDITIONS = {"expected"}
 # Identifiers of resources that a caller may send, and that the services ignore.
 IGNORED = {"CreateUser.user.id", "CreateProduct.product.id"}
@@ -124,7 +124,7 @@ def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind 
 
 
 def resource_of(text: str) -> str:
-    """The resource of a method, message or path: the first that it names."""
+    """The resource of a method, message or path: the first resource that the text names."""
     match = re.search("|".join(RESOURCES), text, re.IGNORECASE)
     return match[0].capitalize() if match else ""
 
@@ -142,7 +142,7 @@ class Attempt:
         name: Protocol, method and argument.
         kind: What the argument identifies.
         send: Makes the call with a token and a value, and the caller's own values elsewhere; returns the answer.
-        makes: Whether it creates something, with a new id.
+        makes: Whether the call creates something, with a new id.
         ignored: Whether the service ignores the argument, from any caller.
     """
 
@@ -165,7 +165,7 @@ class Nonces:
         return self.used[-1]
 
     def hide(self, text: str) -> str:
-        """The text without these values."""
+        """The text without the values that this object has given out."""
         for used in self.used:
             text = text.replace(used, NONCE)
         return text

@@ -38,7 +38,7 @@ PUBLIC = {"id", "name"}
 
 
 def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """One for each argument of each field that identifies a customer's thing; `node` for each type."""
+    """An attempt for each argument of each field that identifies a customer's thing; for `node`, one for each type."""
     for operation, root in (("query", SCHEMA.query_type), ("mutation", SCHEMA.mutation_type)):
         for name, field in root.fields.items():
             for resource in NODES if name == "node" else [resource_of(name)]:
@@ -49,7 +49,7 @@ def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
 
 
 def service_attempts(client: httpx.Client) -> Iterator[Attempt]:
-    """One for each argument of each call that a service takes from clients."""
+    """An attempt for each argument of each call that a service takes from clients."""
     for service in SERVICES:
         for call in methods_of(service):
             if not call.watches and (method := METHODS.get(f"{service.full_name}.{call.contract.name}")):
@@ -68,7 +68,7 @@ def _to_service(client: httpx.Client, call: PortMethod[..., object]) -> Send:
 
 
 def _fields(message: Any) -> dict[str, Any]:
-    """The fields of a request as variables: all of them, or those in its mask."""
+    """The fields of a request as variables: all fields, or only the fields in its mask."""
     mask = set(message.update_mask.paths) | {"id"} if "update_mask" in message.DESCRIPTOR.fields_by_name else None
     return {
         camel(field.name): _variable(field, getattr(message, field.name), mask)

@@ -44,7 +44,7 @@ def service_documents() -> list[dict[str, Any]]:
 
 
 def rest_attempts(client: httpx.Client, documents: list[dict[str, Any]]) -> Iterator[Attempt]:
-    """One for each parameter and each field of a body that identifies a customer's thing."""
+    """An attempt for each parameter and each field of a body that identifies a customer's thing."""
     for made in documents:
         for path, operations in made["paths"].items():
             for verb, operation in operations.items():

@@ -1,4 +1,4 @@
-"""Attempts in the way of a browser: those of gRPC in gRPC-Web, which the edge translates, and over Connect."""
+"""Attempts as a browser sends them: gRPC's attempts in gRPC-Web, which the edge translates, and over Connect."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ END = 0x80
 
 
 def grpc_web_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """One for each argument of each method, in gRPC-Web."""
+    """An attempt for each argument of each method, in gRPC-Web."""
     for method in METHODS.values():
         yield from attempts(method, _over_grpc_web(http, method), "gRPC-Web")
 
 
 def connect_attempts(http: httpx.Client) -> Iterator[Attempt]:
-    """The same over Connect."""
+    """An attempt for each argument of each method, over Connect."""
     for method in METHODS.values():
         yield from attempts(method, _over_connect(http, method), "Connect")
 

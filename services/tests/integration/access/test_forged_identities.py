@@ -1,8 +1,8 @@
-"""No stranger is taken for a component of the shop where callers have identities, with any forged headers.
+"""Where callers have identities, no forged headers make a stranger count as a component of the shop.
 
 Every operation of every service is called through the edge. It is also called through the edge's sidecar with the
-edge's certificate, as an intruder in the edge could. To show that no call is refused for another reason, each is also
-made to the service's own socket, as its sidecar would for another service. There it must be admitted.
+edge's certificate, as an intruder in the edge could do. To show that no call is refused for another reason, each call
+is also made to the service's own socket, as the sidecar would for another service. There the call must be admitted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""No customer reaches another customer's things, by any argument of any contract, in any topology of our programs.
+"""No customer reaches another customer's things, with any argument of any contract, in any topology of our programs.
 
 The attempts are generated from the contracts, so that a new method, route or field is covered automatically. Each is
 made through the real edge with the identifier of another customer's order, payment, user, page, key and so on. It is
@@ -235,7 +235,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
     before = shop.rows()
     for attempt in shop.attempts:
         if attempt.name.startswith(READS):
-            # The cache has what they have read when the attacker asks.
+            # When the attacker asks, the cache has what owner and partner have read.
             for token in (owner, partner):
                 shop.answers(attempt, token, shop.victim)
         taken, missing = shop.answers(attempt, attacker, ATTACKER)
@@ -265,7 +265,7 @@ def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None
         else:
             pytest.fail(f"{attempt.name}: neither the owner nor a partner reaches anything:\n{taken}")
 
-    # The account was deleted meanwhile; its token is valid for an hour, and admits to nothing.
+    # The account was deleted meanwhile; its token is still valid for an hour, but gives access to nothing.
     assert shop.rows()[0] == []
     for attempt in shop.attempts:
         taken, missing = shop.answers(attempt, owner, shop.victim)

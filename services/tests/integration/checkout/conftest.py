@@ -58,7 +58,7 @@ FROM (
 
 
 class Trial(Protocol):
-    """What `trial` of the outer conftest gives."""
+    """What the fixture `trial` of the outer conftest gives."""
 
     """The type of the outer conftest's `trial`."""
     admin_url: str
@@ -74,7 +74,7 @@ class Crash(BaseException):
 
 @dataclass
 class Fault:
-    """A failure that happens once: the named call raises `error`, before or after it did its work."""
+    """A failure that happens once: the named call raises `error`, before or after the call's work."""
 
     call: str
     error: BaseException

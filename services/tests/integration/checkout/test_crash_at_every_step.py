@@ -104,7 +104,7 @@ async def test_crash_on_the_way_back(
     assert order_count() == 0
     assert backends.audit() == []
     if (call, after) == ("checkouts.start_undo", False):
-        # The answer was not stored, so the checkout starts anew, and ends the same.
+        # The answer was not stored, so the checkout starts anew, and ends in the same way.
         assert await recovery.sweep() == 0
     with pytest.raises(PaymentDeclined):
         await buy(order, token="tok_declined")
@@ -262,7 +262,7 @@ async def test_sagas_that_cannot_be_finished_are_retried_later(backends: Any, bu
     assert await recovery.sweep() == 0
     with pytest.raises(Conflict, match="under way"):
         await buy(backends.order()[0])
-    # Not before the end of the pause, which grows with each attempt.
+    # No attempt is made before the end of the pause, which grows with each attempt.
     assert await recovery.sweep() == 0
     with psycopg.connect(backends.trial.url, autocommit=True) as admin:
         row = admin.execute("SELECT lease_until - now() FROM shop_order.checkout WHERE state = 'RUNNING'").fetchone()

@@ -1,4 +1,4 @@
-"""The components that a program may implement, each as one row: what the contract's tests need from it."""
+"""The components that a program may implement, each as one row: what the contract's tests must know about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .doors import SERVICES, ConnectDoor, Door, GrpcDoor, HttpDoor, RestDoor
 NOWHERE = 2**62
 GATEWAYS = ("rest-gateway", "graphql-gateway")
 OVER = "%s over %s"
-"""Name of the row of a service over another protocol than gRPC."""
+"""Name of the row for a service over a protocol other than gRPC."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Call:
 
     Attributes:
         name: Its method.
-        content: Makes its content from the rows.
+        content: Makes the call's content from the rows.
     """
 
     name: str
@@ -54,8 +54,8 @@ class ComponentContract:
         read: Reads one thing.
         missing: Reads a thing that does not exist.
         wrong: A call with an argument out of range, and the field in its error.
-        held: A change that waits for the row of `table` while that is locked.
-        table: The row that it waits for.
+        held: A change that waits while its row of `table` is locked.
+        table: The table whose row the change waits for.
         served: Name of the SERVER span of `read`.
         below: The spans below it: name and kind of each. For a read, only the children that every implementation has.
         access: Whom each method admits; operations of gateways have separate suites.
@@ -115,7 +115,7 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> ComponentCon
 
 
 def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> ComponentContract:
-    """A gateway, which reads a product by a method of that service, and whose change is a deletion."""
+    """A gateway, which reads a product with a method of the product service, and whose change is a deletion."""
     called = f"{SERVICES['product'].full_name}/{reads_by}"
     return ComponentContract(
         name,

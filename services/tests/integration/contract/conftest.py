@@ -32,9 +32,9 @@ from .doors import Door, Headers
 PROGRAM = conforming()
 LIMITS = PROGRAM or ProgramUnderTest
 START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
-"""How long a component may take to answer, and to end."""
+"""How long a component may take to answer, and how long to end."""
 PRINTED = ".out"
-"""Suffix of the file of its standard output."""
+"""Suffix of the file with the program's standard output."""
 LEFT_S = 5.0
 """How long processes that a component has started may outlive it."""
 Start = Callable[..., contextlib.AbstractContextManager["RunningProgram"]]
@@ -72,7 +72,7 @@ def peers(
     session_traces: Any,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[dict[str, str]]:
-    """Addresses of our services, in this process; they are stopped before other tests, so as to hold no connections."""
+    """Addresses of our services, in this process; they stop before other tests, so that they keep no connections."""
     folder, addresses = tmp_path_factory.mktemp("peers"), dict[str, str]()
     with start_blocking_portal() as portal, contextlib.ExitStack() as stack:
         for name in ("product", "user", "payment", "order"):
@@ -135,7 +135,7 @@ class RunningProgram:
     target: str
 
     def wait_until_serving(self) -> None:
-        """Returns once it answers; fails with its messages if it ends instead, or answers too late."""
+        """Returns once the program answers; fails with its messages if it ends instead, or answers too late."""
         until = time.monotonic() + START_S
         while not self.door.serves():
             if self.process.poll() is not None:
@@ -145,19 +145,19 @@ class RunningProgram:
             time.sleep(0.02)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
-        """Sends it a signal; returns its messages when it has ended with success."""
+        """Sends the program a signal; returns its messages when it has ended with success."""
         self.process.send_signal(number)
         return self.wait_for_end()
 
     def wait_for_end(self) -> str:
-        """Returns its messages when it has ended with success; fails if it has not."""
+        """Returns the program's messages when it has ended with success; fails if it ends in another way."""
         code = self.exit_code(STOP_S, f"did not end within {STOP_S:g} s of the signal")
         if code:
             self.fail(f"ended with exit code {code} after the signal")
         return self.messages()
 
     def exit_code(self, limit_s: float, late: str) -> int:
-        """Returns its exit code; fails with `late` if it does not end in time, or leaves a process behind."""
+        """Returns the program's exit code; fails with `late` if it does not end in time, or leaves a process behind."""
         try:
             code = self.process.wait(limit_s)
         except subprocess.TimeoutExpired:
@@ -170,14 +170,14 @@ class RunningProgram:
         return code
 
     def _survivors(self) -> list[str]:
-        """Returns the command lines of its group's surviving processes, once it has ended."""
+        """Returns the command lines of the processes in the program's group that survive its end."""
         alive = (
             one for one in psutil.process_iter(["cmdline", "status"]) if one.info["status"] != psutil.STATUS_ZOMBIE
         )
         return [shlex.join(one.info["cmdline"] or ["?"]) for one in alive if _group(one.pid) == self.process.pid]
 
     def messages(self) -> str:
-        """Returns its messages so far, on standard error."""
+        """Returns the program's messages on standard error so far."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def fail(self, what: str) -> NoReturn:

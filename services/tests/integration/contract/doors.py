@@ -56,7 +56,7 @@ class Door(Protocol):
     """An entrance of a component."""
 
     def serves(self) -> bool:
-        """Whether its health check succeeds; also False if nothing answers."""
+        """Whether the component's health check succeeds; also False if nothing answers."""
 
     def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
         """Makes a call.
@@ -117,7 +117,7 @@ class GrpcDoor:
 
 
 class HttpDoor:
-    """A gateway over HTTP; `name` is the method and the content a path, or `name` is "graphql" and it is a document."""
+    """A gateway over HTTP; `name` is the method and the content a path, or "graphql" and the content a document."""
 
     def __init__(self, target: str) -> None:
         path = target.removeprefix("unix:") if target.startswith("unix:") else None

@@ -56,7 +56,7 @@ UNREADABLE = [b"{", b"", b"null", b"[]", b"\xff", b"[" * 50_000, b'{"a":' * 10_0
 
 @pytest.fixture(scope="module", params=[row for row in ROWS if COMPONENTS[row].over == "rest"])
 def contracted(request: pytest.FixtureRequest) -> ComponentContract:
-    """A service over REST; no other is started here."""
+    """A service over REST; no other component is started here."""
     return COMPONENTS[request.param]
 
 

@@ -40,7 +40,7 @@ UNDER_WAY = f"""
     UPDATE shop_product.product SET stock = stock - 3 WHERE id = 9000;
     INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now(), 9000);
 """
-# Its customer has all notifications of it.
+# The customer of this order has all notifications about it.
 TOLD = """
     INSERT INTO shop_notification.mailbox VALUES (9000, 2);
     INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
@@ -168,7 +168,7 @@ def test_a_complete_checkout_is_sound(database: psycopg.Connection) -> None:
         TOLD,
         TOLD_MORE,
         WAITING.format("PENDING") + WAITING.format("CONFIRMED"),
-        # Delivered, but not known to be.
+        # The event is delivered, but the order service does not know this yet.
         TOLD + "INSERT INTO shop_order.outbox (id, order_id, user_id, status) OVERRIDING SYSTEM VALUE "
         "VALUES (2, 10001, 9000, 'CONFIRMED')",
         "INSERT INTO shop_shared.deleted_user VALUES (9000)",

@@ -102,7 +102,7 @@ def test_every_trial_begins_with_the_same_rows(admin_url: str, template: str, tr
         connection.execute("UPDATE shop_product.product SET stock = 0")
         connection.execute("DELETE FROM shop_payment.payment")
     assert digest() != before
-    # A connection to the old one is no obstacle.
+    # A connection to the old database is no obstacle.
     with contextlib.closing(psycopg.connect(trial.url)):
         create_trial(admin_url, template=template, name=trial.name)
     assert digest() == before

@@ -50,7 +50,7 @@ async def paths_of(shop: Any) -> dict[str, list[str]]:
 
 
 async def ask(client: httpx.AsyncClient, method: str, path: str, token: str = "") -> httpx.Response:
-    """The answer; of a stream only the headers."""
+    """The answer; only its headers if it is a stream."""
     headers = {"accept": f"{STREAM}, application/json", **({"authorization": token} if token else {})}
     async with client.stream(method, path, headers=headers) as answer:
         if method == "HEAD" or not is_stream(answer):

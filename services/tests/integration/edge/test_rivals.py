@@ -1,4 +1,4 @@
-"""Clients that move the same order side by side, each with the entity tag of what it read."""
+"""Clients that move the same order at the same time, each with the entity tag of what it read."""
 
 from __future__ import annotations
 

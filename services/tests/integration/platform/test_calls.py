@@ -51,7 +51,7 @@ async def test_deadline_of_the_caller_reaches_the_callee(protocol: str) -> None:
         await clients.product.get_product(1)
     # gRPC sends timeouts with few digits, rounded up.
     assert 1.0 < seen[0] <= 2.1
-    # Without a deadline of the request, the client sets its own.
+    # If the request has no deadline, the client sets a deadline itself.
     assert 4.0 < seen[1] <= 5.1
 
 
@@ -80,7 +80,7 @@ async def test_passed_deadline_ends_the_call_and_the_work(protocol: str) -> None
 
 @pytest.fixture(params=["address", "socket"])
 def place(request: pytest.FixtureRequest, free_address: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Where a service will listen, and the sockets of a client that finds it there."""
+    """Where a service will listen, and the sockets for a client that finds the service there."""
     if request.param == "address":
         yield free_address, {}
         return

@@ -45,7 +45,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 class Opened:
-    """A page that reaches only one host; its requests to others, and the complaints of its console."""
+    """A page that reaches only one host, with its requests to other hosts and the complaints in its console."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -100,7 +100,7 @@ async def test_a_query_is_answered_with_nothing_from_another_host(
         assert answer is not None
         assert (answer.status, answer.headers["content-security-policy"]) == (200, POLICY)
 
-        # Its first query works.
+        # The page's first query works.
         await opened.page.locator(".graphiql-execute-button").click()
         await expect(opened.page.locator(".result-window")).to_contain_text(said)
         await execute(opened.page, query)

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.integration
 
 
 class Wire:
-    """An application between client and service that keeps what passes, or answers itself."""
+    """An application between client and service that records what passes, or answers itself."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

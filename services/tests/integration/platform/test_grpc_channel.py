@@ -26,7 +26,7 @@ PINGS = 6
 
 
 def test_grpc_knows_every_option() -> None:
-    # It ignores an unknown option silently; the library contains the names as they are.
+    # gRPC ignores an unknown option silently; its library contains the names of the known options as text.
     library = Path(cygrpc.__file__).read_bytes()
     unknown = [
         name

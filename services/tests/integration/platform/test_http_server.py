@@ -30,7 +30,7 @@ OF_REQUEST: ContextVar[str] = ContextVar("of_request", default="nothing")
 
 
 async def noting_app(scope: Any, receive: Any, send: Any) -> None:
-    """Records the method in its context before it reads the body; answers with what was recorded before."""
+    """Records the method in its context before it reads the body; answers with what earlier requests recorded there."""
     assert scope["type"] == "http", "no lifespan here"
     noted = OF_REQUEST.get()
     OF_REQUEST.set(scope["method"])

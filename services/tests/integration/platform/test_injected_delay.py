@@ -166,7 +166,7 @@ async def health(protocol: str, address: str) -> None:
             await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
         return
     if protocol == "thrift":
-        # It has no health checks, so a check only connects.
+        # This protocol has no health checks, so a check only connects.
         _, writer = await asyncio.open_connection(*split_address(address))
         writer.close()
         return

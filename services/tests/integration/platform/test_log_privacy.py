@@ -26,7 +26,7 @@ pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 MARKER = "marker-of-a-person"
 ADDRESS = Address(MARKER, "Street 1", "Berlin", "10115", "DE")
-# Each fails with the marker in it: in PostgreSQL's DETAIL, in its message, or in asyncpg's own check of an argument.
+# Each of these fails with an error that has the marker: in PostgreSQL's DETAIL or message, or in asyncpg's own check.
 STATEMENTS = {
     "the row that breaks a constraint": ("INSERT INTO broken VALUES (1, $1)", (MARKER,), "broken_check"),
     "a value of the wrong form": ("SELECT CAST($1::text AS uuid)", (MARKER,), "sqlstate 22P02"),

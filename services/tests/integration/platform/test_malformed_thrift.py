@@ -1,4 +1,4 @@
-"""Malformed Thrift messages, to real servers: they continue, answer no INTERNAL, and serve others as before."""
+"""Malformed Thrift messages to real servers, which never answer INTERNAL and serve other clients as before."""
 
 from __future__ import annotations
 

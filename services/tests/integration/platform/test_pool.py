@@ -100,7 +100,7 @@ async def test_transaction_that_fails_is_rolled_back(database: Database, error: 
     for _ in range(3):
         with pytest.raises(error), deadline(0.5):
             await fail()
-        # Any of the connections begins a new transaction, and none sees the row.
+        # Each of the connections can begin a new transaction, and none of them sees the row.
         for _ in range(2 * SIZE):
             async with database.transaction() as connection:
                 assert await connection.fetchval("SELECT 1 FROM reservation WHERE id = $1", key) is None
@@ -202,7 +202,7 @@ async def test_connection_lost_while_lent_is_replaced_for_waiting_requests(
         with pytest.raises(Unavailable):
             await loss
     assert [row for row in rows if isinstance(row, BaseException)] == []
-    # A place stays vacant until it is needed.
+    # A connection's place in the pool stays vacant until it is needed.
     async with database.acquire(), database.acquire():
         assert backends(admin) == SIZE
 

@@ -1,4 +1,4 @@
-"""Requests whose bodies never end, through the real Envoy and the real Kong: others are served as before."""
+"""Requests whose bodies never end, through the real Envoy and the real Kong: other clients are served as before."""
 
 from __future__ import annotations
 

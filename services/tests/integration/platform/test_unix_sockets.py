@@ -45,7 +45,7 @@ def path() -> Iterator[str]:
 
 @pytest.fixture
 def precious(path: str) -> Iterator[None]:
-    """A file that is not a socket is in the socket's place, and stays."""
+    """A file that is not a socket is in the socket's place, and must stay there."""
     Path(path).write_text("precious")
     yield
     assert Path(path).read_text() == "precious"

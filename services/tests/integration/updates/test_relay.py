@@ -27,7 +27,7 @@ from shop.values.order import OrderStatus
 from .conftest import LIMIT_S, Shop, until
 
 BACKLOG = int(os.environ.get("OUTBOX_EVENTS", "900"))
-"""Events, three of each order, of customers who buy nothing in other tests."""
+"""Adds three events for each order, of customers who buy nothing in other tests."""
 FILL = """
     INSERT INTO shop_order.outbox (order_id, user_id, status)
     SELECT 1000000 + number, 2001 + number %% 1000, status
@@ -112,7 +112,7 @@ async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user:
 
 
 async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> None:
-    """Three processes at once: each event is delivered once, and those of an order in order."""
+    """Three processes at once: each event is delivered once, and the events of an order in their order."""
     orders = [await shop.buy(user, f"key-{number}") for number in range(12)]
     for order in orders:
         await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)

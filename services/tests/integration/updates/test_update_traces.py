@@ -65,7 +65,7 @@ async def test_an_event_of_a_traced_call_is_followed(shop: Shop, traces: Any, us
     stored = spans["INSERT notification", SpanKind.CLIENT]
     assert [call.parent, served.parent, stored.parent] == [deliver.context, call.context, served.context]
     assert deliver.start_time <= served.start_time <= taken.start_time <= stored.end_time
-    # One call for both, which is in the trace of the first event.
+    # There is one call for both events, in the trace of the first event.
     assert call.name not in {name for name, _ in others}
     assert [link.span_id for link in beside.links] == [deliver.context.span_id]
     assert beside.start_time <= call.start_time <= call.end_time <= beside.end_time

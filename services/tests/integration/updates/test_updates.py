@@ -246,7 +246,7 @@ class TestAStream:
         assert (late.code, late.retry_s) == ("UNAVAILABLE", 1)
 
     async def test_ends_with_its_token(self, doors: dict[str, Any], by: By, user: int) -> None:
-        """At all doors together, as each waits for the same second."""
+        """Tests all doors together, as each waits until the token expires."""
         headers, outside = by(user, ttl_s=2), {name: doors[name][0] for name in OUTSIDE}
         ends = await asyncio.gather(*(ending(door, headers, user=user) for door in outside.values()))
         for (name, door), end in zip(outside.items(), ends, strict=True):
@@ -288,7 +288,7 @@ class TestAStream:
                     await asyncio.sleep(0.01)
         refused = await ending(outside, by(user), user=user)
         assert refused.code == "TOO_MANY_REQUESTS"
-        # The code that closes a WebSocket leaves no room for it.
+        # The code that closes a WebSocket leaves no room for this.
         assert name == "graphql-socket" or 1 <= refused.retry_s <= limits.REOPEN_S
         await opening(outside, by(other), user=other)
 
@@ -313,7 +313,7 @@ class TestAStream:
 
 @contextmanager
 def closed(streams: Streams) -> Iterator[None]:
-    """Ends all streams, and every later one at once, until the context ends."""
+    """Ends all streams, and every later stream at once, until the context ends."""
     streams.close()
     yield
     Streams.__init__(streams)

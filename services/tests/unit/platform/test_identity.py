@@ -1,4 +1,4 @@
-"""The caller's identity, from the sidecar's header with the client's certificate; malformed ones give no identity."""
+"""The caller's identity, from the sidecar's header about the client's certificate; malformed headers give none."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def element(uri: str) -> str:
         (f"{HASH};;URI={ORDER}", None),
         (f"URI={ORDER}\n", None),
         (f"U\u0130RI={ORDER}", None),
-        # Not the identity of a workload.
+        # These are not identities of a workload.
         ("URI=spiffe://cluster.local", None),
         ("URI=spiffe://cluster.local/", None),
         ("URI=spiffe:///ns/default", None),
@@ -96,7 +96,7 @@ def test_no_header_raises_and_only_the_last_element_counts(text: str) -> None:
 
 @pytest.mark.parametrize("part", ['"', "\\", "URI=", ";", ",", "URI=a;", "URI=a,", 'S="\\"', " ", "a"])
 def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
-    # As long as a proxy allows headers to be; with a pattern that backtracks, the answer would never come.
+    # The header is as long as a proxy allows; with a pattern that backtracks, the answer would never come.
     assert caller_identity(part * (60_000 // len(part))) is None
 
 

@@ -1,4 +1,4 @@
-"""Calls side by side."""
+"""Calls in parallel."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ LARGEST = [
 async def test_no_answer_has_more_fields_than_its_document_costs(
     asked: ClientEndpoints, service: str, text: str
 ) -> None:
-    """An answer that has more is cut off, so the largest ones show it."""
+    """An answer with more fields would be cut off, so the largest answers show whether one has more."""
     answer = await asked.answer(service, text, "customer")
     assert "errors" not in answer
     assert fields_of(answer["data"]) > 50

@@ -1,4 +1,4 @@
-"""An execution of a GraphQL document lets others run, and stops at its deadline or when its client has gone."""
+"""An execution of a GraphQL document lets others run, and stops at its deadline or once its client has gone."""
 
 from __future__ import annotations
 

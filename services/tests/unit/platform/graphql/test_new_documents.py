@@ -1,4 +1,4 @@
-"""New documents are prepared one at a time while known ones are executed; how many are kept."""
+"""New documents are prepared one at a time while known documents are executed; the number of cached documents."""
 
 from __future__ import annotations
 

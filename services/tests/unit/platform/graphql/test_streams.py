@@ -229,7 +229,7 @@ class TestASilentClient:
 
     @pytest.mark.usefixtures("impatient")
     async def test_that_is_gone_is_found_out(self, served: Served) -> None:
-        """Half open: it receives data, and answers no ping."""
+        """The WebSocket is half open: it receives data, but answers no ping."""
         with await asyncio.to_thread(raw_socket, served, served.authorization(1)) as raw:
             init = json.dumps({"type": "connection_init"}).encode()
             raw.sendall(bytes([0x81, 0x80 | len(init), 0, 0, 0, 0]) + init)

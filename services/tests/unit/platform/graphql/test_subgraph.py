@@ -83,7 +83,7 @@ async def test_only_its_customer_and_partners_read_a_thing_by_its_key(
     asked = {"of": [{"__typename": kind, "id": OWN}]}
     document = ASK % selection
     mesh_caller = {"x-forwarded-client-cert": f"By={EDGE};URI=spiffe://cluster.local/ns/default/sa/graphql-gateway"}
-    # A router's certificate admits to nothing: the token of its client counts.
+    # A router's certificate gives access to nothing: the token of its client counts.
     for headers in ({}, mesh_caller, mesh_caller | {EDGE_MARK: "192.0.2.7"}):
         assert codes(await subgraphs.ask(name, document, headers, **asked)) == ["UNAUTHENTICATED"]
     refused = await subgraphs.ask(name, document, mesh_caller | subgraphs.token("customer", OTHER), **asked)
@@ -163,7 +163,7 @@ def test_a_stale_supergraph_is_noticed(old: str, new: str, told: str) -> None:
 
 
 def test_no_document_can_be_nested_without_end() -> None:
-    """Types form no rings, so that routers need no limit of depth."""
+    """Types form no cycles, so that routers need no limit on depth."""
     schema = build_schema(SUPERGRAPH.read_text(), assume_valid=True)
     objects = {name: one for name, one in schema.type_map.items() if isinstance(one, GraphQLObjectType)}
 

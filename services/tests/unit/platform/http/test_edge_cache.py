@@ -1,4 +1,4 @@
-"""Answers are purged from a shared cache through the shop's door to it."""
+"""Answers are purged from a shared cache through the shop's connection to it."""
 
 from __future__ import annotations
 
