@@ -5,8 +5,8 @@ calls that come through the edge. Where callers have no identity, the edge marks
 overwrites what the client sent. In a mesh with certificates, the caller's identity says whether the caller is the edge,
 and a call without an identity is refused.
 
-A customer who asks for another customer's data gets the same answer as for an id that does not exist, so that the
-answer does not reveal whether the id exists.
+A customer who asks for another customer's data gets the same answer as for an id that does not exist. So the answer
+does not reveal whether the id exists.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Serves a service's calls over Connect, from the same table and through the same sequence of steps as gRPC.
 
 The library implements the protocol. It passes messages on as bytes, so that the SERVER span includes the time to decode
-them, and a message that cannot be decoded is refused with an error of the shop.
+them. A message that cannot be decoded is refused with an error of the shop.
 """
 
 from __future__ import annotations

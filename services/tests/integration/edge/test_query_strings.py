@@ -51,7 +51,7 @@ async def test_no_span_holds_the_query_of_a_request(shop: Any) -> None:
             answer = await client.get(path, params=query, headers=sampled)
             refused = path == "/v1/order-lines"
             assert answer.status_code == (400 if refused else 200), answer.text
-            # If the edge refuses the request, only the edge has a span; else also its request upstream and the component.
+            # If the edge refuses the request, only the edge has a span; else its upstream call and the component, too.
             seen = await spans(shop, trace_id, 1 if refused and transcodes else 3)
             assert MARK not in json.dumps(seen)
             edge = next(span for span in seen if span["kind"] == 2 and span["name"] in ("ingress", "kong"))
