@@ -1,8 +1,8 @@
 """The services as their callers see them, over any protocol.
 
-Every method raises the errors of `shop.errors` that the contract names for it, `InvalidArgument` for an argument out
-of range, `DeadlineExceeded` when the caller's deadline (`shop.platform.deadline`) passes, and `Unavailable` when the
-service does not answer. The contract in `proto/` gives the limits and defaults.
+Every method raises the errors of `shop.errors` that the contract names for it, and `InvalidArgument` for an argument
+out of range. It raises `DeadlineExceeded` when the caller's deadline (`shop.platform.deadline`) passes, and
+`Unavailable` when the service does not answer. The contract in `proto/` gives the limits and defaults.
 """
 
 from __future__ import annotations
