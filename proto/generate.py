@@ -296,7 +296,7 @@ def main() -> int:
     for name in names:
         print(f"stale: {name}", file=sys.stderr)
     if names:
-        print("the stubs do not match what they are made of: run `make stubs` and commit the result", file=sys.stderr)
+        print("the stubs do not match the contract: run `make stubs` and commit the result", file=sys.stderr)
     return 1 if names else 0
 
 

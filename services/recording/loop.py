@@ -13,8 +13,8 @@ import time
 from opentelemetry.trace import Span
 
 BUSY, RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
-"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop had been busy,
-and how long ago that busy time ended. They are absent if nothing can have waited for the loop."""
+"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end. They say how long the loop had
+been busy, and how long ago that busy time ended. They are absent if nothing can have waited for the loop."""
 _MIN_NS = 1_000_000
 _OWN_NS = 4_000_000
 """The first event after a pause keeps the loop busy itself, because it is read and parsed before anything records it.

@@ -1,6 +1,6 @@
 """What runs at the same time as slow journeys, in sentences.
 
-These sentences do not show causes: a pause, or a busy disk, slows everything that runs at the same time. An isolation
+These sentences do not show causes: a pause, or a busy disk, slows everything that runs at the same time. `make isolate`
 shows causes.
 """
 

@@ -172,7 +172,7 @@ def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(path, schema=schema)
     except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: not rows of the generator: {error}") from error
+        raise MalformedJourneysError(f"{path}: does not have rows of the load generator: {error}") from error
     nulls = [name for name in schema if name not in OPTIONAL and frame[name].null_count()]
     if nulls:
         raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")

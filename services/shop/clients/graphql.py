@@ -136,7 +136,7 @@ class _GraphQLCaller:
         request = HttpRequest("POST", STREAM_PATH, document.name, document.attributes, body, _STREAM_HEADERS)
         async with aclosing(self._channel.lines(request)) as lines:
             async for line in lines:
-                # Every event has one line of data, except the event that ends the stream, which has none.
+                # Every event has one line of data, except the event that ends the stream.
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
                     yield self._value(call.decode(data), call, arguments)
 

@@ -188,7 +188,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
         for peer, path in sockets.items():
             prefix = f"SHOP_SOCKET_{peer.upper()} is {path!r}, but SHOP_PEER_{peer.upper()}"
             if peer not in peers:
-                raise ConfigError(f"{prefix} is not set; it says how to call what the socket leads to")
+                raise ConfigError(f"{prefix} is not set; it must name the protocol that the socket is for")
             if "," in peers[peer]:
                 raise ConfigError(f"{prefix} has several addresses; a socket leads to one")
         return cls(**settings | {"peers": peers, "sockets": sockets})

@@ -1,4 +1,4 @@
-"""How the memory and other resources of components, the database and latencies change under load."""
+"""How the memory of components, their other resources, the database, and latencies change under load."""
 
 from __future__ import annotations
 

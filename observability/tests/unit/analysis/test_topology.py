@@ -88,8 +88,8 @@ def test_journeys_are_read_in_order(journeys_file):
 
 
 BROKEN = {
-    "not JSON": (JOURNEYS, "{oops\n", "not rows of the generator"),
-    "wrong type": (JOURNEYS, '{"seq": "first"}\n', "not rows of the generator"),
+    "not JSON": (JOURNEYS, "{oops\n", "does not have rows of the load generator"),
+    "wrong type": (JOURNEYS, '{"seq": "first"}\n', "does not have rows of the load generator"),
     "columns missing": (JOURNEYS, '{"seq": 1, "journey": "browse"}\n', "rows lack channel, mode, intended_ns"),
     "a sample without wire": (SAMPLE, '{"journey": "browse", "channel": "web"}\n', "rows lack wire_in, wire_out"),
     "updates": (UPDATES, '{"user_id": 1, "position": 1}\n', "rows lack status, created_ns"),

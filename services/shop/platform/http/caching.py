@@ -13,8 +13,8 @@
 An entity tag is strong, and derived from the body's content. A compressed body is another representation, so its tag
 differs (`"…-gzip"`); both tags are recognised when a client sends them back.
 
-A shared cache that can purge answers by key says so in `Surrogate-Capability`, and gets the keys in `Surrogate-Key`:
-`product-17` for each product in the answer, and `products` if the answer is a list of products.
+A shared cache that can purge answers by key says so in `Surrogate-Capability`, and gets the keys in `Surrogate-Key`.
+The keys are `product-17` for each product in the answer, and `products` if the answer is a list of products.
 
 `Vary` names all headers on which an answer depends; GraphQL's media type depends on `Accept`.
 """
