@@ -522,7 +522,9 @@ def _require_fit_for_runtime(switches: Switches) -> None:
     if not switches.in_cluster:
         return
     if switches.mesh == "envoy":
-        raise SwitchError("mesh=envoy with runtime=kubernetes: in a cluster, the only mesh is Istio; give mesh=istio, or leave mesh out.")
+        raise SwitchError(
+            "mesh=envoy with runtime=kubernetes: a cluster has no mesh but Istio; give mesh=istio, or leave mesh out."
+        )
     if switches.tls == "on":
         cause = "http=3" if switches.http == HTTP3 else "tls=on"
         raise SwitchError(

@@ -137,6 +137,7 @@ def _program_for_another_machine(releases: Releases, monkeypatch: pytest.MonkeyP
 
 
 def _nobody_listens(releases: Releases, _: pytest.MonkeyPatch) -> None:
+    releases.shutdown()  # While a thread waits for it, the socket stays open.
     releases.socket.close()
 
 
