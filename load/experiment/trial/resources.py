@@ -135,8 +135,8 @@ def stall_share(waits_s: Sequence[float]) -> float | None:
     """
     if not waits_s:
         return None
-    most_s = statistics.median(waits_s) + STALL_S
-    return statistics.fmean(wait_s > most_s for wait_s in waits_s)
+    limit_s = statistics.median(waits_s) + STALL_S
+    return statistics.fmean(wait_s > limit_s for wait_s in waits_s)
 
 
 class ResourceSampler:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from hops.gates.limits import gate_failure, kind_of
+from hops.gates.limits import kind_of
 from hops.run.documents.gate import NOISY, VALID, WRONG, Gate, SummaryGate, Verdict
 
 _FROM_GOOD_TO_BAD: tuple[Verdict, ...] = (VALID, NOISY, WRONG)
@@ -15,27 +14,6 @@ MEANING = {
     WRONG: "do not rely on these figures",
 }
 """Meaning of each verdict for the figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A reason not to trust the figures.
-
-    Args:
-        text: The reason in words.
-        verdict: NOISY or WRONG.
-    """
-
-    text: str
-    verdict: Verdict = WRONG
-
-    def __str__(self) -> str:
-        return f"{self.verdict}: {self.text}"
-
-
-def doubt_of(gate: Gate) -> Doubt:
-    """Makes the doubt that a failed gate raises."""
-    return Doubt(gate_failure(gate), kind_of(gate["name"]).fails)
 
 
 def failing_gates(gates: Iterable[Gate]) -> list[str]:

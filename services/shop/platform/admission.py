@@ -70,10 +70,10 @@ class Share:
         self._delay_s = delay_s
         self._credit = 0.0
 
-    def follow(self, least_delay_s: float) -> None:
-        """Adapts the share to an interval in which the smallest delay was `least_delay_s` seconds."""
-        if least_delay_s > self._delay_s:
-            self.value = max(MIN_SHARE, self.value * max(MAX_FALL, self._delay_s / least_delay_s))
+    def follow(self, min_delay_s: float) -> None:
+        """Adapts the share to an interval in which the smallest delay was `min_delay_s` seconds."""
+        if min_delay_s > self._delay_s:
+            self.value = max(MIN_SHARE, self.value * max(MAX_FALL, self._delay_s / min_delay_s))
         else:
             self.value = min(1.0, self.value * RISE)
 
@@ -106,13 +106,13 @@ class Admission:
         """Measures the loop's delay until it is cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            least_s = float("inf")
+            min_s = float("inf")
             for _ in range(LOOKS):
                 due = loop.time() + LOOK_S
                 await asyncio.sleep(LOOK_S)
-                least_s = min(least_s, loop.time() - due)
+                min_s = min(min_s, loop.time() - due)
             for share in (self.new, self.checkouts, self.under_way):
-                share.follow(least_s)
+                share.follow(min_s)
 
 
 @asynccontextmanager
