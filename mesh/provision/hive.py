@@ -15,7 +15,7 @@ from pathlib import Path
 
 from provision.environment import install, require
 from provision.errors import SetupError
-from provision.graphiql import LIMITS, NODE, NODE_WHEEL
+from provision.npm import LIMITS, NODE, NODE_WHEEL
 from provision.paths import ROOT, TOOLS, VENV, cache
 from provision.shared import link_to_shared
 from provision.step import Step, output_of, run

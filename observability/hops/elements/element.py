@@ -71,12 +71,14 @@ class Figures:
         key: For each entry of the legend, the class of the mark and its name.
         text: How to read the charts; plain text.
         wide: Whether the charts take the width of the page.
+        narrow: The same charts for a narrow screen, if `charts` would be unreadable there.
     """
 
     charts: Sequence[Chart]
     key: Sequence[tuple[str, str]] = ()
     text: str = ""
     wide: bool = False
+    narrow: Sequence[Chart] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,9 +106,8 @@ def _overview(operations: Sequence[Operation], left_out: int) -> list[Element]:
     elements: list[Element] = []
     if len(operations) > 1:
         means = {one.name: one.budget_ms[MEAN] for one in operations}
-        elements.append(
-            Figures([_chart("The mean of each root operation", means, WIDE)], _key(means.values()), wide=True)
-        )
+        wide, narrow = (_chart("The mean of each root operation", means, width) for width in (WIDE, chart.WIDTH))
+        elements.append(Figures([wide], _key(means.values()), wide=True, narrow=[narrow]))
     elements.append(operations_table(operations))
     if left_out:
         more = f"{plural(left_out, 'more operation')} with less time {'is' if left_out == 1 else 'are'} left out"

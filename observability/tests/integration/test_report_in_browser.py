@@ -166,7 +166,9 @@ def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name
 def test_every_chart_is_drawn(browser: Browser, report: Path) -> None:
     with Opened(browser, report, viewport=WIDE) as opened:
         opened.page.evaluate(OPEN_ALL)
-        charts = opened.page.evaluate("""() => [...document.querySelectorAll('.drawing')].map((drawing) => ({
+        charts = opened.page.evaluate("""() => [
+            ...document.querySelectorAll('figure:not(.narrow) .drawing')
+        ].map((drawing) => ({
             name: drawing.ariaLabel,
             role: drawing.role,
             box: [drawing.getBoundingClientRect().width, drawing.getBoundingClientRect().height],
@@ -183,6 +185,17 @@ def test_every_chart_is_drawn(browser: Browser, report: Path) -> None:
         assert [
             chart for chart in charts if chart["strange"] or chart["role"] != "img" or len(chart["name"]) < 20
         ] == []
+
+
+def test_the_mean_budgets_fit_a_phone(browser: Browser, reports: dict[str, Path]) -> None:
+    with Opened(browser, reports["compare"], viewport=PHONE) as opened:
+        sizes = opened.page.locator("#conclusions .narrow .drawing").evaluate_all(
+            "(all) => all.map((one) => [one.scrollWidth, one.clientWidth, one.clientHeight])"
+        )
+        assert len(sizes) == 1
+        assert sizes[0][0] <= sizes[0][1]
+        assert sizes[0][2] > 20
+        assert not opened.page.locator("#conclusions .broad").is_visible()
 
 
 def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, Path]) -> None:

@@ -75,6 +75,7 @@ def mean_figures(view: View) -> Figures | None:
         [(f"fill {group_class(group)}", group) for group in used_groups(view)],
         "Where the wait goes: the mean of all traced journeys, by parts along the critical path.",
         wide=True,
+        narrow=[mean_chart(view)],
     )
 
 

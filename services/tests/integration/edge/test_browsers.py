@@ -27,7 +27,7 @@ from playwright.sync_api import Page, Request, sync_playwright
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.envoy_config import DESCRIPTOR
 from mesh.native.start_page import start_page
-from provision.graphiql import LIMITS
+from provision.npm import LIMITS
 from provision.paths import cache
 
 pytestmark = pytest.mark.integration
