@@ -196,12 +196,16 @@ class _Judged:
         return why(row, waves)
 
     def _other_client(self, claim: Claim) -> OtherClient | None:
-        """Judges the claim with clients that batch if its own do not, or the reverse, provided that such arms ran."""
+        """Judges the claim with other clients, if such arms ran.
+
+        Where a side makes one request per item, only that side changes, and batches. Else both sides stop batching.
+        """
         load, sides = claim["loads"][0], claim["topologies"]
-        arms = [arm_label(self.study["id"], side, load) for side in sides]
-        swapped = [arm_label(self.study["id"], _with_other_client(side), load) for side in sides]
-        others = [other if other in self.measured.journeys else arm for arm, other in zip(arms, swapped, strict=True)]
-        if set(others) == set(arms) or len(claim["loads"]) > 1:
+        naive = any(side.endswith(NAIVE) for side in sides)
+        swapped = [side.removesuffix(NAIVE) if naive else f"{side}{NAIVE}" for side in sides]
+        arms, changed = ([arm_label(self.study["id"], side, load) for side in each] for each in (sides, swapped))
+        others = [other if other in self.measured.journeys else arm for arm, other in zip(arms, changed, strict=True)]
+        if others == arms or others[0] == others[1] or len(claim["loads"]) > 1:
             return None
         effect, _ = self.figures.effect(claim["metric"], others[0], others[1])
         estimate = _estimate(effect)
@@ -219,10 +223,6 @@ class _Judged:
             if (estimate := _estimate(effect)) is not None:
                 outcome = self._require_sound(judge(claim, effect), arms).outcome
                 yield OtherLoad(load=load, arms=arms, effect=estimate, outcome=outcome)
-
-
-def _with_other_client(topology: str) -> str:
-    return topology.removesuffix(NAIVE) if topology.endswith(NAIVE) else f"{topology}{NAIVE}"
 
 
 def _side_by_side(left: Mapping[str, float], right: Mapping[str, float]) -> str:
