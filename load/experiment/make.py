@@ -179,15 +179,20 @@ def page() -> str:
         "## Switches",
         "",
         "Switches say how a topology runs; results record all of them. `mesh/mesh/description/switches.py` declares",
-        "each once.",
+        "each once. A target with another default has it in parentheses.",
         "",
         "| switch | default | acts on | what it is | targets |",
         "|---|---|---|---|---|",
     ]
     for switch in SWITCHES.values():
-        having = [target for setting, names in targets.items() if setting.name == switch.name for target in names]
-        default, names = "" if switch.default in ({}, None) else str(switch.default), ", ".join(dict.fromkeys(having))
-        lines.append(_row([f"`{switch.name}`", default, switch.layer, switch.help, names]))
+        default = "" if switch.default in ({}, None) else str(switch.default)
+        having = [
+            target if setting.default in ("", default) else f"{target} ({setting.default})"
+            for setting, names in targets.items()
+            if setting.name == switch.name
+            for target in names
+        ]
+        lines.append(_row([f"`{switch.name}`", default, switch.layer, switch.help, ", ".join(dict.fromkeys(having))]))
     lines += ["", "## Other settings", "", "| setting | default | what it is | targets |", "|---|---|---|---|"]
     others = sorted((setting for setting in targets if setting.name not in SWITCHES), key=lambda one: one.name)
     lines += [_row([f"`{one.name}`", one.default, one.help, ", ".join(targets[one])]) for one in others]

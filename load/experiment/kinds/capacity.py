@@ -34,7 +34,7 @@ from mesh.description.options import Given
 from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
 
 MIN_JOURNEYS = 420
-"""With fewer journeys, the upper end of p99's 95 % interval is unknown: 0.99^n must be below 2.5 %, so n above 366. The
+"""With fewer journeys, the upper end of p99's 95 % interval is unknown: 0.99^n must be below 2.5 %, so n above 367. The
 margin allows for failures, and for tapes that have fewer journeys than their rate says."""
 DEFAULT_OBJECTIVE, MAX_OBJECTIVE = "100ms", "5s"
 """The generator abandons journeys that take longer than the maximum."""

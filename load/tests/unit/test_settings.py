@@ -206,6 +206,7 @@ def test_a_setting_s_help_names_its_valid_values(command: str, setting: str, pla
 
 def test_the_page_matches_the_table() -> None:
     assert (ROOT / PAGE).read_text(encoding="utf-8") == page(), "run make settings"
+    assert "bench, compare, ladder, rtt, rates, isolate, watch, capacity (0)," in page()
 
 
 def test_help_ends_quietly_when_its_reader_closes_the_pipe() -> None:
