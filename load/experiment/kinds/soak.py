@@ -1,4 +1,4 @@
-"""`make soak`: topologies under a long load: whether anything grows that should not."""
+"""`make soak`: whether topologies leak memory or other resources under a long load."""
 
 from __future__ import annotations
 
