@@ -243,7 +243,7 @@ def test_a_run_that_could_not_start_does_not_hide_an_interrupted_run(tmp_path: P
 
 
 def test_without_an_interrupted_run_resuming_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted ones: none"):
+    with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted runs: none"):
         take_up(tmp_path, "latest", "compare")
 
 
