@@ -116,7 +116,7 @@ def test_targets_at_distances_and_rates_and_without_a_journey(books: TargetFile,
     [
         ("compare --topologies rest", "topologies=rest with target=: targets= chooses among the targets of the file"),
         ("compare --workload even", "workload=even with target=: the target file has the journeys"),
-        ("compare --edges kong", "edges=kong with target=: a target has the entrances of its file"),
+        ("compare --edges kong", "edges=kong with target=: a target has only the endpoints in its file"),
         ("compare --mesh envoy", "mesh=envoy with target=: it changes how the shop is started, and a target is"),
         ("soak --updates off", "updates=off with target=: it changes how the shop is started"),
         ("isolate --journey look", "make isolate measures one target; give targets= one of old, new"),
