@@ -1,4 +1,4 @@
-"""The load generator's figures about itself in a replay (`generator.json`), from one generator or several load nodes."""
+"""The load generator's own figures about a replay (`generator.json`), from one generator or from several nodes."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def test_run_does_not_get_the_settings_of_the_page(monkeypatch: pytest.MonkeyPat
         ("[times, b, a, all, p50]", "[speed, b]", "there is no figure speed; valid: "),
         ("{ratio}", "{rate}", "there is no figure rate; .*valid: ratio"),
         ("because: [slower]", "because: [faster]", "there is no finding faster; .*valid: slower"),
-        ("make: compare", "make: guess", "is no target of make; valid: "),
+        ("make: compare", "make: guess", "is not a target of make; valid: "),
     ],
 )
 def test_mistake_in_the_table_is_named_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
