@@ -48,7 +48,7 @@ class EffectsDifferError(MeshError):
 
     Args:
         topology: Name of the topology that differs.
-        first: Name of the topology that it was compared with.
+        first: Name of the topology with which that topology was compared.
         tables: The tables that differ.
     """
 

@@ -31,7 +31,7 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
     Raises:
         UsageError: The workload does not fit the switches, the disk has too little room, or the folder cannot be
             written.
-        MeshError: The plan's cluster cannot run it, or this machine lacks a program.
+        MeshError: The plan's cluster cannot run the plan, or this machine lacks a program.
     """
     used = {arm.switches for arm in plan.arms}
     require_fitting(plan.workload, *used)
@@ -91,7 +91,7 @@ def run_trials(
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
         retry: How often to repeat a trial while a gate fails; every attempt is kept, and only the last one counts.
         run: Runs one trial; the function of `makers` by default.
-        makers: Factories of what trials need.
+        makers: Factories for what trials need.
         brief: Whether to report progress only briefly.
 
     Returns:

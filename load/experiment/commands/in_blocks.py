@@ -55,7 +55,7 @@ _WITH_RESUME = ("resume", "results", "retry", "strict", "verbose", "as_json")
 
 @dataclass(frozen=True)
 class Common:
-    """The user's values for the options that all commands in blocks have, and for some that only a few have."""
+    """The user's values for options that all commands for arms in blocks have, and for some that only a few have."""
 
     seed: str
     target: str = ""
@@ -92,7 +92,7 @@ class Common:
         """File of the journeys: a workload file, or a target file.
 
         Raises:
-            UsageError: The workload does not exist; the message lists the existing ones.
+            UsageError: The workload does not exist; the message lists the existing workloads.
         """
         return self.own.path if self.own else workload_file(self.workload)
 

@@ -21,7 +21,7 @@ LOOK_S = 2.0
 
 
 def speed_sentences(results: Path) -> Iterator[str]:
-    """Says what this machine's usual speed was in the trials of kept runs, and whether the machine has it now.
+    """Says how fast this machine is now, compared with its usual speed in the trials of kept runs.
 
     Args:
         results: The folder of all results.

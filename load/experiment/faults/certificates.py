@@ -17,7 +17,7 @@ AGO_DAYS = -1 / (24 * 60)
 
 
 def holders(topology: Topology, switches: Switches) -> Sequence[str]:
-    """Returns the sidecars whose certificates are not renewed automatically, unlike those that Istio's agent renews."""
+    """Returns the sidecars whose certificates are not renewed automatically; Istio's agent renews its certificate."""
     if not switches.encrypted or switches.mesh != "envoy":
         return []
     return [f"{name}-sidecar" for name in (*topology.components, EDGE)]

@@ -115,7 +115,7 @@ class _Toxiproxy:
 @contextmanager
 def _toxiproxy(file: Path) -> Iterator[_Toxiproxy]:
     if not BINARY.is_file():
-        raise UsageError("faults of links need Toxiproxy, which is not built: run `make toxiproxy`")
+        raise UsageError("faults on links need Toxiproxy, which is not built: run `make toxiproxy`")
     with closing(socket.create_server((HOST, 0))) as free:
         port = free.getsockname()[1]
     with file.open("wb") as log:

@@ -57,7 +57,7 @@ def command(*, runs: str, run: str) -> None:
             print(line)
         _say(f"wrote {PAGE.relative_to(ROOT)}")
         if failed:
-            raise UsageError(f"not kept: {', '.join(failed)}; make findings runs={','.join(failed)} tries again")
+            raise UsageError(f"not kept: {', '.join(failed)}; `make findings runs={','.join(failed)}` tries again")
 
 
 def _keep(name: str, run: Run, results: Path) -> None:

@@ -88,7 +88,7 @@ def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
     rows = summary["distance"]["journeys"][journey]["pairs"]
     row = next(one for one in rows if {one["left"], one["right"]} == {sooner, other})
     if row["verdict"] != "from" or row["sooner"] != sooner:
-        raise LookupError(f"a distance from which {sooner} answers {journey} sooner than {other}")
+        raise LookupError(f"there is no distance from which {sooner} answers {journey} sooner than {other}")
     return Figure(row["at_ms"], row["ci95_ms"], "ms")
 
 

@@ -65,4 +65,4 @@ def _require_same(name: str, run: Run, results: Path, manifest: Mapping[str, Any
         is_now.pop("topologies")  # an arm for each topology and value
     for key, value in is_now.items():
         if key in wanted and wanted[key] != value:
-            raise UsageError(f"{results} has {key}={value}, and {name} takes {key}={wanted[key]}")
+            raise UsageError(f"{results} has {key}={value}, but {name} needs {key}={wanted[key]}")

@@ -132,7 +132,10 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
 
 
 def in_blocks_of(plan: Plan, blocks: int) -> Iterator[tuple[Arm, Iterator[int]]]:
-    """Yields the arms to run, each with an iterator that numbers its steps; several blocks are in random order each."""
+    """Yields the arms to run, each with an iterator that numbers its steps.
+
+    If there are several blocks, the arms of each block are in random order.
+    """
     drawn, numbers = random.Random(plan.seed), {arm.label: count(1) for arm in plan.arms}
     for _ in range(blocks):
         arms = drawn.sample(plan.arms, len(plan.arms)) if blocks > 1 else plan.arms
@@ -260,7 +263,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
     for part in filter(None, (part.strip() for part in given.split(","))):
         name, _, rate = part.partition(":")
         if name not in measured:
-            raise UsageError(f"capacity={given}: {name} is not measured; measured are {', '.join(measured)}")
+            raise UsageError(f"capacity={given}: {name} is not measured; measured topologies: {', '.join(measured)}")
         try:
             value = float(rate)
         except ValueError:

@@ -81,7 +81,7 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
     try:
         struck, updates = topologies_of(topologies, updates="on"), "on"
     except TopologyError:
-        # If a topology has no notification service, or is wrong in another way, this call reports it.
+        # If a topology has no notification service, or is invalid in another way, this call reports that.
         struck, updates = topologies_of(topologies, updates="off"), "off"
     parsed = parse_switches(**switches, updates=updates)
     return tuple(

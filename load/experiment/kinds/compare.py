@@ -123,4 +123,4 @@ _ALONG: Mapping[str, tuple[str, Callable[[Sequence[str], GivenSwitches], Mapping
     "edge_caches": ("edge_cache", _edge_caches),
     "selections": ("selection", _selections),
 }
-"""Maps each setting that makes arms to its switch, and to a function for the switches of each arm by name suffix."""
+"""Maps each setting that makes arms to its switch, and to a function that returns the arms' switches by name suffix."""

@@ -128,7 +128,7 @@ def _at_rate(run: RunFiles, rate: str) -> RunFiles:
         )
     wanted = number("rate", rate)
     if wanted not in equal:
-        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; it has {available}")
+        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; valid: {available}")
     at = run.of_arms({arm.label: arm.topology for arm in arms if arm.at == wanted})
     at.manifest.update(kind=COMPARE, profile={**at.manifest["profile"], "rate": wanted})
     return at

@@ -26,7 +26,7 @@ def command(
     isolated, *others = common.read_measured(topology)
     if others:
         names = ", ".join(one.name for one in (isolated, *others))
-        raise UsageError(f"make {KIND} measures one target; give targets= one of {names}")
+        raise UsageError(f"`make {KIND}` measures one target; give targets= one of {names}")
     refuse_networks(common.file, KIND)
     require_others(common.file.stem, common.mix, journey)
     return common.plan(KIND, isolate_arms(isolated, journey, switches), topology=isolated)

@@ -1,4 +1,4 @@
-"""`make soak`: whether topologies leak memory or other resources under a long load."""
+"""`make soak`: topologies under a long load, and whether resource use or latencies grow when they should not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make watch`: how late customers learn of changes to their orders, and which resources their waiting costs."""
+"""`make watch`: how late customers learn of changes to their orders, and what it costs to let them wait."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def read_targets(files: str, chosen: str = "") -> TargetFile:
                 "journeys in the same way"
             )
         if twice := sorted(set(targets) & set(other.target.targets)):
-            raise UsageError(f"{other.path}: another file has a target {twice[0]} too; give it another name")
+            raise UsageError(f"{other.path}: another file has a target {twice[0]} too; rename one of the two")
         targets |= other.target.targets
     if chosen:
         names = read_items("targets", chosen, str)

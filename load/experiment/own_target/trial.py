@@ -62,7 +62,7 @@ class TargetError(MeshError):
 
 @contextmanager
 def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
-    """Removes the folder of a run that is refused before it has measured anything, so has nothing to resume."""
+    """Removes the folder of a run that is refused before it has measured anything, and so has nothing to resume."""
     try:
         yield
     except (TargetError, UsageError):

@@ -31,7 +31,7 @@ MIN_FIRST_STAGE = 5
 """Minimum number of blocks in a first stage. With fewer, Student's t is so wide that the second stage costs more than
 the first saves."""
 MAX_ARMS = 30
-"""A pair of labels must stay readable in a table, and usable as a folder's name."""
+"""Maximum number of arms in a comparison."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,7 +249,7 @@ def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
     """Counts the journeys that ended ok with a wrong answer.
 
     Args:
-        journeys: Rows of `run.rows.JOURNEYS`.
+        journeys: Rows of `hops.run.rows.JOURNEYS`.
         reference: SHA-256 of the correct answers, by `seq`; journeys without an entry may have any answer.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")

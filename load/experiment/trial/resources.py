@@ -80,13 +80,13 @@ class Resources(Protocol):
         """Returns each component's largest sampled memory, in MiB."""
 
     def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest memory of all components at one look, in MiB."""
+        """Returns the largest total memory of all components at any one look, in MiB."""
 
     def steal_share(self) -> float:
         """Returns the share of CPU time that the machines' hosts took away during the load, 0 to 1."""
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs outside the run used during the load."""
+        """Returns how many cores programs outside the run used during the load."""
 
     def other_programs(self) -> Sequence[Program]:
         """Returns the busiest programs outside the run; empty if they cannot be seen."""
@@ -104,7 +104,7 @@ def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
 
 
 def peak_memory_of_all_mb(samples: Iterable[Sample]) -> float:
-    """Returns the largest memory of all components at one look, in MiB."""
+    """Returns the largest total memory of all components at any one look, in MiB."""
     sums: dict[int, float] = {}
     for sample in samples:
         sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
@@ -190,7 +190,7 @@ class ResourceSampler:
         return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest memory of all components at one look, in MiB."""
+        """Returns the largest total memory of all components at any one look, in MiB."""
         return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:

@@ -24,7 +24,7 @@ from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
 MAX_COMPARED = 10_000
-"""In an overload, or a load with a probe, answers are compared with the data only up to this number of journeys,
+"""Under overload, or with a probe, answers are compared with the data only if the load has at most this many journeys,
 because comparing them is slow."""
 REST_CORES, MAX_REST_S = 0.25, 12.0
 """A shop has come to rest when it uses fewer cores than `REST_CORES`; the wait for that ends after `MAX_REST_S`."""

@@ -174,8 +174,8 @@ def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
     [
         ("WRONG", {}, "is WRONG, so it is not kept as pair"),
         ("NOISY", {}, "is NOISY, so it is not kept as pair"),
-        ("VALID", {"kind": "bench"}, "has make=bench, and pair takes make=compare"),
-        ("VALID", {"blocks": 3}, "has blocks=3, and pair takes blocks=12"),
+        ("VALID", {"kind": "bench"}, "has make=bench, but pair needs make=compare"),
+        ("VALID", {"blocks": 3}, "has blocks=3, but pair needs blocks=12"),
         ("VALID", {"topologies": {"a": {}}}, "has topologies=a, and pair takes topologies=a,b"),
     ],
 )

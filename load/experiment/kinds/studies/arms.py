@@ -82,7 +82,7 @@ def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: in
 
     Args:
         studies: The studies.
-        profile: The length of their loads.
+        profile: The length of the studies' loads.
         blocks: Number of blocks.
         seed: Seed of the tapes and of the order of the arms.
 

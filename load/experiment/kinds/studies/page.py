@@ -52,7 +52,7 @@ def verdicts_of(run: Path) -> dict[str, Any]:
         raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
     summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
     if summary["kind"] != KIND:
-        raise UsageError(f"{run}: it is a run of {summary['kind']}; valid: one of `make {KIND}`")
+        raise UsageError(f"{run}: this is a run of kind {summary['kind']}; give a run of `make {KIND}`")
     return {"run": run.resolve().name, "rules": manifest["study_rules"], "studies": summary["studies"]}
 
 

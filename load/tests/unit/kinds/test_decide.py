@@ -187,7 +187,7 @@ def test_a_run_over_rates_decides_at_one_of_them():
     assert "3 blocks at 40 journeys a second" in invoke("--rate", "40", run=run).stdout
     for arguments, message in {
         (): "has several rates: give the rate at which to decide, rate= one of 10, 40",
-        ("--rate", "25"): "rate=25 was not measured for all topologies by 20260105T000000Z-rates; it has 10, 40",
+        ("--rate", "25"): "rate=25 was not measured for all topologies by 20260105T000000Z-rates; valid: 10, 40",
     }.items():
         refused = invoke(*arguments, run=run)
         assert refused.exit_code != 0
