@@ -1,7 +1,7 @@
 """`make capacity`: the highest rate that topologies sustain, and how they behave above it.
 
-There are three loads: rates that rise until the topology fails at one (`sweep`), users in a closed loop (`stress`), and
-peaks at multiples of the rate that a topology sustains (`overload`).
+The three loads are rates that rise until a topology fails (`sweep`), users in a closed loop (`stress`), and peaks at
+multiples of the rate that a topology sustains (`overload`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
     """Runs every topology through its steps, one after another.
 
     If a topology cannot continue (a component died, an answer was wrong, traces could not be read), its steps end early
-    and the next topology begins; under overload, such an end is a finding. A problem that affects every topology ends
+    and the next topology begins. Under overload, such an end is a finding. A problem that affects every topology ends
     the run.
 
     Raises:

@@ -55,9 +55,9 @@ def rate_arms(
         results: The folder of all results; the newest sweep in it with all topologies determines which rate is 100 %.
 
     Raises:
-        UsageError: A rate is invalid, is given twice, or is above what any topology sustains; there is only one rate;
-            there are too many arms; a rate is a percentage, but no sweep measured all topologies; or a topology
-            cannot run with a switch.
+        UsageError: A rate is invalid, is given twice, or is above what any topology sustains. There is only one rate,
+            or there are too many arms. A rate is a percentage, but no sweep measured all topologies. A topology cannot
+            run with a switch.
     """
     places = arms_along(
         "rates", rates, "rate", DEFAULT_RATES, topologies, lambda item: _amount(item, rates), lambda place: place[::-1]

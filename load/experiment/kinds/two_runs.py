@@ -74,8 +74,8 @@ def command(
 def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) -> int:
     """Returns the exit code.
 
-    It is 3 if the figures must not be trusted, 4 if a figure is worse by more than the threshold, 1 if the threshold
-    could not be checked, and 0 otherwise.
+    It is 3 if the figures must not be trusted, and 4 if a figure is worse by more than the threshold. It is 1 if the
+    threshold could not be checked, and 0 otherwise.
 
     Args:
         comparison: The comparison of the two runs.

@@ -19,8 +19,8 @@ from hops.traces.span import Span
 from hops.units import NS_PER_MS
 
 PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
-"""Attributes of a span on the critical path: its part of the hop budget, its time on the path, and its waits for pooled
-connections if they are too short for a row."""
+"""Attributes of a span on the critical path: its part of the hop budget, its time on the path, and waits for pooled
+connections too short for a row."""
 MIN_POOL_NS = 50_000
 """A shorter wait for a connection becomes an attribute of the enclosing span instead of a row."""
 

@@ -176,7 +176,7 @@ def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
         ("NOISY", {}, "is NOISY, so it is not kept as pair"),
         ("VALID", {"kind": "bench"}, "has make=bench, but pair needs make=compare"),
         ("VALID", {"blocks": 3}, "has blocks=3, but pair needs blocks=12"),
-        ("VALID", {"topologies": {"a": {}}}, "has topologies=a, and pair takes topologies=a,b"),
+        ("VALID", {"topologies": {"a": {}}}, "has topologies=a, but pair needs topologies=a,b"),
     ],
 )
 def test_run_that_shows_less_replaces_nothing(verdict: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
