@@ -22,7 +22,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def number(name: str, given: str | None) -> float | None:
-    """Reads a number; None if the user gave nothing.
+    """Reads a number; returns None if the user gave nothing.
 
     Raises:
         UsageError: The value is not a number.
@@ -39,7 +39,7 @@ def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
     """Reads an integer.
 
     Raises:
-        UsageError: The value is not an integer, or out of range; the message names both ends.
+        UsageError: The value is not an integer or is out of range; the message gives the range.
     """
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
         raise UsageError(f"{name}={given} is not valid: give an integer from {lowest} to {highest}")
@@ -50,7 +50,7 @@ def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ..
     """Reads comma-separated integers.
 
     Raises:
-        UsageError: An item is not an integer or out of range, or the integers do not ascend.
+        UsageError: An item is not an integer or is out of range, or the integers do not ascend.
     """
     numbers = tuple(whole_number(name, part.strip(), lowest, highest) for part in given.split(","))
     if list(numbers) != sorted(set(numbers)):
@@ -64,10 +64,10 @@ def read_items(name: str, given: str, read: Callable[[str], T]) -> list[T]:
     Args:
         name: Name of the setting.
         given: The user's value.
-        read: Reads one item, or raises an error, also for an empty item.
+        read: Reads one item; raises an error if the item is invalid or empty.
 
     Raises:
-        UsageError: An item is invalid, or given twice.
+        UsageError: An item is invalid or is given twice.
     """
     texts = [item.strip() for item in given.split(",")]
     items = [read(text) for text in texts]
@@ -86,7 +86,7 @@ def checked_seed(given: str) -> int:
 
 
 def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
-    """Reads a duration such as `100ms`, `2s` or `1m`, in seconds.
+    """Reads a duration such as `100ms`, `2s` or `1m`, and returns it in seconds.
 
     Args:
         name: Name of the setting.
@@ -95,7 +95,7 @@ def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
         highest: The longest valid duration.
 
     Raises:
-        UsageError: The value is not a duration, or out of range; the message names both ends.
+        UsageError: The value is not a duration or is out of range; the message gives the range.
     """
     seconds = _seconds(given)
     if seconds is None or not (_seconds(lowest) or 0.0) <= seconds <= (_seconds(highest) or 0.0):
@@ -118,7 +118,7 @@ def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
     """Reads comma-separated names or paths of topologies.
 
     Raises:
-        TopologyError: A topology is unknown, or its file is wrong.
+        TopologyError: A topology is unknown, or its file is invalid.
         UsageError: A topology is named twice.
     """
     topologies = [load_topology(name.strip(), updates=updates) for name in given.split(",")]
@@ -127,7 +127,7 @@ def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
 
 
 def refuse_twice(names: Sequence[str]) -> None:
-    """Checks that each topology is named once.
+    """Checks that no topology is named twice.
 
     Raises:
         UsageError: Some topologies are named twice; the message lists them.

@@ -39,30 +39,30 @@ if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
 WORKLOAD = "workload.yaml"
-"""A copy, so that a resumed experiment keeps its original workload."""
+"""File name of a copy of the workload; a resumed experiment reads this copy, so its workload stays the same."""
 RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
 LONG, FIRST_TRIALS = 4, 2
 """A run of at least `LONG` trials warns early if its first `FIRST_TRIALS` trials are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
-"""First guess at the seconds that a trial takes in addition to warm-up and load: for starting, parity, collecting and
-stopping."""
+"""First guess at the seconds that a trial takes in addition to warm-up and load: for start-up, the parity check,
+collecting results, and shutdown."""
 
 
 Measure = Callable[["Arm"], "tuple[TrialRecord, pl.DataFrame]"]
-"""Runs the trial of an arm unless it is finished; returns its record and the rows of its journeys."""
+"""Runs an arm's trial unless it is finished; returns the trial's record and the rows of its journeys."""
 Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
-"""Measures arms, each chosen by the results of the arms before it; returns entries for the manifest."""
+"""Measures arms, choosing each from the results of the previous ones; returns entries for the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Makers:
-    """Factories of what trials need.
+    """Factories for what trials need.
 
     Attributes:
         tapes: Makes the tapes that all trials share.
         system: Makes the system that a trial runs on.
-        choose: Chooses further arms while the plan runs; None if the plan has all arms from the start.
+        choose: Chooses further arms while the plan runs; None if the plan lists all arms from the start.
         run: Runs one trial.
     """
 
@@ -80,7 +80,7 @@ class Blocks:
     """The blocks of an experiment, and their trials.
 
     Attributes:
-        plan: The experiment; once a first stage has decided the number of blocks, with all of them.
+        plan: The experiment; once a first stage has decided the number of blocks, the plan has all of them.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Blocks:
             self._say(f"{tape} {of_arms.load.sha256[:12]}…: {of_arms.load.journeys} journeys, seed {plan.seed}")
 
     def run_all(self, retry: int) -> None:
-        """Runs every unfinished trial, and decides meanwhile how many blocks a precision needs or which arms follow."""
+        """Runs every unfinished trial, and meanwhile decides which arms follow or how many blocks a precision needs."""
         if self._makers.choose is not None:
             self._run_chosen(self._makers.choose, retry)
         elif self.plan.precision is None:
@@ -125,8 +125,8 @@ class Blocks:
             self._say("all trials are finished; computing figures and intervals")
 
     def _run_chosen(self, choose: Choose, retry: int) -> None:
-        """Runs arms, each chosen by the results of the arms before it."""
-        # A trial whose result led to the choice of another must not be repeated, so only the last trial may be.
+        """Runs arms, choosing each from the results of the previous ones."""
+        # A trial whose result decided which arm follows must not be repeated; only the last trial may be.
         finished = sorted(self._files.records(), key=lambda record: record["began"])
         acted_on = {record["topology"] for record in finished[:-1]}
         ran: list[Arm] = []
@@ -145,7 +145,7 @@ class Blocks:
         """Runs the first stage, and then as many further blocks as its results require."""
         first, ran = self.plan.blocks, 0
         while ran < self.plan.blocks:
-            # Trials that led to a decision must not be repeated once further blocks have run.
+            # Trials on which a decision was based must not be repeated once further blocks have run.
             acted_on = any(record["block"] > self.plan.blocks for record in self._files.records())
             self._run_from(ran + 1, 0 if acted_on else retry, " of the first stage" if not ran else "")
             ran = self.plan.blocks
@@ -186,12 +186,12 @@ class Blocks:
         return record
 
     def _judge(self, record: TrialRecord) -> TrialRecord:
-        """Adds the gate on the machine's speed to a finished trial, which it compares with the trials so far."""
+        """Adds the machine-speed gate to a finished trial; the gate compares the trial with all trials so far."""
         trials = with_speed_gates(self._files.records())
         return next(one for one in trials if _attempt_of(one) == _attempt_of(record))
 
     def _warn_of_noise(self, record: TrialRecord, trials: int) -> None:
-        """Warns once that the machine disturbs a long run, if all of its first trials are NOISY."""
+        """Warns, at most once, that the machine disturbs a long run, if all of the run's first trials are NOISY."""
         if self._noisy is None or trials < LONG:
             return
         self._noisy = [*self._noisy, record] if verdict_of(record["gates"]) == NOISY else None
@@ -213,7 +213,7 @@ class Blocks:
         return sum(known) / len(known) if known else expected_s(self.plan) / len(self.plan.trials())
 
     def _decide(self, first: int, precision: float) -> None:
-        """Decides the number of blocks by the results of the finished blocks."""
+        """Decides the number of blocks from the results of the finished blocks."""
         # Imported here, because statistics and tables take a moment to load.
         import polars as pl
 
@@ -272,14 +272,14 @@ class Blocks:
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
 
     def _with_tapes(self, plan: Plan) -> Tapes:
-        """Returns the tapes so far and the tapes of a plan's arms."""
+        """Returns the tapes made so far together with the tapes for a plan's arms."""
         if all(arm.tape in self._tapes.loads for arm in plan.arms):
             return self._tapes
         made = self._same_tapes(plan)
         return replace(made, loads={**self._tapes.loads, **made.loads})
 
     def _same_tapes(self, plan: Plan) -> Tapes:
-        """Makes the tapes of a plan, and checks that they equal the tapes of an earlier start."""
+        """Makes a plan's tapes, and checks that they equal the tapes from earlier starts of the experiment."""
         folder = self._folder.path
         where = folder / "tapes"
         tapes = self._makers.tapes(self._shopload, plan, folder / WORKLOAD, where)
@@ -368,7 +368,7 @@ def _cluster_of(plan: Plan) -> dict[str, Any]:
 
 
 def trial_name(run: str, trial: str) -> str:
-    """Returns the name of a trial in spans and in the database."""
+    """Returns the name that a trial has in spans and in the database."""
     return f"{run}/{trial}"
 
 

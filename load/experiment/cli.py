@@ -14,7 +14,7 @@ COMMANDS = {row.name: row for row in ROWS if row.runs == (f"experiment {row.name
 
 
 class OnDemand(TyperGroup):
-    """Imports only the command that runs, so that users do not wait for other commands' imports, such as statistics."""
+    """Imports only the command that runs, so that users do not wait for imports of other commands, e.g. statistics."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Imports the command that `args` name, and returns it with its arguments."""

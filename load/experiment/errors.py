@@ -1,10 +1,10 @@
-"""Errors of an experiment. A command shows each in one message, without a traceback.
+"""Errors of an experiment. A command shows an error as a single message, without a traceback.
 
 MeshError
 ├── InputError
 │   └── UsageError         the user asked for something that does not exist: names the input and the valid choices
 ├── GeneratorError         the load generator failed, or took too long
-├── ParityError            a topology answers differently from the data
+├── ParityError            a topology's answers differ from the data
 └── EffectsDifferError     the same writes left different data in two topologies
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from mesh.errors import InputError, MeshError
 
 SHOWN = 5
-"""Maximum number of list entries that a message shows; it only counts the rest."""
+"""Maximum number of list entries that a message shows; the rest are only counted."""
 
 
 class UsageError(InputError):
@@ -23,7 +23,7 @@ class UsageError(InputError):
 
 
 class GeneratorError(MeshError):
-    """The load generator failed; the message has the generator's last output."""
+    """The load generator failed; the message contains the generator's last output."""
 
 
 class ParityError(MeshError):
@@ -32,7 +32,7 @@ class ParityError(MeshError):
     Args:
         topology: Name of the topology.
         compared: Number of journeys that were compared.
-        differences: The journeys whose answers differ; converted to a string, each says how.
+        differences: The journeys whose answers differ; the string form of each says how it differs.
     """
 
     def __init__(self, topology: str, compared: int, differences: Sequence[object]) -> None:
@@ -48,7 +48,7 @@ class EffectsDifferError(MeshError):
 
     Args:
         topology: Name of the topology that differs.
-        first: Name of the topology that it was compared with.
+        first: Name of the topology with which that topology was compared.
         tables: The tables that differ.
     """
 

@@ -1,7 +1,7 @@
-"""Answers questions of make before anything is installed: which commands exist, which settings they have, and their
-help.
+"""Answers make's questions before anything is installed: which commands exist, which settings they have, and what
+their help says.
 
-Run as `python -m experiment.make QUESTION …`, with the standard library alone.
+Run as `python -m experiment.make QUESTION …`; needs only the standard library.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENVIRONMENT = (
     "KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA"
 )
 IMAGES = "IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, docker), IMAGE_BUILD_ARGS, KONG_IMAGE"
-"""Environment variables of programs, which make also takes as settings."""
+"""Environment variables that programs read; make also accepts them as settings."""
 _VARIABLES = {*re.findall(r"\b[A-Z_]{5,}\b", f"{ENVIRONMENT} {IMAGES}"), "PYTHON", "MAKEFLAGS", "SHELL"}
 
 ABOUT = "Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop."
@@ -56,10 +56,10 @@ def read_overrides(text: str) -> dict[str, str]:
 
 
 def check(goals: str, overrides: str) -> Iterator[str]:
-    """Checks settings against the goals of make.
+    """Checks that make's goals have the given settings.
 
     Returns:
-        A word for each setting, and a word for each command: its target and its prerequisites, separated by bars.
+        A word for each setting, and a word for each command: its target and prerequisites, separated by vertical bars.
 
     Raises:
         InputError: A setting is unknown, or a target has no such setting.
@@ -91,12 +91,12 @@ def _prerequisites(command: Command, given: Mapping[str, str]) -> Iterator[str]:
 
 
 def line(name: str, overrides: str) -> str:
-    """The shell's command line that runs a command with its settings."""
+    """Returns the shell command line that runs a command with its settings."""
     command, given = TARGETS[name], read_overrides(overrides)
     names = [setting.name for setting in settings_of(name) if given.get(setting.name)]
     options = [word for one in names for word in (f"--{one}", shlex.quote(given[one]))]
     programs = [" ".join((".venv/bin/python -m", program, *options)) for program in command.runs]
-    # The last program replaces the shell: a SIGTERM to make reaches it, and it cleans up.
+    # The last program replaces the shell, so it receives a SIGTERM sent to make, and can clean up.
     programs[-1] = f"exec {programs[-1]}"
     if not command.needs:
         programs.insert(0, '[ -x .venv/bin/python ] || { echo "Nothing is running: nothing is installed."; exit 0; }')
@@ -104,7 +104,7 @@ def line(name: str, overrides: str) -> str:
 
 
 def help_lines(makefiles: str) -> Iterator[str]:
-    """The lines of `make help`: the commands, and the targets that makefiles describe themselves.
+    """Yields the lines of `make help`: the commands, and the targets that the makefiles describe.
 
     Args:
         makefiles: Paths of the makefiles, separated by blanks.
@@ -123,7 +123,7 @@ def help_lines(makefiles: str) -> Iterator[str]:
 
 
 def targets_of(makefiles: str) -> Iterator[tuple[str, str, str]]:
-    """The targets that makefiles describe: heading, name, and what each does."""
+    """Yields the targets that makefiles describe: the heading, the name, and what the target does."""
     for path in makefiles.split():
         heading = ""
         for text in Path(path).read_text(encoding="utf-8").splitlines():
@@ -134,7 +134,7 @@ def targets_of(makefiles: str) -> Iterator[tuple[str, str, str]]:
 
 
 def help_of(name: str) -> Iterator[str]:
-    """The lines of `make help-NAME`: the settings of a command.
+    """Yields the lines of `make help-NAME`: the settings of a command.
 
     Raises:
         InputError: The command has no settings.
@@ -151,7 +151,7 @@ def unknown(name: str, makefiles: str) -> Iterator[str]:
     """Refuses an unknown target.
 
     Raises:
-        InputError: Always; names the nearest target.
+        InputError: Always; the message names the most similar target.
     """
     names = [*TARGETS, *(target for _, target, _ in targets_of(makefiles))]
     raise InputError(f"there is no target {name}{_nearest(name, names)}; make help lists all")
@@ -163,7 +163,7 @@ def _nearest(name: str, names: Sequence[str] | Mapping[str, object]) -> str:
 
 
 def page() -> str:
-    """The page docs/settings.md."""
+    """Returns the text of the page docs/settings.md."""
     targets: dict[Setting, list[str]] = {}
     for target in TARGETS:
         for setting in settings_of(target):
@@ -204,10 +204,10 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def write_page(how: str = "") -> Iterator[str]:
-    """Writes the page, or with `--check` checks that it matches the table.
+    """Writes docs/settings.md or, if `how` is `--check`, checks that the page matches the table of commands.
 
     Raises:
-        InputError: The page does not match.
+        InputError: The page does not match the table.
     """
     if how == "--check":
         if PAGE.read_text(encoding="utf-8") != page():
@@ -228,7 +228,7 @@ QUESTIONS: Mapping[str, Callable[..., Iterator[str]]] = {
 
 
 def main(question: str, *arguments: str) -> int:
-    """Answers a question of make; returns the exit code."""
+    """Answers one of make's questions; returns the exit code."""
     try:
         for answer in QUESTIONS[question](*arguments):
             print(answer)
@@ -236,7 +236,7 @@ def main(question: str, *arguments: str) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except InputError as error:
-        if question == "check":  # make reads this answer, and shows it as an error
+        if question == "check":  # make reads this answer and reports it as an error
             print(f"refused {error}")
         else:
             print(f"error: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The parts of pages that programs write: between `<!-- NAME -->` and `<!-- end of NAME -->`."""
+"""The parts of pages that programs write, each between `<!-- NAME -->` and `<!-- end of NAME -->`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from experiment.errors import UsageError
 
 
 def replace_marked(page: str, name: str, text: str) -> str:
-    """Returns the page with the text between the two marks of a name replaced.
+    """Returns the page with new text between the two marks of a name.
 
     Raises:
-        UsageError: The page does not have each of the two marks once.
+        UsageError: The page does not contain each of the two marks exactly once.
     """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     if page.count(begin) != 1 or page.count(end) != 1:

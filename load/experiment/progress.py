@@ -1,4 +1,4 @@
-"""Reports progress to a user who waits."""
+"""Reports progress to a waiting user."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _CLEARED = "\r\x1b[K"
 
 
 QUIET_S = 15.0
-"""Minimum seconds between two lines of a brief log; lines to keep always show."""
+"""Minimum number of seconds between two lines of a brief log; lines with `keep=True` always appear."""
 
 
 class Progress:
     """Reports progress on standard error, with the time since the start.
 
     Args:
-        brief: Whether to show little: on a terminal a single line that is overwritten, in a log a line now and then.
+        brief: Whether to show little: on a terminal, one line that is overwritten; in a log, an occasional line.
     """
 
     def __init__(self, *, brief: bool = False) -> None:
@@ -50,13 +50,13 @@ class Progress:
             print(f"{_CLEARED if self._renews else ''}{text}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Clears the line that is overwritten."""
+        """Clears the line of progress on a terminal."""
         if self._renews:
             print(_CLEARED, end="", file=sys.stderr, flush=True)
 
     @contextmanager
     def within(self, title: str) -> Iterator[None]:
-        """Puts a title in front of lines inside the block; empty for no title."""
+        """Puts a title in front of lines reported inside the block; an empty title adds nothing."""
         before, self._title = self._title, title
         try:
             yield
@@ -69,7 +69,7 @@ class Progress:
 
 
 def minutes(seconds: float) -> str:
-    """Formats an estimated duration as people say it."""
+    """Formats an estimated duration as a person would say it."""
     if seconds < 90:
         return f"about {max(1, round(seconds / 5)) * 5} s"
     if seconds < 3 * _HOUR_S:
@@ -79,7 +79,7 @@ def minutes(seconds: float) -> str:
 
 
 def short_path(path: Path) -> str:
-    """Formats a path for people: relative to the current folder if it is below."""
+    """Formats a path for people: relative to the current folder if the path is inside that folder."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

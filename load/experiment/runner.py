@@ -1,4 +1,4 @@
-"""Runs a plan into a results folder, from its first trial to its figures. It can resume after any crash."""
+"""Runs a plan from its first trial to its figures, and writes a results folder. A run can resume after any crash."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ T = TypeVar("T")
 
 
 def begin(plan: Plan, results: Path) -> ResultsFolder:
-    """Makes the folder of a new experiment, with its plan.
+    """Makes the results folder of a new experiment, and writes the plan into it.
 
     Raises:
         UsageError: The workload does not fit the switches, the disk has too little room, or the folder cannot be
             written.
-        MeshError: The plan's cluster cannot run it, or this machine lacks a program.
+        MeshError: The plan's cluster cannot run the plan, or this machine lacks a program.
     """
     used = {arm.switches for arm in plan.arms}
     require_fitting(plan.workload, *used)
@@ -62,7 +62,7 @@ def run_plan(
     """
 
     def conclude() -> tuple[Summary, Path]:
-        # Not at the top: `experiment.blocks` loads them during the first trial's warm-up.
+        # Not imported at the top: `experiment.blocks` imports these modules during the first trial's warm-up.
         from hops.kinds import summary_with_report
 
         summary = summary_with_report(folder.path)
@@ -89,10 +89,10 @@ def run_trials(
         folder: The open folder; its finished trials do not run again.
         ports: Ports of all components.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
-        retry: How often a trial in which a gate fails is repeated; every attempt is kept, the last one counts.
+        retry: How often to repeat a trial while a gate fails; every attempt is kept, and only the last one counts.
         run: Runs one trial; the function of `makers` by default.
-        makers: Factories of what trials need.
-        brief: Whether to report little progress.
+        makers: Factories for what trials need.
+        brief: Whether to report progress only briefly.
 
     Returns:
         The conclusion.
@@ -142,4 +142,4 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     if of == " of 1" or not done:
         return f"The partial results are in {short_path(kept)}."
     resumes = f"hopwise {command} --resume latest" if command == "load" else f"make {command} resume=latest"
-    return f"{done}{of} trials are finished and kept in {short_path(kept)}; `{resumes}` resumes it."
+    return f"{done}{of} trials are finished and kept in {short_path(kept)}; `{resumes}` resumes the run."

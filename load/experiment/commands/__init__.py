@@ -1,1 +1,1 @@
-"""The commands of `python -m experiment`, a module for each."""
+"""The commands of `python -m experiment`, one module per command."""

@@ -1,4 +1,4 @@
-"""`audit`: checks the shop's invariants in the running topology, or in the data that a run left."""
+"""`audit`: checks the shop's invariants in the running topology, or in the data that a run left behind."""
 
 from __future__ import annotations
 

@@ -77,14 +77,14 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
             raise UsageError(f"implementation={implementation}: there is no such component; valid: {valid}")
         program = None if language == PYTHON else Program(implementation=language)
     if component not in SUITES:
-        raise UsageError(f"component={component}: there are no such tests; valid: {', '.join(SUITES)}")
+        raise UsageError(f"component={component}: there are no tests for it; valid: {', '.join(SUITES)}")
     argv = argv_of(component, program)
     # The path must be absolute, because the tests run in another folder.
     return component, [shutil.which(argv[0]) or argv[0], *argv[1:]]
 
 
 def conformance_table(component: str, argv: Sequence[str], laws: Sequence[Law]) -> Table:
-    """Returns a table that says of each law whether it holds."""
+    """Returns a table that says whether each law holds."""
     failing = sum(law.verdict == FAILS for law in laws)
     verdict = f"{failing} of {len(laws)} do not hold" if failing else f"all {len(laws)} hold"
     return table_of(

@@ -1,4 +1,4 @@
-"""What commands that run arms in blocks share: their options, what they announce, and how they resume."""
+"""Code shared by the commands that run arms in blocks: their options, what they announce, and how they resume."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ from mesh.description.topology import Topology
 
 MAX_RETRIES = 5
 TOO_WIDE = 4
-"""Exit code of a finished run that missed its precision, or is beyond its threshold."""
+"""Exit code of a finished run that missed its precision or exceeded its threshold."""
 _WITH_RESUME = ("resume", "results", "retry", "strict", "verbose", "as_json")
 """Options that `resume` allows; all others keep the experiment's original values."""
 
 
 @dataclass(frozen=True)
 class Common:
-    """A user's values of the options that all these commands have, and of some that only a few have."""
+    """The user's values for options that all commands for arms in blocks have, and for some that only a few have."""
 
     seed: str
     target: str = ""
@@ -73,7 +73,7 @@ class Common:
         """The target file of the measured targets; None for the shop.
 
         Raises:
-            UsageError: The file is wrong, or an option was given that needs a target file.
+            UsageError: The file is invalid, or an option was given that needs a target file.
         """
         if self.target:
             return read_targets(self.target, self.targets)
@@ -92,7 +92,7 @@ class Common:
         """File of the journeys: a workload file, or a target file.
 
         Raises:
-            UsageError: The workload does not exist; the message lists the existing ones.
+            UsageError: The workload does not exist; the message lists the existing workloads.
         """
         return self.own.path if self.own else workload_file(self.workload)
 
@@ -107,24 +107,24 @@ class Common:
         """Reads the targets of the target file, or the topologies.
 
         Args:
-            topologies: The user's value of the option.
-            updates: The user's value of the switch.
+            topologies: The user's value of the option `topologies`.
+            updates: The user's value of the switch `updates`.
 
         Raises:
-            TopologyError, UsageError: A topology is unknown, wrong, or named twice.
+            TopologyError, UsageError: A topology is unknown, invalid, or named twice.
         """
         return as_topologies(self.own) if self.own else topologies_of(topologies, updates=updates)
 
     def plan(
         self, kind: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None, topology: Topology | None = None
     ) -> Plan:
-        """Makes the plan of these arms.
+        """Makes the plan of an experiment with the given arms.
 
         Args:
             kind: Kind of the experiment.
-            arms: Its arms.
+            arms: Arms of the experiment.
             closed: The closed loop that takes the journeys; None for an open loop.
-            topology: The topology that all arms run, if they run the same one.
+            topology: The topology that all arms run, if they all run the same topology.
 
         Raises:
             UsageError: An option has an invalid value.
@@ -150,7 +150,7 @@ class Common:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A user's values of the options on how an experiment runs and ends."""
+    """The user's values for the options that control how an experiment runs and ends."""
 
     resume: str
     retry: str
@@ -160,7 +160,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Choosing:
-    """How a kind chooses its arms while it runs.
+    """How a kind of experiment chooses its arms during a run.
 
     Attributes:
         choose: Chooses and measures the arms.
@@ -180,14 +180,14 @@ def experiment(
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
-    The settings in the kind's row become the function's parameters; settings of most kinds are in `common`. The
-    command begins or resumes an experiment, shows the results, and ends the program. A kind with the setting `verbose`
-    shows only the main figures, unless the setting is on.
+    The settings in the kind's row of the table of commands become the function's parameters; `common` holds settings
+    that most kinds have. The command begins or resumes an experiment, shows the results, and ends the program. A kind
+    with the setting `verbose` shows only the main figures, unless the setting is on.
 
     Args:
         kind: Kind of the experiment.
-        choosing: How it chooses its arms while it runs; None if its plan has all arms from the start.
-        makers: Factories of what its trials need.
+        choosing: How this kind chooses its arms during a run; None if the plan lists all arms from the start.
+        makers: Factories for what the trials need.
         announce: Says beforehand what will run; `announcement` by default.
     """
     announce = announce or (choosing.announce if choosing else announcement)
@@ -253,7 +253,7 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
 
 
 def too_wide(summary: Summary) -> bool:
-    """Whether a run missed the precision that the user asked for."""
+    """Returns whether a run missed the precision for which the user asked."""
     return "precision" in summary and not summary["precision"]["met"]
 
 
@@ -268,7 +268,7 @@ def refuse_beside_resume(given: typer.Context) -> None:
 
 
 def _of_the_shop(given: typer.Context) -> dict[str, str]:
-    """Returns the options that were given and that only the shop has."""
+    """Returns the options that the user gave although only the shop has them."""
     names = {*OF_THE_SHOP, *SWITCHES} - {*SENT}
     return {name: given.params[name] for name in given.params if name in names and _is_given(given, name)}
 
@@ -306,7 +306,7 @@ def announcement(plan: Plan) -> Iterator[str]:
 
 
 def foresee_run(plan: Plan, results: Path) -> Iterator[str]:
-    """Says what the blocks of a long run can show, and whether the machine has its usual speed; says nothing in CI.
+    """Says what the blocks of a long run can show, and whether the machine has its usual speed; yields nothing in CI.
 
     Args:
         plan: The experiment.

@@ -37,11 +37,11 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
 
     Args:
         plan: The experiment.
-        folder: The open folder, which has the steps.
+        folder: The open folder, which contains the steps.
         ports: Ports of the run's own Jaeger.
-        makers: Only its function `choose` is used.
+        makers: Factories, of which only `choose` is used.
     """
-    # The import takes a second; a wrong option is reported before it.
+    # This import takes a second, so wrong options are reported before it.
     from experiment.own_target.trial import OwnTarget, leaving_nothing, make_tapes, make_target, run_own_trial
 
     steps, sent = folder.path / WORKLOAD, plan.about["sent"]
@@ -63,7 +63,7 @@ def run_targets(plan: Plan, folder: ResultsFolder, ports: Ports, *, makers: Make
         with open_trace_store(ports) if keeps else nullcontext():
             if sent["traces"] == HERE:
                 typer.echo(
-                    f"Open for the target's spans: {ports.url('jaeger-otlp-http')} (OTLP over HTTP) and "
+                    f"Listening for the target's spans: {ports.url('jaeger-otlp-http')} (OTLP over HTTP) and "
                     f"{HOST}:{ports['jaeger-otlp-grpc']} (gRPC).",
                     err=True,
                 )

@@ -1,4 +1,4 @@
-"""What the commands of `python -m experiment` share: how they report errors, and how a run ends."""
+"""Code shared by the commands of `python -m experiment`: how they report errors, and how a run ends."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def print_file(file: Path) -> None:
 
 def print_seconds(out: Console, folder: Path) -> None:
     """Prints how a run's trials spent their time."""
-    # Tables take a while to import; a wrong option is reported before that.
+    # Tables take a while to import, so wrong options are reported before these imports.
     from hops.elements.compared import TARGET, TOPOLOGY
     from hops.run.files import MANIFEST, TRIALS, read_document
     from hops.run.switches import is_of_the_shop
@@ -61,7 +61,7 @@ def print_seconds(out: Console, folder: Path) -> None:
 
 
 def print_links(out: Console, folder: Path) -> None:
-    """Prints where a run's report is: a link on a terminal, its address elsewhere."""
+    """Prints where a run's report is: as a link on a terminal, as a URL elsewhere."""
     page = (folder / "report.html").resolve()
     place = Text(short_path(page), Style(link=page.as_uri())) if out.is_terminal else Text(page.as_uri())
     out.print(Text.assemble("Report:  ", place), soft_wrap=True)
@@ -74,7 +74,7 @@ def print_places(out: Console, folder: Path) -> None:
 
 
 def is_strict(given: str | None) -> bool:
-    """Whether NOISY runs exit with an error, according to the user's value of `strict`.
+    """Returns whether NOISY runs exit with an error, according to the user's value of `strict`.
 
     Raises:
         UsageError: The value is neither on nor off.
@@ -85,12 +85,12 @@ def is_strict(given: str | None) -> bool:
 
 
 def in_ci() -> bool:
-    """Whether the command runs in CI, where nobody can answer questions."""
+    """Returns whether the command runs in CI, where nobody can answer questions."""
     return os.environ.get("CI") == "true"
 
 
 def is_on(name: str, given: str) -> bool:
-    """Whether an option is on.
+    """Returns whether an option is on.
 
     Raises:
         UsageError: The value is neither on nor off.
@@ -101,7 +101,7 @@ def is_on(name: str, given: str) -> bool:
 
 
 def is_yes(name: str, given: str) -> bool:
-    """Whether an option is `yes`.
+    """Returns whether an option is `yes`.
 
     Raises:
         UsageError: The value is neither yes nor no.
@@ -112,12 +112,12 @@ def is_yes(name: str, given: str) -> bool:
 
 
 def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
-    """Whether a run with this verdict exits with an error."""
+    """Returns whether a run with this verdict exits with an error."""
     return verdict == WRONG or (strict and verdict == NOISY)
 
 
 def end(verdict: Verdict, *, strict: bool, why: str = "") -> None:
-    """Says that the run is finished, and exits with 3 if it is WRONG, or NOISY with `strict`.
+    """Says that the run is finished; exits with code 3 if the run is WRONG or, with `strict`, NOISY.
 
     Args:
         verdict: Verdict on the run.

@@ -70,7 +70,7 @@ def _all_that_fit(switches: Switches) -> list[Topology]:
     fitting = []
     for name in names(updates=switches.updates):
         topology = load_topology(name, updates=switches.updates)
-        if topology.programs:  # those would have to be built first
+        if topology.programs:  # the programs would have to be built first
             continue
         with suppress(SwitchError):
             require_fit(topology, as_it_runs(topology, switches))

@@ -21,7 +21,7 @@ LOOK_S = 2.0
 
 
 def speed_sentences(results: Path) -> Iterator[str]:
-    """Says what this machine's usual speed was in the trials of kept runs, and whether it has that speed now.
+    """Says how fast this machine is now, compared with its usual speed in the trials of kept runs.
 
     Args:
         results: The folder of all results.
@@ -29,8 +29,8 @@ def speed_sentences(results: Path) -> Iterator[str]:
     usual, now = usual_speed(results), machine_speed()
     if usual is None:
         yield (
-            f"This machine's usual speed is unknown: no kept run on it measured one. Now it is {now:.1f} million "
-            "rounds of a fixed piece of work a second."
+            f"This machine's usual speed is unknown: no kept run measured it. The current speed is {now:.1f} million "
+            "rounds of a fixed piece of work per second."
         )
         return
     speed, trials = usual
@@ -41,8 +41,8 @@ def speed_sentences(results: Path) -> Iterator[str]:
     )
     advice = "" if steady else " Expect milliseconds to shift with it, and ratios to shift less."
     yield (
-        f"Speed of this machine now: {compared} ({now:.1f} million rounds of a fixed piece of work a second; the "
-        f"median of {trials:,} trials of kept runs is {speed:.1f}).{advice}"
+        f"Speed of this machine now: {compared} ({now:.1f} million rounds of a fixed piece of work per second; "
+        f"the median of {trials:,} trials of kept runs is {speed:.1f}).{advice}"
     )
 
 
@@ -55,7 +55,7 @@ class Preflight:
     def end(self, lines: Iterable[str] = ()) -> None:
         """Names programs that would make a run NOISY, and asks the user whether to begin.
 
-        It does not ask in CI, where nobody would answer, and where each trial names such programs anyway.
+        In CI it does not ask, because nobody would answer, and because each trial names such programs anyway.
 
         Args:
             lines: Lines to print first, such as how long the run will take.

@@ -11,7 +11,7 @@ from hops.run.files import SUMMARY, TRIALS
 from mesh.description.options import takes_settings
 
 HOLDS = (TRIALS, SUMMARY)
-"""Files that a report can be made from. A run that lost its summary still has its trials."""
+"""Files from which a report can be made. A run that lost its summary still has its trials."""
 
 
 @takes_settings("report")

@@ -1,4 +1,4 @@
-"""`trace`: shows a run's exemplars: where to open each in Jaeger, and each as a tree with its budget."""
+"""`trace`: shows a run's exemplars: their addresses in Jaeger, and the exemplars as trees with their budgets."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Loaded:
     """Exemplars that are read and ready to print.
 
     Attributes:
-        trees: Their trees, by trace id.
+        trees: The exemplars' trees, by trace id.
         stands_for: Journeys and percentiles that each trace represents, such as `checkout p50`, by trace id.
         chosen: The trace of each journey and percentile.
         file: The saved traces.
@@ -83,11 +83,11 @@ def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
 
 
 def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey: str = "") -> None:
-    """Prints where to find a run's exemplars; with a journey, also their trees and budgets.
+    """Prints where to find a run's exemplars; if a journey is given, also prints its exemplars' trees and budgets.
 
     Args:
         loaded: The exemplars.
-        query_url: URL of the Jaeger that has the traces now.
+        query_url: URL of the Jaeger that holds the traces now.
         console: Where to print.
         journey: The journey whose trees and budgets to print; empty to list all journeys.
     """
@@ -189,7 +189,7 @@ def _copy_for_people(line: bytes, loaded: Loaded, everywhere: Mapping[str, str])
 
 
 def _by_topology(folder: Path) -> dict[str, Loaded]:
-    """Reads the exemplars of a run's first trial of each topology, in the order in which the run names them."""
+    """Reads the exemplars of each topology's first trial, in the order in which the run names the topologies."""
     shown: dict[str, Loaded] = {}
     used = [trial for trial in read_document(folder / TRIALS, form=Trials)["trials"] if trial["used"]]
     for topology in read_document(folder / MANIFEST, form=Manifest)["topologies"]:

@@ -1,1 +1,1 @@
-"""Faults in a running topology, and their effect on its customers and data."""
+"""Faults in a running topology, and their effect on the topology's customers and data."""

@@ -17,7 +17,7 @@ AGO_DAYS = -1 / (24 * 60)
 
 
 def holders(topology: Topology, switches: Switches) -> Sequence[str]:
-    """Returns the sidecars whose certificates nothing renews; Istio's agent renews its certificate by itself."""
+    """Returns the sidecars whose certificates are not renewed automatically; Istio's agent renews its certificate."""
     if not switches.encrypted or switches.mesh != "envoy":
         return []
     return [f"{name}-sidecar" for name in (*topology.components, EDGE)]
@@ -27,7 +27,7 @@ def expire(system: System, target: str, wait: Wait) -> None:
     """Gives a sidecar an expired certificate, and later a new one.
 
     Raises:
-        UsageError: The mesh uses the user's certificate authority.
+        UsageError: The mesh uses a certificate authority that the user provides.
     """
     if os.environ.get(VARIABLE):
         raise UsageError(f"faults=expire needs the mesh's own authority; unset {VARIABLE}")

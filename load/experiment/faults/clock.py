@@ -10,14 +10,14 @@ from experiment.faults.strike import LASTS_S, Strike, Wait, files_of
 from mesh.native.system import System
 
 LIBRARY = "faketime/libfaketimeMT.so.1"
-"""Path below a folder of libraries; Debian's package is `libfaketime`."""
+"""Path of libfaketime below a library folder, as Debian's package `libfaketime` installs it."""
 FOLDERS = ("/usr/lib/*", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 RIGHT, AHEAD = "+0", "+3600"
 
 
 @contextmanager
 def prepare_clock_step(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Prepares a step of a service's wall clock; monotonic clocks do not change, as when NTP steps a clock."""
+    """Prepares a step of a service's wall clock; as when NTP steps a clock, the monotonic clocks do not change."""
     time = files_of(system) / "faketime"
     time.write_text(RIGHT, encoding="utf-8")
 
@@ -38,11 +38,11 @@ def prepare_clock_step(system: System, target: str) -> Iterator[tuple[System, St
 
 
 def no_faketime() -> str:
-    """Returns the name of the missing library, libfaketime; empty if it is there."""
+    """Returns the name of the library libfaketime if it is missing, and an empty string otherwise."""
     return "" if faketime() else "libfaketime, such as Debian's package `libfaketime`"
 
 
 def faketime() -> Path | None:
-    """Finds libfaketime on this machine; None if it is missing."""
+    """Finds libfaketime on this machine; returns None if the library is missing."""
     paths = (path for folder in FOLDERS for path in Path("/").glob(f"{folder.lstrip('/')}/{LIBRARY}"))
     return next(paths, None)

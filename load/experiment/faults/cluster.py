@@ -1,4 +1,4 @@
-"""Faults that only a cluster can have: it removes pods and starts others."""
+"""Faults that only a cluster can have: the cluster removes pods and starts new ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from mesh.kubernetes.cluster.system import ClusterSystem
 
 LEAVES_S, MESHED_LEAVES_S = 60.0, 30.0
-"""How long a pod may take to leave, without and with a mesh: its callers must drop it first."""
+"""How long a pod may take to stop, without and with a mesh; before it stops, its callers must drop it."""
 STARTS_S = 60.0
 """How long the pods of a whole node may take to start again."""
 
 
 def serving(topology: Topology, switches: Switches) -> list[str]:
-    """Returns the components that serve customers, whose pods a cluster may move."""
+    """Returns the components that serve customers; a cluster may move their pods."""
     return [*topology.components, *([EDGE] if switches.has_edge else [])]
 
 
@@ -34,7 +34,7 @@ def prepare_eviction(system: ClusterSystem, target: str) -> Prepared:
 
 
 def eviction_longer_s(_topology: Topology, switches: Switches, _target: str) -> float:
-    """Returns the seconds by which a load must be longer to show the end of an eviction."""
+    """Returns by how many seconds a load must be longer so that an eviction ends during the load."""
     return MESHED_LEAVES_S if switches.meshed else LEAVES_S
 
 
@@ -46,12 +46,12 @@ def prepare_drain(system: ClusterSystem, _target: str) -> Prepared:
 
 
 def drain_longer_s(topology: Topology, switches: Switches, target: str) -> float:
-    """Returns the seconds by which a load must be longer to show the end of a drain."""
+    """Returns by how many seconds a load must be longer so that a drain ends during the load."""
     return eviction_longer_s(topology, switches, target) + STARTS_S
 
 
 def lacks_right(*right: str) -> Callable[[], str]:
-    """Makes a check, which returns the name of this permission if the current kubectl context lacks it.
+    """Makes a check that returns the name of a permission if the current kubectl context lacks this permission.
 
     Args:
         right: Arguments of `kubectl auth can-i`.
@@ -62,6 +62,6 @@ def lacks_right(*right: str) -> Callable[[], str]:
 
         kubectl = Kubectl.current(os.environ)
         what = " ".join(right).replace(" --subresource=", "/")
-        return "" if kubectl.may(*right) else f"the right to {what} in the context {kubectl.context}"
+        return "" if kubectl.may(*right) else f"permission to {what} in the context {kubectl.context}"
 
     return lacks

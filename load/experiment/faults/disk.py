@@ -1,4 +1,4 @@
-"""The fault `disk-full`: the database's volume, a file system in memory, shrinks to its used size."""
+"""The fault `disk-full`: the database's volume, an in-memory file system, shrinks to the size that is already used."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from mesh.supervisor.process_record import RunLock
 
 DATA, WAL = "postgres-data", "postgres-wal"
 VOLUMES = (DATA, WAL)
-"""Targets: a volume without room for further pages of tables, or for further segments of the write-ahead log."""
+"""Targets: a volume with no room for further table pages, or for further segments of the write-ahead log."""
 ROOM = 2**31
-"""Size of the volume without the fault, in bytes; only used bytes take memory."""
+"""Size of the volume without the fault, in bytes; only used bytes occupy memory."""
 TRIES, LIMIT_S = 10, 10
 CLONE_NEWNS = 0x00020000
 """Flag of Linux's sched.h: a new mount namespace."""
 
 
 def no_volumes() -> str:
-    """Returns the permission that is needed to mount; empty if this user has it."""
-    needed = "root on Linux, with the right to mount (CAP_SYS_ADMIN)"
+    """Returns the permission needed to mount volumes, or an empty string if this user has the permission."""
+    needed = "root on Linux, with permission to mount (CAP_SYS_ADMIN)"
     if not sys.platform.startswith("linux") or os.geteuid() != 0 or (unshare := shutil.which("unshare")) is None:
         return needed
     done = subprocess.run([unshare, "--mount", "true"], capture_output=True, check=False, timeout=LIMIT_S)  # noqa: S603
@@ -42,10 +42,10 @@ def no_volumes() -> str:
 
 @contextmanager
 def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Puts the database's data on a separate volume, and prepares to fill it.
+    """Puts the database's data on a separate volume, and prepares to fill the volume.
 
     Args:
-        system: The system, which has not started. Its data are new, and are gone when it ends.
+        system: The system, which has not started yet. Its data are new, and are deleted when it ends.
         target: One of `VOLUMES`.
     """
     lock = RunLock(system.folder)
@@ -65,7 +65,7 @@ def on_small_volume(system: System, target: str) -> Iterator[tuple[System, Strik
 def _no_page(system: System, volume: Path) -> Strike:
     def strike(wait: Wait) -> None:
         with _connect(system) as connection:
-            # A checkpoint leaves log segments to reuse, so that tables run out of room first.
+            # A checkpoint leaves log segments that can be reused, so that tables run out of room first.
             connection.execute("CHECKPOINT")
         with _fill(volume):
             wait(LASTS_S)
@@ -78,9 +78,9 @@ def _no_segment(system: System, volume: Path) -> Strike:
         until = time.monotonic() + LASTS_S
         with _fill(volume):
             with suppress(psycopg.Error), _connect(system) as connection:
-                while time.monotonic() < until:  # a server without room for its log terminates
+                while time.monotonic() < until:  # a server that has no room for its log terminates
                     connection.execute("SELECT pg_logical_emit_message(true, 'hopwise', ''), pg_switch_wal()")
-            # `wait` would end the run, because the server has terminated.
+            # Not `wait`, which would end the run because the server has terminated.
             time.sleep(max(0.0, until - time.monotonic()))
         system.kill(POSTGRES)
         system.restart(POSTGRES)
@@ -91,7 +91,7 @@ def _no_segment(system: System, volume: Path) -> Strike:
 @contextmanager
 def _fill(volume: Path) -> Iterator[None]:
     """Fills a volume while the context lasts."""
-    for _ in range(TRIES):  # the used size may have grown meanwhile
+    for _ in range(TRIES):  # the used size may have grown between the two calls
         now = os.statvfs(volume)
         with suppress(UsageError):
             _mount("-o", f"remount,size={(now.f_blocks - now.f_bfree) * now.f_frsize}", str(volume))

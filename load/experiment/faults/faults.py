@@ -1,4 +1,4 @@
-"""The faults: which components of a topology each can strike, and how."""
+"""The faults: which components of a topology a fault can strike, and how it does so."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from mesh.native.system import System
 
 JAEGER, ISTIOD = "jaeger", "istiod"
 SHOP = "shop"
-"""Target of a fault that strikes every component which serves customers."""
+"""Target of a fault that strikes every component that serves customers."""
 LIFE_S = 0.4
 """Maximum time between two crashes."""
 ROLLING_S = 8.0
-"""How long each restart of a rolling restart may take, its wait included; the edge may take twice as long."""
+"""How long one restart in a rolling restart may take, including the wait after it; the edge may take twice as long."""
 LEAVE_S, READY_S = 1, 3.0
 """In a rolling restart, how long clients have to leave a stopping component, and how long a restarted component must
-have been ready before the next restart. Its callers look only at intervals whether it is back."""
+have been ready before the next restart. Callers check only at intervals whether the component is back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Fault:
     """A kind of fault.
 
     Attributes:
-        about: The fault in words that follow the target's name.
-        targets: Its targets in a topology with these switches.
+        about: Description of the fault, worded to follow the target's name.
+        targets: Returns the fault's targets in a topology with the given switches.
         around: Prepares the fault.
-        lacks: Says what this machine or user lacks for the fault; empty if nothing.
-        longer_s: Seconds by which the load must be longer to show the fault's end, for a target.
-        in_cluster: Whether it strikes pods of a cluster instead of processes of this machine.
+        lacks: Returns what this machine or user lacks for the fault; empty if nothing is missing.
+        longer_s: Returns by how many seconds the load must be longer so that a fault at a target ends during the load.
+        in_cluster: Whether the fault strikes pods of a cluster instead of processes on this machine.
     """
 
     about: str
@@ -103,7 +103,7 @@ def _restart(system: System, target: str, _: Wait) -> None:
 
 @contextmanager
 def _rolling(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    # As in a cluster, a stopping component lets its clients leave first.
+    # As in a cluster, a stopping component first gives its clients time to leave.
     ours = system.with_settings({name: {"SHOP_DRAIN_S": f"{LEAVE_S}"} for name in system.topology.components})
 
     def strike(wait: Wait) -> None:
@@ -208,14 +208,14 @@ FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class TargetedFault:
-    """A fault at a target, written `kill:order`."""
+    """A fault at a target, written as in `kill:order`."""
 
     kind: str
     target: str
 
     @classmethod
     def parse(cls, name: str) -> TargetedFault:
-        """Reads a fault's name."""
+        """Reads a fault and its target from a name such as `kill:order`."""
         kind, _, target = name.partition(":")
         return cls(kind, target)
 
@@ -224,7 +224,7 @@ class TargetedFault:
 
     @property
     def about(self) -> str:
-        """The fault in words."""
+        """Description of the fault in words."""
         return FAULTS[self.kind].about
 
 
@@ -246,15 +246,16 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
     """Reads which faults strike each topology.
 
     Args:
-        given: `all`, or faults, comma-separated: kinds (`kill`) or kinds at a target (`kill:order`).
+        given: `all`, or comma-separated faults: kinds (`kill`), or kinds at a target (`kill:order`).
         topologies: The topologies.
         switches: The topologies' switches.
 
     Returns:
-        The faults by name of the topology, in the order of `FAULTS`. `all` leaves out faults that are impossible here.
+        The faults by topology name, in the order of `FAULTS`. `all` leaves out faults that are impossible here.
 
     Raises:
-        UsageError: A fault is unknown or impossible here, or no topology has its target; the message lists valid ones.
+        UsageError: A fault is unknown or impossible here, or no topology has its target. The message lists valid faults
+            or targets.
     """
     has = {topology.name: possible(topology, switches) for topology in topologies}
     every = {str(one) for of in has.values() for one in of}
@@ -282,7 +283,7 @@ def parse_faults(given: str, topologies: Sequence[Topology], switches: Switches)
 def _why_not(kind: str, part: str) -> str:
     if kind not in FAULTS:
         return f"{part!r} is unknown"
-    strikes = "pods, with runtime=kubernetes" if FAULTS[kind].in_cluster else "processes of this machine"
+    strikes = "pods, with runtime=kubernetes" if FAULTS[kind].in_cluster else "processes on this machine"
     return f"{kind} strikes {strikes}"
 
 

@@ -1,4 +1,4 @@
-"""Faults between two components, or between a service and its database, caused by a Toxiproxy between them."""
+"""Faults on a link between two components, or between a service and its database, caused by a Toxiproxy there."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def link_fault(toxic: str, attributes: Mapping[str, int]) -> Around:
 
 
 def _address(system: System, target: str) -> tuple[str, str, str]:
-    """Returns the caller, the setting with the callee's address, and the setting's value."""
+    """Returns the caller on a link, the setting that holds the callee's address, and the setting's value."""
     topology = system.topology
     for caller, callees in topology.links.items():
         for callee, protocol in callees.items():
@@ -93,7 +93,7 @@ class _Toxiproxy:
 
     @contextmanager
     def poison(self, names: Mapping[str, str], toxic: str, attributes: Mapping[str, int]) -> Iterator[None]:
-        """Applies a toxic to both directions of links while the context lasts."""
+        """Applies a toxic to both directions of the named links while the context lasts."""
         added = [(name, stream) for name in names for stream in ("upstream", "downstream")]
         for name, stream in added:
             settings = {"name": stream, "type": toxic, "stream": stream, "attributes": dict(attributes)}
@@ -115,7 +115,7 @@ class _Toxiproxy:
 @contextmanager
 def _toxiproxy(file: Path) -> Iterator[_Toxiproxy]:
     if not BINARY.is_file():
-        raise UsageError("faults of links need Toxiproxy, which is not built: run `make toxiproxy`")
+        raise UsageError("faults on links need Toxiproxy, which is not built: run `make toxiproxy`")
     with closing(socket.create_server((HOST, 0))) as free:
         port = free.getsockname()[1]
     with file.open("wb") as log:

@@ -1,4 +1,4 @@
-"""Faults of a process: it is killed and restarted, or stopped for a while."""
+"""Faults of a process: killed and restarted, or stopped for a while."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mesh.supervisor.run import Run
 
 
 def kill(struck: Run, target: str, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Kills a component, and restarts it.
+    """Kills a component and restarts it.
 
     Args:
         struck: The run that has the component.
@@ -30,8 +30,8 @@ def freeze(struck: Run, target: str, wait: Wait, seconds: float = LASTS_S) -> No
     Args:
         struck: The run that has the component.
         target: Name of the component or replica.
-        wait: Waits for some seconds.
-        seconds: Length of the stop, in seconds.
+        wait: Waits for a number of seconds.
+        seconds: How long the component is stopped, in seconds.
     """
     pids = struck.processes()[target]
     try:
@@ -40,5 +40,5 @@ def freeze(struck: Run, target: str, wait: Wait, seconds: float = LASTS_S) -> No
         wait(seconds)
     finally:
         for pid in pids:
-            with suppress(ProcessLookupError):  # the run has ended meanwhile
+            with suppress(ProcessLookupError):  # the run may have ended in the meantime
                 os.kill(pid, signal.SIGCONT)

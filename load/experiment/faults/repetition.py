@@ -16,11 +16,11 @@ NS_PER_S = 1_000_000_000
 
 
 def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
-    """Makes a tape that repeats some of another tape's journeys.
+    """Makes a tape that repeats some of the journeys on another tape.
 
     Args:
-        tape: The tape.
-        seqs: Numbers of the journeys; at least one number.
+        tape: The tape whose journeys are repeated.
+        seqs: Sequence numbers of the journeys; at least one.
         out: File of the new tape.
     """
     header, *entries = _lines(tape.path)
@@ -36,10 +36,10 @@ def make_repetition(tape: Tape, seqs: Collection[int], out: Path) -> Load:
 
 
 def write_acknowledged(rounds: Iterable[tuple[Path, Path]], out: Path) -> int:
-    """Writes the purchases that customers got an answer for, in the format that the audit reads.
+    """Writes the purchases for which customers got an answer, in the format that the audit reads.
 
     Args:
-        rounds: For each round, the rows of its journeys, and the tape that they were sent from.
+        rounds: For each round, the file with the rows of its journeys, and the tape from which they were sent.
         out: File to write.
 
     Returns:

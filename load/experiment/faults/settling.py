@@ -1,4 +1,4 @@
-"""Waits for the order service to settle: no saga under way, no update undelivered."""
+"""Waits for the order service to settle: until no saga is under way and every update is delivered."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def wait_until_settled(url: str) -> tuple[float, Counter[str]]:
         url: URL of the shop's database.
 
     Returns:
-        The seconds that this took, and what was still unfinished after `LIMIT_S`.
+        The seconds that this took, and the number of sagas and updates, by kind, that were unfinished after `LIMIT_S`.
     """
     began = time.monotonic()
     with closing(_connect(url)) as connection:

@@ -1,4 +1,4 @@
-"""The trial of a fault, which strikes during the load. Then the data are compared with the answers to customers."""
+"""The trial of a fault that strikes during the load; the data are then compared with the answers to customers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from mesh.runtime import Runtime
 
 STRIKES_AFTER_S = 4.0
 ANSWERED_WITHIN_S = 60.0
-"""Time for repeating purchases: until the service resumes an interrupted one, it asks customers to come back later."""
+"""Time limit for repeating purchases. Until the service resumes an interrupted purchase, it asks customers to retry
+later."""
 
 
 def run_struck(
@@ -40,7 +41,7 @@ def run_struck(
     folder: Path,
     *,
     say: Say,
-    parity_in_full: bool = True,  # noqa: ARG001 - the answers under load are all compared
+    parity_in_full: bool = True,  # noqa: ARG001 - all answers under load are compared anyway
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
     """Runs the trial of one fault; arguments and errors are those of `experiment.trial.run.run_trial`."""
@@ -75,7 +76,7 @@ class _Moments:
 
     Attributes:
         began_ns: When the fault began, in nanoseconds of the Unix epoch.
-        ended_ns: When the fault ended, likewise.
+        ended_ns: When the fault ended, in nanoseconds of the Unix epoch.
     """
 
     def __init__(self, system: Runtime, strike: Strike) -> None:
@@ -83,7 +84,7 @@ class _Moments:
         self.began_ns = self.ended_ns = 0
 
     def strike(self) -> None:
-        """Waits, and then strikes; call it when the load begins."""
+        """Waits and then strikes; must be called when the load begins."""
         self._wait(STRIKES_AFTER_S)
         self.began_ns = time.time_ns()
         self._strike(self._wait)
@@ -99,7 +100,7 @@ class _Moments:
 def _ask_again(
     system: Runtime, shopload: Shopload, rows: pl.DataFrame, tape: Tape, folder: Path, record: Path
 ) -> dict[str, float]:
-    """Repeats failed purchases until each is answered, and writes the ones that customers got an answer for."""
+    """Repeats failed purchases until each is answered, and writes the purchases for which customers got an answer."""
     failed, rounds, began = _find_failed(rows), [(folder, tape)], time.monotonic()
     repeated = len(failed)
     while failed and time.monotonic() - began < ANSWERED_WITHIN_S:

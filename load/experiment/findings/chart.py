@@ -13,7 +13,7 @@ from hops.report.picture import standalone
 
 WIDTH = 400
 _ROOM = 1.75
-"""Length of the axis, in units of its highest figure: the rest is room for figures and intervals as text."""
+"""Length of the axis as a multiple of its highest figure; the space beyond that figure is for text."""
 
 
 def chart(wanted: Chart, kept: Kept) -> Drawn:
@@ -57,5 +57,5 @@ def chart(wanted: Chart, kept: Kept) -> Drawn:
 
 
 def chart_file(drawn: Drawn) -> str:
-    """The chart as a standalone SVG file."""
+    """Returns the chart as the text of a standalone SVG file."""
     return standalone(str(drawn.svg), drawn.description)

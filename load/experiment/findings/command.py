@@ -39,7 +39,7 @@ def command(*, runs: str, run: str) -> None:
         table = read_table()
         names = _names(table, runs)
         if run and len(names) != 1:
-            raise UsageError("run= keeps one finished run: give its name too, such as runs=default")
+            raise UsageError("run= keeps one finished run: also name its entry in the table, such as runs=default")
         before, failed = all_stated(table, read_all(table)), []
         if not run:
             _say(f"{len(names)} runs{_time_needed(names)}")
@@ -51,13 +51,13 @@ def command(*, runs: str, run: str) -> None:
                 except UsageError as error:  # the other runs are still worth making
                     _say(f"{name}: {error}")
                     failed.append(name)
-        finally:  # an interrupted command shows the runs that it has kept
+        finally:  # even an interrupted command shows the runs that it has kept
             after = write_pages(table)
         for line in changes(before, after):
             print(line)
         _say(f"wrote {PAGE.relative_to(ROOT)}")
         if failed:
-            raise UsageError(f"not kept: {', '.join(failed)}; make findings runs={','.join(failed)} tries again")
+            raise UsageError(f"not kept: {', '.join(failed)}; `make findings runs={','.join(failed)}` tries again")
 
 
 def _keep(name: str, run: Run, results: Path) -> None:
@@ -68,7 +68,7 @@ def _keep(name: str, run: Run, results: Path) -> None:
 
 
 def changes(before: Mapping[str, Stated], after: Mapping[str, Stated]) -> Iterator[str]:
-    """What changed between two states of the findings: a line for each finding, and one for each figure that moved."""
+    """Yields what changed between two states of the findings: a line for each finding, and for each moved figure."""
     for name, now in after.items():
         was = before.get(name, now)
         said = "holds" if not now.doubt else now.doubt.lower()
@@ -79,7 +79,7 @@ def changes(before: Mapping[str, Stated], after: Mapping[str, Stated]) -> Iterat
 
 
 def _moved(was: Figure, now: Figure) -> bool:
-    """Whether two intervals do not overlap."""
+    """Returns whether the intervals of two figures do not overlap."""
     (low, high), (new_low, new_high) = was.ends, now.ends
     is_below = new_high is not None and low is not None and new_high < low
     is_above = new_low is not None and high is not None and new_low > high
@@ -127,7 +127,7 @@ def _run(run: Run, what: str) -> Path:
 
 
 def environment_of_runs() -> dict[str, str]:
-    """The environment without what `make findings` exports: its settings, which a run's `make` would refuse."""
+    """Returns the environment without the settings of `make findings`, which the `make` of a run would refuse."""
     return {name: value for name, value in os.environ.items() if name not in _OF_MAKE}
 
 

@@ -21,8 +21,8 @@ class Figure(NamedTuple):
 
     Attributes:
         value: The estimate.
-        ends: Both ends of its 95 % interval, over blocks.
-        unit: Its unit: ms, bytes, `times` for a ratio, `%`, or empty for a count.
+        ends: Both ends of the estimate's 95 % confidence interval over blocks.
+        unit: Unit of the estimate: ms, bytes, `times` for a ratio, `%`, or empty for a count.
     """
 
     value: float
@@ -37,7 +37,7 @@ class Figure(NamedTuple):
         return numbers.figure(self.value, self.ends, self.unit)
 
     def holds(self, relation: str, bound: float) -> bool:
-        """Whether its interval is `above` or `below` a bound, or `includes` it; False if a decisive end is unknown."""
+        """Returns whether the interval is `above` or `below` a bound, or `includes` it; False if an end is unknown."""
         low, high = self.ends
         if relation == "above":
             return low is not None and low > bound
@@ -47,25 +47,25 @@ class Figure(NamedTuple):
 
 
 def latency(summary: Summary, topology: str, journey: str, metric: str) -> Figure:
-    """A topology's latency of one journey or `all`, in ms; `metric` is mean, p50, p90, p95 or p99."""
+    """Returns a topology's latency for one journey or `all`, in ms; `metric` is mean, p50, p90, p95 or p99."""
     of = summary["topologies"][topology]["journeys"][journey]
     return Figure(of["latency_ms"][metric], of["latency_ci95"][metric], "ms")
 
 
 def times(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
-    """How many times as long the left topology takes as the right one; `metric` may also be cpu_ms."""
+    """Returns how many times as long the left topology takes as the right one; `metric` may also be cpu_ms."""
     row = _comparison(summary, left, right, journey, metric)
     return Figure(row["ratio"], row["ratio_ci95"], TIMES)
 
 
 def longer(summary: Summary, left: str, right: str, journey: str, metric: str) -> Figure:
-    """How much longer the left topology takes than the right one, in ms; `metric` may also be cpu_ms."""
+    """Returns how much longer the left topology takes than the right one, in ms; `metric` may also be cpu_ms."""
     row = _comparison(summary, left, right, journey, metric)
     return Figure(row["difference"], row["ci95"], "ms")
 
 
 def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Figure:
-    """How much longer a part, or group of parts, is in the mean hop budget of the left topology, in ms."""
+    """Returns how much longer a part, or group of parts, is in the mean hop budget of the left topology, in ms."""
     row = Pairs(summary).hops(journey, left, right)
     if row is None:
         raise LookupError(f"the hop budgets of {left} and {right} were not compared")
@@ -74,31 +74,31 @@ def part(summary: Summary, left: str, right: str, journey: str, name: str) -> Fi
 
 
 def core_hours(summary: Summary, topology: str, group: str) -> Figure:
-    """Core-hours that a group of components, or the system in `total`, needs for a million journeys."""
+    """Returns the core-hours that a group of components, or `total`, needs for a million journeys."""
     return _estimate(summary["topologies"][topology]["cost"][group], "core-hours")
 
 
 def at_network(summary: Summary, topology: str, journey: str, network: str) -> Figure:
-    """A topology's p50 on a named network, in ms, as the model of distance predicts it."""
+    """Returns a topology's p50 on a named network, in ms, as the distance model predicts it."""
     return _estimate(summary["distance"]["named"][network]["p50_ms"][journey][topology], "ms")
 
 
 def from_rtt(summary: Summary, sooner: str, other: str, journey: str) -> Figure:
-    """The round-trip time, in ms, above which the topology `sooner` answers a journey sooner than the other."""
+    """Returns the round-trip time, in ms, above which the topology `sooner` answers a journey sooner than the other."""
     rows = summary["distance"]["journeys"][journey]["pairs"]
     row = next(one for one in rows if {one["left"], one["right"]} == {sooner, other})
     if row["verdict"] != "from" or row["sooner"] != sooner:
-        raise LookupError(f"a distance from which {sooner} answers {journey} sooner than {other}")
+        raise LookupError(f"there is no distance from which {sooner} answers {journey} sooner than {other}")
     return Figure(row["at_ms"], row["ci95_ms"], "ms")
 
 
 def sent_beyond(summary: Summary, topology: str, journey: str) -> Figure:
-    """Bytes sent for the parts of an answer that the journey's screen does not show."""
+    """Returns the bytes sent for the parts of an answer that the journey's screen does not show."""
     return _estimate(_over_fetching(summary, topology, journey)["sent_beyond"], "bytes")
 
 
 def hit_share(summary: Summary, topology: str) -> Figure:
-    """The share of requests that a shared cache at the edge answered, in percent."""
+    """Returns the share of requests that a shared cache at the edge answered, in percent."""
     of = summary["topologies"][topology]["edge_cache"]["hit_share"]
     return Figure(100 * of["value"], [None if end is None else 100 * end for end in of["ci95"]], "%")
 
@@ -107,7 +107,7 @@ FIGURES: Mapping[str, Callable[..., Figure]] = {
     function.__name__.replace("_", "-"): function
     for function in (latency, times, longer, part, core_hours, at_network, from_rtt, sent_beyond, hit_share)
 }
-"""The readers by name. The first argument of each is a topology, so that a chart can show the same figure of each."""
+"""The readers by name. A reader's first argument is a topology, so a chart can show one figure for every topology."""
 
 
 def read_figure(summary: Summary, reader: str, *arguments: str) -> Figure:

@@ -18,14 +18,14 @@ _OF_MANIFEST = ("schema", "kind", "name", "git", "machine", "versions", "seeds",
 
 
 class Kept(NamedTuple):
-    """A kept run: its summary, and what its manifest says about commit, machine, versions and time."""
+    """A kept run: its summary, and what its manifest says about the commit, machine, versions and time."""
 
     summary: Mapping[str, Any]
     manifest: Mapping[str, Any]
 
 
 def read_kept(name: str, folder: Path = FOLDER) -> Kept | None:
-    """Reads the kept run of a finding; None if no run is kept for it."""
+    """Reads the kept run with this name; returns None if no such run is kept."""
     if not (folder / name / KEPT_SUMMARY).is_file():
         return None
     with gzip.open(folder / name / KEPT_SUMMARY) as packed:
@@ -33,10 +33,10 @@ def read_kept(name: str, folder: Path = FOLDER) -> Kept | None:
 
 
 def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
-    """Keeps the summary of a finished run, which replaces an older summary.
+    """Keeps the summary of a finished run, replacing an older summary.
 
     Raises:
-        UsageError: The run is of another command, is WRONG, or is not VALID and would replace a VALID run.
+        UsageError: The run was made by another command, is WRONG, or is not VALID and would replace a VALID run.
     """
     summary, manifest = read_document(results / SUMMARY), read_document(results / MANIFEST)
     _require_same(name, run, results, manifest)
@@ -45,7 +45,7 @@ def keep(name: str, run: Run, results: Path, folder: Path = FOLDER) -> None:
         raise UsageError(f"{results} is {verdict}, so it is not kept as {name}; its report says why")
     to = folder / name
     to.mkdir(exist_ok=True)
-    # The compressed file has no name and no time inside, so the same summary always gives the same bytes.
+    # The compressed file contains neither a name nor a time, so the same summary always gives the same bytes.
     packed = gzip.compress(json.dumps(summary, ensure_ascii=False, separators=(",", ":")).encode(), mtime=0)
     (to / KEPT_SUMMARY).write_bytes(packed)
     kept = {key: manifest[key] for key in _OF_MANIFEST if key in manifest}
@@ -65,4 +65,4 @@ def _require_same(name: str, run: Run, results: Path, manifest: Mapping[str, Any
         is_now.pop("topologies")  # an arm for each topology and value
     for key, value in is_now.items():
         if key in wanted and wanted[key] != value:
-            raise UsageError(f"{results} has {key}={value}, and {name} takes {key}={wanted[key]}")
+            raise UsageError(f"{results} has {key}={value}, but {name} needs {key}={wanted[key]}")

@@ -28,9 +28,10 @@ class Stated(NamedTuple):
     """What a kept run says about a finding.
 
     Attributes:
-        doubt: Why it must not be quoted: no run, a verdict other than VALID, or a rule that does not hold; else empty.
-        text: The sentence with its figures; empty without a run.
-        figures: Its figures by name.
+        doubt: Why the finding must not be quoted: no run, a verdict other than VALID, or a rule that does not hold.
+            Empty if it may be quoted.
+        text: The finding's sentence with its figures; empty without a run.
+        figures: The finding's figures, by name.
     """
 
     doubt: str
@@ -39,7 +40,7 @@ class Stated(NamedTuple):
 
 
 def state(finding: Finding, kept: Kept | None) -> Stated:
-    """What a kept run says about a finding.
+    """Returns what a kept run says about a finding.
 
     Raises:
         UsageError: The run has no such figure.
@@ -62,12 +63,12 @@ def read_all(table: Table, folder: Path = FOLDER) -> dict[str, Kept | None]:
 
 
 def all_stated(table: Table, kept: Mapping[str, Kept | None]) -> dict[str, Stated]:
-    """What the kept runs say about every finding, by its name."""
+    """Returns what the kept runs say about every finding, by the finding's name."""
     return {name: state(finding, kept[name]) for name, finding in table.findings.items()}
 
 
 def section(table: Table, kept: Mapping[str, Kept | None]) -> str:
-    """The text between the marks of the page."""
+    """Returns the text for the marked part of the page."""
     return "\n".join(_lines(table, all_stated(table, kept), kept)) + "\n"
 
 
@@ -106,7 +107,7 @@ def _run_words(kept: Kept) -> str:
 
 
 def answer(table: Table, kept: Mapping[str, Kept | None], example: Path = EXAMPLE) -> str:
-    """The README's answer: the findings that the README quotes, and the picture."""
+    """Returns the README's answer: the findings that the README quotes, and the picture."""
     stated = all_stated(table, kept)
     said = [stated[name] for name, finding in table.findings.items() if finding.readme]
     sentences = [one.text if not one.doubt else f"**{one.doubt}:** {one.text}".strip() for one in said]
@@ -116,7 +117,7 @@ def answer(table: Table, kept: Mapping[str, Kept | None], example: Path = EXAMPL
 
 
 def write_pages(table: Table) -> dict[str, Stated]:
-    """Writes the page, its charts, the README's answer and its picture; returns what they say."""
+    """Writes the page, its charts, and the README's answer and picture; returns what the runs say about findings."""
     kept = read_all(table)
     write_marked(PAGE, MARK, section(table, kept))
     for name, finding in table.findings.items():

@@ -19,7 +19,7 @@ from user_files.words import valid
 from user_files.yaml_file import Place, YamlFile
 
 FOLDER = ROOT / "docs" / "findings"
-"""Holds the table, the kept runs and the charts."""
+"""Folder of the table, the kept runs and the charts."""
 TABLE = FOLDER / "findings.yaml"
 RULE = re.compile(r"(?P<figure>\w+) (?P<relation>above|below|includes) (?P<value>-?[0-9.]+)")
 """What must be true of a figure's interval: `ratio above 1` means that the whole interval is above 1."""
@@ -32,7 +32,7 @@ class _Strict(BaseModel):
 
 
 class Run(_Strict):
-    """A run: the target of make, its settings, and whether it is the example of a report."""
+    """A run: the target of make, the target's settings, and whether the run's report is the documentation's example."""
 
     make: str
     settings: dict[str, str | int] = {}
@@ -40,12 +40,12 @@ class Run(_Strict):
 
     @property
     def command(self) -> list[str]:
-        """The command that makes it."""
+        """The command that makes the run."""
         return ["make", self.make, *(f"{name}={value}" for name, value in self.settings.items())]
 
 
 class Chart(_Strict):
-    """A chart: one figure with its interval, for every topology of the run or for those named."""
+    """A chart: one figure with its interval, for the named topologies or, if none are named, for all."""
 
     title: str
     figure: Annotated[list[str], Field(min_length=1)]
@@ -57,13 +57,13 @@ class Finding(_Strict):
 
     Attributes:
         title: Heading.
-        run: Name of its run.
+        run: Name of the run that supplies the figures.
         says: The sentence, with the names of figures in braces.
-        figures: Reader and arguments of each figure, by its name.
-        holds: Rules; the sentence is shown as true only where all hold.
-        chart: Its chart.
-        changes: What would change it.
-        readme: Whether the README says it too.
+        figures: Reader and arguments of each figure, by the figure's name.
+        holds: Rules; the sentence is presented as true only if all of them hold.
+        chart: The finding's chart.
+        changes: What would change the finding.
+        readme: Whether the README states the finding too.
     """
 
     title: str
@@ -85,7 +85,7 @@ class Answer(_Strict):
 
 
 class Table(_Strict):
-    """The whole file."""
+    """The content of `findings.yaml`."""
 
     runs: dict[Name, Run]
     answers: list[Answer]
@@ -96,7 +96,7 @@ def read_table(file: Path = TABLE) -> Table:
     """Reads and checks the table.
 
     Raises:
-        UsageError: The table cannot be read or is wrong; the message names the line, and what is valid.
+        UsageError: The table cannot be read or is invalid; the message names the line and the valid values.
     """
     opened = YamlFile.read(file, UsageError)
     table = validate(opened, Table)
@@ -108,7 +108,7 @@ def read_table(file: Path = TABLE) -> Table:
 def _problems(table: Table) -> Iterator[tuple[Place, str]]:
     for name, run in table.runs.items():
         if run.make not in TARGETS:
-            yield ("runs", name, "make"), f"is no target of make; {valid(run.make, TARGETS)}"
+            yield ("runs", name, "make"), f"is not a target of make; {valid(run.make, TARGETS)}"
     for at, answer in enumerate(table.answers):
         if unknown := [one for one in answer.because if one not in table.findings]:
             yield ("answers", at, "because"), f"there is no finding {unknown[0]}; {valid(unknown[0], table.findings)}"

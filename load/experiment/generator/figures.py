@@ -1,4 +1,4 @@
-"""The generator's own figures of a replay (`generator.json`), by one generator or by several load nodes."""
+"""The load generator's own figures about a replay (`generator.json`), from one generator or from several nodes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def by_node(figures: Figures) -> Sequence[Figures]:
 
 
 def late_customers(figures: Figures) -> int | None:
-    """Counts journeys of a warm visit that had to open connections; None on a first visit, or without a network."""
+    """Counts warm-visit journeys that had to open connections; None for first visits, or without a network."""
     network = figures.get("network")
     return None if network is None or network["visit"] == "first" else int(network["late"])
 
 
 def busiest_cores(figures: Figures) -> float:
-    """Returns the cores that the generator used, on the busiest load node."""
+    """Returns how many cores the generator used on the busiest load node."""
     return max(float(node["cpu_s"]) / float(node["wall_s"]) for node in by_node(figures))

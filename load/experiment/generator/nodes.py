@@ -1,7 +1,7 @@
-"""Several generators that replay the shards of a tape; merged, their results are like those of a single generator.
+"""Several generators that replay the shards of a tape; their merged results are like the results of one generator.
 
-Each load node runs `shopload node`, which reports its progress by files in its folder. An implementation of `Node`
-knows where the node is and how to reach those files; `ShardedReplay` leads all nodes from step to step.
+Each load node runs `shopload node`, which reports its progress through files in a folder. An implementation of `Node`
+knows where the node is and how to reach those files; `ShardedReplay` takes all nodes through the steps of a replay.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import GRACE_S, Load, Shopload
 
 READY, START, DONE, TAKEN = "ready.json", "start", "done.json", "taken"
-"""Files of a node's folder, as `shopload node --help` describes them."""
+"""Files in a node's folder, as `shopload node --help` describes them."""
 RESULTS = ("journeys.jsonl", "vegeta.gob", "generator.json")
-"""Files that a node's replay leaves."""
+"""Files that a node's replay writes."""
 
 T = TypeVar("T")
 
 
 class Node(Protocol):
-    """A place where `shopload node` runs, with the arguments of `node_arguments`."""
+    """A place where `shopload node` runs, with the arguments that `node_arguments` returns."""
 
     @property
     def name(self) -> str:
-        """Name for messages."""
+        """Name of the node in messages."""
 
     def read(self, file: str) -> str | None:
         """Returns the text of a file in the node's folder; None while the file does not exist."""
@@ -56,7 +56,7 @@ class Node(Protocol):
 def node_arguments(
     load: Load, *, tape: PurePath, target: PurePath, out: PurePath, shard: int | str, shards: int, trace: float
 ) -> list[str]:
-    """Returns the generator's arguments on a load node.
+    """Returns the arguments of the generator on a load node.
 
     Args:
         load: The load that all nodes send together.
@@ -65,7 +65,7 @@ def node_arguments(
         out: The node's folder.
         shard: Number of the node's shard, from 0; or an expression for it, such as `$(JOB_COMPLETION_INDEX)`.
         shards: Number of shards.
-        trace: Share of the journeys that leave a trace, 0 to 1.
+        trace: Share of journeys to trace, from 0 to 1.
 
     Raises:
         UsageError: The load is a closed loop, which cannot be split into shards.
@@ -81,16 +81,16 @@ def node_arguments(
 
 @dataclass(frozen=True, slots=True)
 class ShardedReplay:
-    """A replay by several load nodes: `get_ready`, `send`, `collect`, in this order.
+    """A replay by several load nodes; call `get_ready`, `send` and `collect` in this order.
 
     Attributes:
         nodes: The running nodes, by shard.
-        load: The load that they send together.
-        shopload: The generator of this machine, which merges their results.
+        load: The load that the nodes send together.
+        shopload: The generator on this machine, which merges the nodes' results.
         ready_s: Seconds that a node may take to get ready.
         start_ahead_s: Seconds from when all nodes are ready until they start; each must get the start time before then.
-        poll_s: Seconds between looks at the nodes.
-        calm_s: Seconds before the start without requests to the nodes, so that they have no other work.
+        poll_s: Seconds between two polls of the nodes.
+        calm_s: Seconds before the start in which the nodes get no requests, so that they have no other work.
     """
 
     nodes: Sequence[Node]
@@ -128,14 +128,14 @@ class ShardedReplay:
 
         Args:
             watch: Called repeatedly during the load; an exception ends the wait.
-            at_the_ends: Called twice, just before the load begins and at the time of its last journey.
+            at_the_ends: Called twice: just before the load begins, and at the time of the load's last journey.
             meanwhile: Called once the load has begun.
 
         Raises:
-            GeneratorError: A node failed, or has not finished after the grace.
+            GeneratorError: A node failed, or did not finish within the grace period.
             MeshError: A node has ended.
         """
-        # A node's clock: this machine's clock may differ from the nodes' by more than theirs differ from each other.
+        # Based on a node's clock: the nodes' clocks may differ less from each other than from this machine's clock.
         start_ns = self.nodes[0].clock_ns() + round(self.start_ahead_s * 1e9)
         start = time.monotonic() + self.start_ahead_s
         self._on_all(lambda node: node.write(START, f"{start_ns}\n"))
@@ -150,7 +150,7 @@ class ShardedReplay:
         self._await(DONE, GRACE_S)
 
     def collect(self, out: Path) -> None:
-        """Merges the nodes' results into a folder, like the results of a single generator, and lets the nodes end.
+        """Merges the nodes' results into a folder as if one generator had written them, and lets the nodes end.
 
         Raises:
             GeneratorError: The shards belong to different replays, or a shard is incomplete.
@@ -185,7 +185,7 @@ class ShardedReplay:
             time.sleep(self.poll_s)
 
     def _on_all(self, act: Callable[[Node], T]) -> list[T]:
-        """Acts on all nodes at the same time, because each may be a slow round trip away."""
+        """Acts on all nodes concurrently, because a call to a node may take a slow round trip."""
         with ThreadPoolExecutor(max_workers=len(self.nodes)) as pool:
             return list(pool.map(act, self.nodes))
 
@@ -200,7 +200,7 @@ def _text_of(node: Node, file: str) -> str | None:
 
 
 def _end_of(node: Node) -> str | None:
-    """Returns a node's final report; None before the end.
+    """Returns a node's final report, or None while the node has not finished.
 
     Raises:
         GeneratorError: The node failed.

@@ -1,4 +1,4 @@
-"""Calls the generator's commands as processes."""
+"""Runs the load generator's commands as processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mesh.paths import SHOPLOAD
 from mesh.supervisor.processes import guard
 
 GRACE_S = 60.0
-"""Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans."""
+"""Seconds that the generator may take beyond the load itself: to connect, get the last answers and flush its spans."""
 DEFAULT_PAYLOAD: str = SWITCHES["payload"].default
 
 
@@ -40,9 +40,9 @@ class Load:
     Attributes:
         tape: The journeys.
         duration_s: Seconds of load; an open loop ends with its tape.
-        closed: The closed loop that takes the journeys; None if they start at the tape's times.
-        connections: Connections of all clients together; 0 for the number in the target file.
-        steps: Share of a closed loop's users in each of equally long parts; empty for all users throughout.
+        closed: The closed loop that takes the journeys; None for an open loop, where they start at the tape's times.
+        connections: Total number of client connections; 0 for the number in the target file.
+        steps: Share of a closed loop's users in each of the load's equally long parts; empty for all users throughout.
     """
 
     tape: Tape
@@ -89,16 +89,16 @@ class Shopload:
             seed: Seed of arrivals and parameters.
             rate: Mean number of journeys per second.
             duration_s: Length in seconds.
-            scale: Scale of the data that the parameters refer to.
-            pool: `parity` for the parameters reserved for the parity check; empty for the load's.
-            payload: Size of the documents that journeys read; other sizes than the default need a workload that reads
+            scale: Scale of the data to which the parameters refer.
+            pool: `parity` for the parameters reserved for the parity check; empty for a load's parameters.
+            payload: Size of the documents that journeys read; sizes other than the default need a workload that reads
                 documents.
-            without: Kind of journey to leave out, with the others unchanged; empty to leave out nothing.
+            without: Kind of journey to leave out; other journeys stay unchanged. Empty to leave out none.
             stairs: Rates of equally long steps, as multiples of the rate; empty for the workload's own arrivals.
             steps: Whether the workload file has steps of a target other than the shop.
 
         Raises:
-            UsageError: The workload is invalid; the message is the generator's.
+            UsageError: The workload is invalid; the message comes from the generator.
         """
         arguments = [
             "tape",
@@ -125,7 +125,7 @@ class Shopload:
         return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
     def warm_up(self, load: Load, target: Path, out: Path) -> None:
-        """Sends a load without tracing it and without keeping rows."""
+        """Sends a load without tracing it or writing rows."""
         self._run([*_replay(load, target, out), "--warmup"], timeout_s=load.duration_s + GRACE_S)
 
     def start_replay(
@@ -133,13 +133,13 @@ class Shopload:
     ) -> subprocess.Popen[bytes]:
         """Starts a replay that writes its rows below `out`, and its progress to this process's standard error.
 
-        The caller waits for it with `finish_replay`.
+        The caller waits for the replay's end with `finish_replay`.
 
         Args:
             load: The load to send.
             target: File that describes the target.
             out: Folder for the replay's files.
-            trace: Share of the journeys that leave a trace, 0 to 1.
+            trace: Share of journeys to trace, from 0 to 1.
             quiet: Whether to show no progress.
         """
         arguments = [*_replay(load, target, out), "--trace", f"{trace:g}", *(["--quiet"] if quiet else [])]
@@ -154,7 +154,7 @@ class Shopload:
         """Waits for the end of a replay whose load is over.
 
         Raises:
-            GeneratorError: The generator failed, or did not end within the grace; the caller must stop it.
+            GeneratorError: The generator failed, or did not end within the grace period; the caller must stop it.
         """
         try:
             code = replay.wait(timeout=GRACE_S)
@@ -205,7 +205,7 @@ class Shopload:
         seconds: float,
         channel: str = "web",
     ) -> Iterator[subprocess.Popen[str]]:
-        """Lets customers wait for updates of their orders; all are waiting when the block begins.
+        """Lets customers wait for updates to their orders; all are waiting when the block begins.
 
         Args:
             tape: Tape whose buyers are the first to wait.
@@ -213,9 +213,9 @@ class Shopload:
             out: Folder for the received updates, and for the figures.
             watchers: Number of customers who wait.
             way: `push` or `poll`.
-            interval_s: Time between a customer's polls.
-            seconds: How long they wait.
-            channel: Their channel: `web`, `mobile` or `partner`.
+            interval_s: Seconds between a customer's polls.
+            seconds: How long the customers wait, in seconds.
+            channel: Channel of the customers: `web`, `mobile` or `partner`.
 
         Yields:
             The process, which ends when the time is over; if it still runs when the block ends, it is stopped.
@@ -237,9 +237,9 @@ class Shopload:
         try:
             opened, _, _ = select.select([process.stdout], [], [], GRACE_S)
             if not opened:
-                raise GeneratorError(f"{watchers:,} watchers did not all wait within {GRACE_S:g} s")
+                raise GeneratorError(f"{watchers:,} watchers were not all waiting within {GRACE_S:g} s")
             if not process.stdout.readline():
-                raise GeneratorError(f"{watchers:,} watchers could not all wait; the message is above")
+                raise GeneratorError(f"{watchers:,} watchers could not all begin to wait; see the message above")
             yield process
         finally:
             stop(process)
@@ -295,7 +295,7 @@ def _replay(load: Load, target: Path, out: Path) -> list[str]:
 
 
 def stop(process: subprocess.Popen[Any], grace_s: float = 5.0) -> None:
-    """Stops a process with SIGTERM, and with SIGKILL if it still runs after the grace."""
+    """Stops a process with SIGTERM, and with SIGKILL if the process still runs after the grace period."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         try:

@@ -1,4 +1,4 @@
-"""The tapes of an experiment: counted load, warm-up, and samples for parity."""
+"""The tapes of an experiment: counted load, warm-up, and samples for the parity check."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WARMUP, LOAD = "warmup", "load"
 SEEDS_APART = 2_000_000
 """Difference between the seeds of two draws; the warm-up's seed lies in between."""
 SPOT_CHECK_SAMPLES = 2
-"""Samples of each pair if an earlier trial of the experiment compared the same topology in full."""
+"""Samples of each pair of journey and channel if an earlier trial of the experiment checked the topology in full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The tapes that arms with the same rate and mix share: warm-up and counted load."""
+    """The tapes for warm-up and counted load, which arms with the same rate and mix share."""
 
     warmup: Tape
     load: Tape
@@ -32,7 +32,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Tapes:
-    """The tapes of an experiment: a long and a short one for parity, and the loads by `Arm.tape`."""
+    """The tapes of an experiment: a long and a short tape for the parity check, and the loads by `Arm.tape`."""
 
     parity: Tape
     spot_check: Tape
@@ -53,7 +53,7 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
 
     Args:
         shopload: The generator.
-        plan: The experiment; its seed is the counted tape's, and the other seeds derive from it.
+        plan: The experiment; its seed is the seed of the counted tape, from which the other seeds derive.
         workload: File of the workload.
         folder: Folder of the tapes.
     """
@@ -81,7 +81,7 @@ def load_tapes(shopload: Shopload, plan: Plan, arm: Arm, workload: Path, folder:
         shopload: The generator.
         plan: The experiment.
         arm: The arm.
-        workload: File of the workload, or of the steps of a target.
+        workload: File of the workload, or of a target's steps.
         folder: Folder of the tapes.
         steps: Whether `workload` is a file of steps.
     """
@@ -122,7 +122,7 @@ def parity_tape(
     workload: Path = EVEN,
     payload: str = DEFAULT_PAYLOAD,
 ) -> Tape:
-    """Makes a tape with every pair of journey and channel `samples` times, with parameters that no load uses.
+    """Makes a tape that has every pair of journey and channel `samples` times, with parameters that no load uses.
 
     Args:
         shopload: The generator.
@@ -130,7 +130,7 @@ def parity_tape(
         samples: Samples of each pair.
         seed: Seed of the parameters.
         scale: Scale of the data.
-        workload: File of a workload, whose journeys are added to the usual ones.
+        workload: File of a workload whose journeys are added to the usual journeys.
         payload: Size of the documents that journeys read.
     """
     even = yaml.safe_load(EVEN.read_text(encoding="utf-8"))

@@ -1,1 +1,4 @@
-"""The kinds of experiments: the arms and the command of each in one place. Their settings are in `commands.toml`."""
+"""The kinds of experiments: each module makes the arms and defines the command of one kind.
+
+The commands' settings are in `commands.toml`.
+"""

@@ -52,7 +52,7 @@ def command(
             workload=file,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
-        # This import takes a second; a wrong option is reported before it.
+        # These imports take a second, so wrong options are reported before them.
         from experiment.blocks import expected_s
         from experiment.progress import minutes
         from experiment.runner import begin, run_plan

@@ -1,7 +1,7 @@
 """`make capacity`: the highest rate that topologies sustain, and how they behave above it.
 
-Three loads: rates that rise until one fails (`sweep`), users in a closed loop (`stress`), and peaks of several times
-the rate that a topology sustains (`overload`).
+The three loads are rates that rise until a topology fails (`sweep`), users in a closed loop (`stress`), and peaks at
+multiples of the rate that a topology sustains (`overload`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from mesh.description.options import Given
 from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
 
 MIN_JOURNEYS = 420
-"""With fewer journeys, the upper end of p99's 95 % interval is unknown: 0.99^n must be below 2.5 %, so n above 367. The
-margin allows for failures, and for tapes that have fewer journeys than their rate says."""
+"""With fewer journeys, the upper end of p99's 95 % interval is unknown: 0.99^n must be below 2.5 %, so n must exceed
+367. The margin allows for failures, and for tapes that have fewer journeys than their rate implies."""
 DEFAULT_OBJECTIVE, MAX_OBJECTIVE = "100ms", "5s"
-"""The generator abandons journeys that take longer than the maximum."""
+"""Default and maximum of the latency objective. The generator abandons journeys that take longer than the maximum."""
 DEFAULT_MAX, MAX_RATE = 1_000.0, 10_000.0
 DEFAULT_USERS, DEFAULT_THINK, MAX_STEPS = "100,300,1000,3000,10000", "10s", 20
 DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
@@ -45,7 +45,7 @@ USERS_PER_CONNECTION = 100
 """The edge allows 1,024 concurrent requests on an HTTP/2 connection, and a journey sends up to ten at a time."""
 MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
 MAX_TAPE_RATE = 5000.0
-"""More journeys per second than two cores can even refuse; the limit keeps tapes small."""
+"""Two cores cannot even refuse this many journeys per second, so a higher rate would only make tapes larger."""
 PARITY_SAMPLES = 3
 MAX_SEARCHES = 20
 """Maximum number of blocks, each with a search per topology."""
@@ -63,11 +63,11 @@ class Lengths:
 
     Attributes:
         warmup_s: Seconds of load before each step; not counted.
-        shortest_s: Shortest step of a search; a step lasts as long as `MIN_JOURNEYS` take.
-        longest_s: Longest step of a search.
-        confirm_s: Shortest confirmation; it may be up to four times as long, to have `MIN_JOURNEYS`.
+        shortest_s: Shortest step of a search, in seconds; a longer step lasts until `MIN_JOURNEYS` have been sent.
+        longest_s: Longest step of a search, in seconds.
+        confirm_s: Shortest confirmation, in seconds; it may be up to four times as long to reach `MIN_JOURNEYS`.
         users_s: Seconds of load at each number of users.
-        part_s: Seconds of each part of a peak's load.
+        part_s: Seconds that each part of the load with a peak lasts.
         precision: Precision at which a search ends (`hops.kinds.capacity.search.Bounds`).
         max_steps: Maximum number of replays of a search.
         max_confirmations: Maximum number of confirming replays.
@@ -94,11 +94,12 @@ PROFILES = {
 def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
     """Runs every topology through its steps, one after another.
 
-    If a topology cannot continue (a component died, an answer was wrong, traces could not be read), it ends early and
-    the next one begins: in an overload that is a finding. An obstacle to all topologies ends the run.
+    If a topology cannot continue (a component died, an answer was wrong, traces could not be read), its steps end early
+    and the next topology begins. Under overload, such an end is a finding. A problem that affects every topology ends
+    the run.
 
     Raises:
-        MeshError, HopsError: No topology finished a step, or an obstacle stops all of them.
+        MeshError, HopsError: No topology finished a step, or a problem affects every topology.
     """
     asked = cast("Asked", plan.about[KIND])
     stopped: dict[str, str] = {}
@@ -131,7 +132,10 @@ def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
 
 
 def in_blocks_of(plan: Plan, blocks: int) -> Iterator[tuple[Arm, Iterator[int]]]:
-    """Yields the arms to run, each with the numbers of its steps; with several blocks, each block in random order."""
+    """Yields the arms to run, each with an iterator that numbers its steps.
+
+    If there are several blocks, the arms of each block are in random order.
+    """
     drawn, numbers = random.Random(plan.seed), {arm.label: count(1) for arm in plan.arms}
     for _ in range(blocks):
         arms = drawn.sample(plan.arms, len(plan.arms)) if blocks > 1 else plan.arms
@@ -153,7 +157,7 @@ def announce(plan: Plan) -> Iterator[str]:
         what = f"{join_names([str(users) for users in asked['users']])} users, think time {asked['think_s']:g} s"
         each_s = len(asked["users"]) * (lengths.users_s + trial_s)
     else:
-        what = f"{join_names([str(factor) for factor in asked['factors']])} times what each holds"
+        what = f"{join_names([str(factor) for factor in asked['factors']])} times the rate that each sustains"
         searched = sum(arm.topology.name not in asked["given"] for arm in plan.arms) / len(plan.arms)
         each_s = searched * search_s + len(asked["factors"]) * (len(STAIRS) * lengths.part_s + trial_s)
     yield (
@@ -214,7 +218,7 @@ def command(
 
 
 def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
-    """The bounds of each topology's search."""
+    """Returns the bounds of each topology's search."""
     lowest = min(start, ceil(MIN_JOURNEYS / (4 * lengths.confirm_s)))
     made = Bounds(start, highest, lowest, lengths.precision, lengths.max_steps, lengths.max_confirmations)
     return cast("SearchBounds", asdict(made))
@@ -259,7 +263,7 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
     for part in filter(None, (part.strip() for part in given.split(","))):
         name, _, rate = part.partition(":")
         if name not in measured:
-            raise UsageError(f"capacity={given}: {name} is not measured; measured are {', '.join(measured)}")
+            raise UsageError(f"capacity={given}: {name} is not measured; measured topologies: {', '.join(measured)}")
         try:
             value = float(rate)
         except ValueError:
@@ -271,9 +275,10 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
 
 
 def connections_for(users: int, http: int) -> int:
-    """Returns the number of client connections for a closed loop: enough that connections are not the limit.
+    """Returns the number of client connections for a closed loop: enough that connections are not the bottleneck.
 
-    With HTTP/1.1 a connection carries one request at a time, so each user gets one, up to the generator's maximum.
+    With HTTP/1.1 a connection carries one request at a time, so each user gets a connection, up to the generator's
+    maximum.
 
     Args:
         users: Virtual users.
@@ -285,15 +290,15 @@ def connections_for(users: int, http: int) -> int:
 
 
 def tape_rate(closed: ClosedLoop) -> float:
-    """Returns the journeys that a closed loop's tape needs for each second: more than the users can take.
+    """Returns how many journeys per second a closed loop's tape needs: more than the users can start.
 
-    In an overload journeys fail quickly, so only the think time slows the users.
+    Under overload, journeys fail quickly, so only the think time slows the users.
     """
     return min(MAX_TAPE_RATE, closed.most_asked + 5.0)
 
 
 def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
-    """Returns the length of a step at a rate, in seconds: as long as p99 needs, within the profile's bounds."""
+    """Returns the length of a step at a rate, in seconds: long enough to measure p99, within the profile's bounds."""
     needed = MIN_JOURNEYS / rate
     if phase == "confirm":
         return float(ceil(min(max(needed, lengths.confirm_s), 4 * lengths.confirm_s)))

@@ -1,4 +1,4 @@
-"""`make chaos`: topologies under faults: what fails, how soon they recover, and whether their data are right."""
+"""`make chaos`: what fails when faults strike topologies, how soon they recover, and whether their data are correct."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ USUAL_IN_CLUSTER = "evict,drain"
 
 
 def run_struck(*arguments: Any, **options: Any) -> Trial:
-    """Runs the trial of one fault (`experiment.faults.trial`, imported late: wrong settings are reported before)."""
+    """Runs the trial of one fault.
+
+    `experiment.faults.trial` is imported only here, so that wrong settings are reported before this slow import.
+    """
     from experiment.faults import trial
 
     refuse_other_stores()
@@ -66,11 +69,11 @@ def refuse_other_stores() -> None:
     """
     elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
     if elsewhere:
-        raise UsageError(f"{' and '.join(elsewhere)}: faults strike stores that the run starts; leave it out")
+        raise UsageError(f"{' and '.join(elsewhere)}: faults strike only stores that the run itself starts; unset it")
 
 
 def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """An arm for each topology and fault, such as `rest-kill-order`.
+    """Makes an arm for each topology and fault, such as `rest-kill-order`.
 
     Raises:
         UsageError: A topology, a fault or a switch is invalid.
@@ -78,7 +81,7 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
     try:
         struck, updates = topologies_of(topologies, updates="on"), "on"
     except TopologyError:
-        # If a topology has no notification service, or is wrong in another way, this call reports it.
+        # If a topology has no notification service, or is invalid in another way, this call reports that.
         struck, updates = topologies_of(topologies, updates="off"), "off"
     parsed = parse_switches(**switches, updates=updates)
     return tuple(
@@ -94,7 +97,7 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
 
 
 def with_faults_in_loads(plan: Plan) -> Plan:
-    """Lets journeys fail in the plan's loads, and lengthens loads whose fault would outlast the profile's load."""
+    """Allows journeys to fail under the plan's loads, and lengthens loads whose fault would outlast the profile's."""
 
     def under_fault(arm: Arm) -> Arm:
         fault = TargetedFault.parse(arm.fault)

@@ -41,7 +41,7 @@ def command(
     arms = compared_arms(compared, along, switches, channel_networks(common.file))
     if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
         typer.echo(
-            "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
+            "Clients of every arm speak HTTP/1.1: without an edge they reach gateways, which speak only HTTP/1.1.",
             err=True,
         )
     plan = common.plan(KIND, arms, parse_closed_loop(vus=vus, think=think, rate=common.rate))
@@ -62,7 +62,7 @@ def compared_arms(
         topologies: The topologies.
         along: The settings `edges`, `edge_caches` and `selections`, as a user gives them.
         given: The switches, as a user gives them.
-        networks: Each channel's network, where the workload says so.
+        networks: The network of each channel for which the workload specifies one.
 
     Raises:
         UsageError: Several of the settings are given, or one contradicts a switch or a topology.
@@ -92,7 +92,7 @@ def _selections(names: Sequence[str], given: GivenSwitches) -> Mapping[str, Give
 
 
 def _edge_caches(names: Sequence[str], given: GivenSwitches) -> Mapping[str, GivenSwitches]:
-    """Makes the arms without and with a shared cache. The cache does not support TLS, so neither arm uses it."""
+    """Makes one arm with a shared cache and one without. The cache does not support TLS, so neither arm uses TLS."""
     if sorted(names) != ["none", "varnish"]:
         raise UsageError(f"edge_caches={','.join(names)} is not valid; valid: none,varnish")
     given = {**given, "tls": given.get("tls") or "off"}
@@ -123,4 +123,4 @@ _ALONG: Mapping[str, tuple[str, Callable[[Sequence[str], GivenSwitches], Mapping
     "edge_caches": ("edge_cache", _edge_caches),
     "selections": ("selection", _selections),
 }
-"""For each setting that makes arms: its switch, and the switches of each arm by the suffix of the arm's name."""
+"""Maps each setting that makes arms to its switch, and to a function that returns the arms' switches by name suffix."""

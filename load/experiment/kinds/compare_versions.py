@@ -29,7 +29,7 @@ KIND = "compare-versions"
 def run_version(
     system: Runtime, shopload: Shopload, tapes: Tapes, arm: Arm, plan: Plan, folder: Path, **others: Any
 ) -> Trial:
-    """Runs a trial, if the arm's checkout has not changed since the comparison began."""
+    """Runs a trial, after checking that the arm's checkout has not changed since the comparison began."""
     Checkout(arm.label, folder=arm.topology.checkout, **plan.about["checkouts"][arm.label]).require_unchanged()
     return run_trial(system, shopload, tapes, arm, plan, folder, **others)
 
@@ -70,10 +70,10 @@ def command(
 
 
 def journeys_of(common: in_blocks.Common, given: str | None) -> list[str]:
-    """Reads the kinds of journey whose answers may differ.
+    """Reads the kinds of journeys whose answers may differ between the two versions.
 
     Raises:
-        UsageError: The workload lacks a kind of this name; the message lists its kinds.
+        UsageError: The workload has no kind of a given name; the message lists the kinds that it has.
     """
     names = [name.strip() for name in given.split(",")] if given else []
     kinds = sorted({kind for kind, _ in common.mix})

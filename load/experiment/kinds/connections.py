@@ -19,7 +19,7 @@ from mesh.description.switches import MAX_CONNECTIONS, SWITCHES, parse_switches
 def command(*, topologies: str, connections: str, common: in_blocks.Common, switches: Given) -> Plan:
     """The command `connections`; `commands.toml` has its help."""
     counts, profile = ascending("connections", connections, 0, MAX_CONNECTIONS), profile_named(common.profile)
-    # The switch raises the processes' limits of open files; the load has the usual number of connections.
+    # The switch raises the processes' open-file limits; the load itself uses the usual number of connections.
     parsed = parse_switches(**switches, connections=str(max(counts[-1], 1)))
     usual = int(SWITCHES["connections"].default)
     sending = Sending(profile.warmup_s, profile.duration_s, profile.rate, connections=usual)

@@ -1,4 +1,4 @@
-"""`make decide`: which topology to choose, by a comparison; or how to wait for updates, by a run of `make watch`."""
+"""`make decide`: chooses a topology from a comparison, or a way to wait for updates from a run of `make watch`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from mesh.description.options import Given, Json, takes_settings
 from mesh.description.switches import parse_switches
 
 COMPARE = "compare"
-"""Kind of run to decide by; a run at several rates counts as a comparison at each of its rates."""
+"""Kind of run on which a decision is based; a run at several rates counts as a comparison at each of its rates."""
 WATCHED = "updates.parquet"
 """The file that only runs of `make watch` have."""
 SOONEST, LATEST = "1ms", "60m"
@@ -66,7 +66,7 @@ def command(
             end(summary["verdict"], strict=ends_noisy)
             return
         if lateness:
-            raise UsageError(f"lateness={lateness} needs watchers=, the number of customers who wait")
+            raise UsageError(f"lateness={lateness} needs watchers=, the number of waiting customers")
         folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
         manifest = read_document(folder / MANIFEST, form=Manifest)
         if manifest["kind"] == RATES:
@@ -74,7 +74,7 @@ def command(
             summary = summarise(measured, name=manifest["name"], pairs_of=every_pair, figures_of=distance_figures)
         elif rate:
             raise UsageError(
-                f"rate={rate} is for a run over rates (`make rates`), and run={run} is of kind {manifest['kind']}"
+                f"rate={rate} is for a run at several rates (`make rates`), but run={run} is of kind {manifest['kind']}"
             )
         elif manifest["kind"] != COMPARE:
             is_of = f"run={run} is of kind {manifest['kind']}"
@@ -96,7 +96,7 @@ def command(
 
 
 def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> Summary:
-    """Says how customers should wait; returns the summary on which this decision is based."""
+    """Prints how customers should wait; returns the summary on which this decision is based."""
     if others:
         raise UsageError(f"{others[0]}= cannot be combined with watchers=; valid with it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
@@ -113,20 +113,22 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
     else:
         out = console()
         out.print(render(choice_elements(watched, count, lateness_s)))
-        out.print(f"By {folder}.")
+        out.print(f"Based on {folder}.")
     return summary
 
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:
-    """Takes the arms at one rate from a run at several rates, as a comparison of topologies."""
+    """Returns the arms that ran at one rate in a run at several rates, as a comparison of topologies."""
     arms = AXIS.arms(run.manifest)
     equal = shared_places(arms)
     available = ", ".join(f"{place:g}" for place in equal)
     if not rate:
-        raise UsageError(f"run={run.path.name} is over rates: give the rate to decide at, rate= one of {available}")
+        raise UsageError(
+            f"run={run.path.name} has several rates: give the rate at which to decide, rate= one of {available}"
+        )
     wanted = number("rate", rate)
     if wanted not in equal:
-        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; it has {available}")
+        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; valid: {available}")
     at = run.of_arms({arm.label: arm.topology for arm in arms if arm.at == wanted})
     at.manifest.update(kind=COMPARE, profile={**at.manifest["profile"], "rate": wanted})
     return at
@@ -138,14 +140,14 @@ def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Cu
     Args:
         folder: Folder of the run.
         own: File name of the run's workload.
-        workload: The given workload; empty for the run's.
-        given: The switches of the network, which apply to every channel.
+        workload: The given workload; empty for the run's workload.
+        given: The network switches, which apply to every channel.
     """
     if not workload:
         return Customers(Path(own).stem, None, _networks({}, given))
     file = workload_file(workload)
     mix, sent = mix_of(file), folder / WORKLOAD
-    # The tape is a fair sample of the same mix, so nothing needs new weights.
+    # The run's tape is a fair sample of the same mix, so its journeys need no new weights.
     is_own = sent.is_file() and mix_of(sent) == mix
     return Customers(file.stem, None if is_own else mix, _networks(channel_networks(file), given))
 
@@ -153,7 +155,7 @@ def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Cu
 def _networks(
     of_workload: Mapping[str, ChannelNetwork], given: Mapping[str, str | None]
 ) -> Mapping[str, CustomersNetwork]:
-    """Returns the network of each channel: the given network, otherwise the workload's, otherwise none."""
+    """Returns each channel's network: the given one or, failing that, the workload's; empty if neither exists."""
     networks = networks_of(parse_switches(of_workload, **given).as_dict())
     if not networks and any(given.values()):
         return dict.fromkeys(CHANNELS, NAMED[LOOPBACK])

@@ -26,14 +26,16 @@ def command(
     isolated, *others = common.read_measured(topology)
     if others:
         names = ", ".join(one.name for one in (isolated, *others))
-        raise UsageError(f"make {KIND} measures one target; give targets= one of {names}")
+        raise UsageError(f"`make {KIND}` measures one target; give targets= one of {names}")
     refuse_networks(common.file, KIND)
     require_others(common.file.stem, common.mix, journey)
     return common.plan(KIND, isolate_arms(isolated, journey, switches), topology=isolated)
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
-    """Makes the arms of an isolation: with all journeys, without one kind, and with separate components for that kind.
+    """Makes the arms of an isolation experiment.
+
+    One arm has all journeys, one lacks one kind, and one has separate components for that kind.
 
     Args:
         topology: The topology that all arms run.
@@ -51,7 +53,7 @@ def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | Non
 
 
 def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str) -> None:
-    """Checks that a workload has a kind of journey and others.
+    """Checks that a workload has the given kind of journey and at least one other kind.
 
     Args:
         name: Name of the workload, for messages.
@@ -59,7 +61,7 @@ def require_others(name: str, mix: Mapping[tuple[str, str], float], journey: str
         journey: The kind of journey.
 
     Raises:
-        UsageError: The workload does not have both; the message names the kinds that it has.
+        UsageError: The workload lacks the kind or has no other kind.
     """
     kinds = sorted({kind for (kind, _), weight in mix.items() if weight})
     if journey not in kinds:

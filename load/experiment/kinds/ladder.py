@@ -14,7 +14,7 @@ from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
 
 ONLY_WITH_EDGE = ("2", "3")
-"""Versions of HTTP that only the edge speaks; gateways do not."""
+"""HTTP versions that the edge speaks but gateways do not."""
 
 
 @in_blocks.experiment(ladder.KIND)
@@ -39,13 +39,13 @@ def ladder_arms(
     Args:
         topology: The topology that all arms run; the arm `updates` runs its notification service too.
         steps: Arms, comma-separated, in any order; empty for every arm that the topology can run on this machine.
-        http: HTTP version of the clients, the same in all arms; None for 1 if there is an arm without an edge.
+        http: HTTP version of the clients, the same in all arms; None means 1 if an arm has no edge.
         trace: Share of journeys to trace in the arms that trace; None for the switch's default.
         payload: Size of the documents that journeys read; None for the switch's default.
 
     Raises:
-        UsageError: An arm is unknown, given twice, has nothing to be compared with, or cannot run; or nothing could be
-            measured twice.
+        UsageError: An arm is unknown, is given twice, has no arm to be compared with, or cannot run; or no journeys
+            would be both traced and untraced.
     """
     names = _parse_steps(steps) if steps else _all(topology, http)
     if ladder.NO_EDGE in names:

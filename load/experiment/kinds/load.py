@@ -1,4 +1,4 @@
-"""`hopwise load`: loads targets that are not the shop, for as long as the user says."""
+"""`hopwise load`: puts load on targets that are not the shop, for as long as the user specifies."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ def _seconds(name: str, given: str) -> int:
 def _rate(given: str) -> float:
     rate = number("rate", given)
     if rate is None or not 0 < rate <= MAX_RATE:
-        raise UsageError(f"rate={given} is out of range: give journeys a second, above 0 and at most {MAX_RATE:g}")
+        raise UsageError(f"rate={given} is out of range: give journeys per second, above 0 and at most {MAX_RATE:g}")
     return rate

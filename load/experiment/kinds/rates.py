@@ -22,7 +22,7 @@ from mesh.description.topology import Topology
 
 DEFAULT_RATES = "10,20,30,40,60"
 MAX_RATE = 1000.0
-"""More journeys of the whole mix per second than any topology can answer on two cores."""
+"""On two cores, no topology can answer this many journeys per second of the whole mix."""
 LOWEST, MAX_PERCENT = 0.1, 100.0
 
 
@@ -49,14 +49,15 @@ def rate_arms(
 
     Args:
         topologies: The topologies.
-        rates: Comma-separated, in any order: journeys per second, or percent of the rate that each topology sustains.
+        rates: Comma-separated, in any order: journeys per second, or percentages of each topology's sustained rate.
         given: The switches, as a user gives them.
         workload: File of the workload, which may give each channel's network.
-        results: The folder of all results: the newest sweep with all topologies determines what 100 % is.
+        results: The folder of all results; the newest sweep in it with all topologies determines which rate is 100 %.
 
     Raises:
-        UsageError: A rate is invalid, given twice, or above what any topology sustains. There is only one rate, or
-            there are too many arms. No sweep measured all topologies. Or a topology cannot run with a switch.
+        UsageError: A rate is invalid, is given twice, or is above what any topology sustains. There is only one rate,
+            or there are too many arms. A rate is a percentage, but no sweep measured all topologies. A topology cannot
+            run with a switch.
     """
     places = arms_along(
         "rates", rates, "rate", DEFAULT_RATES, topologies, lambda item: _amount(item, rates), lambda place: place[::-1]
@@ -68,13 +69,13 @@ def rate_arms(
     if held and absolute and max(absolute) > max(held.values()):
         known = ", ".join(f"{name} {held[name]:g}" for name in names)
         raise UsageError(
-            f"rates={rates}: {max(absolute):g} journeys a second are more than any of these topologies held in {sweep} "
-            f"({known}); give lower rates, or percent of what each holds, such as 80%"
+            f"rates={rates}: {max(absolute):g} journeys a second are more than any of these topologies sustained in "
+            f"{sweep} ({known}); give lower rates, or percentages of the rate that each sustains, such as 80%"
         )
     if not held and len(absolute) < len(amounts):
         raise UsageError(
-            f"rates={rates}: percent are of what each topology holds, and no `make sweep` of {', '.join(names)} says "
-            "that; run one, or give journeys a second"
+            f"rates={rates}: percentages are of the rate that each topology sustains, but no `make sweep` has measured "
+            f"it for {', '.join(names)}; run one, or give journeys per second"
         )
     networks = channel_networks(workload)
 
@@ -95,14 +96,17 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
         amount = math.nan
     if not LOWEST <= amount <= most:
         raise UsageError(
-            f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys a second from {LOWEST:g} to "
-            f"{MAX_RATE:g}, or percent up to {MAX_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
+            f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys per second, from {LOWEST:g} "
+            f"to {MAX_RATE:g}, or percentages up to {MAX_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
         )
     return amount, percent
 
 
 def _read_capacity(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
-    """Returns what each topology sustained in the newest sweep with all of them, and the sweep's name; else empty."""
+    """Returns the rate that each topology sustained in the newest sweep that measured all, and the sweep's name.
+
+    Both are empty if there is no such sweep.
+    """
     for path in sorted(results.glob(f"2*-sweep*/{SUMMARY}"), reverse=True):
         try:
             rates = capacity_of(read_document(path))["results"]

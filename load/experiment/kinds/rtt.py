@@ -1,4 +1,4 @@
-"""`make rtt`: topologies at several distances from their customers, compared with the model of distance."""
+"""`make rtt`: topologies at several distances from their customers, compared with the distance model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(
 def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
     """Makes an arm for each topology at each round-trip time, such as `hybrid-20ms`, the nearest customers first.
 
-    Customers have emulated links at 0 ms too, so arms of one topology differ by distance alone.
+    Customers have emulated links at 0 ms too, so that arms of one topology differ only in distance.
 
     Args:
         topologies: The topologies.
@@ -40,8 +40,8 @@ def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str 
         given: The other switches, as a user gives them.
 
     Raises:
-        UsageError: A round-trip time is invalid or given twice, there is only one, there are too many arms, or a
-            topology cannot run with a switch.
+        UsageError: A round-trip time is invalid or is given twice, there is only one time, there are too many arms,
+            or a topology cannot run with a switch.
     """
     places = arms_along(
         "rtts",
@@ -63,6 +63,6 @@ def _milliseconds(item: str, rtts: str) -> float:
         return read_rtt("rtts", f"{item}ms" if item[-1:].isdigit() else item)
     except SwitchError as error:
         raise UsageError(
-            f"rtts={rtts}: {item or 'an empty item'} is not a round-trip time from 0ms to 2s; give them separated by "
+            f"rtts={rtts}: {item or 'an empty item'} is not a round-trip time from 0ms to 2s; separate times by "
             f"commas, such as {DEFAULT_RTTS} (ms) or 0ms,0.5ms,1s"
         ) from error

@@ -1,4 +1,4 @@
-"""`make soak`: topologies under a long load: whether anything grows that should not."""
+"""`make soak`: topologies under a long load, and whether resource use or latencies grow when they should not."""
 
 from __future__ import annotations
 

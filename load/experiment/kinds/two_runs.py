@@ -28,7 +28,7 @@ from hops.run.rows import write_whole
 from mesh.description.options import Json, takes_settings
 
 SLOWER = 4
-"""Exit code of a comparison that shows a figure beyond the threshold."""
+"""Exit code if a figure is shown to be worse by more than the threshold."""
 UNCHECKED = 1
 """Exit code if no figure could be compared with a given threshold."""
 
@@ -72,12 +72,15 @@ def command(
 
 
 def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) -> int:
-    """Returns the exit code: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
+    """Returns the exit code.
+
+    It is 3 if the figures must not be trusted, and 4 if a figure is worse by more than the threshold. It is 1 if the
+    threshold could not be checked, and 0 otherwise.
 
     Args:
-        comparison: The two runs compared.
-        strict: Whether figures of NOISY runs must not be trusted either.
-        allow_wrong: Whether to judge figures nevertheless.
+        comparison: The comparison of the two runs.
+        strict: Whether the figures of NOISY runs must not be trusted either.
+        allow_wrong: Whether to judge figures even if they must not be trusted.
     """
     if is_doubtful(comparison["verdict"], strict=strict) and not allow_wrong:
         return DOUBTFUL
@@ -105,7 +108,7 @@ def checked_threshold(given: str | None, metrics: str | None) -> Threshold | Non
     except ValueError:
         share = -1.0
     if not given.endswith("%") or not 0 <= share <= 100:
-        raise UsageError(f"threshold={given} is not valid: give percent from 0% to 10000%, such as 10%")
+        raise UsageError(f"threshold={given} is not valid: give a percentage from 0% to 10000%, such as 10%")
     names = tuple(dict.fromkeys(name.strip() for name in metrics.split(","))) if metrics else WATCHED
     unknown = [name for name in names if name not in KNOWN_METRICS]
     if unknown:

@@ -1,4 +1,4 @@
-"""`make watch`: how late customers learn of changes to their orders, and what their waiting costs."""
+"""`make watch`: how late customers learn of changes to their orders, and what it costs to let them wait."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def parse_channel(given: str) -> Channel:
 
 
 def parse_ways(given: str) -> tuple[str, ...]:
-    """Reads the comma-separated ways to wait.
+    """Reads the comma-separated ways to wait for updates.
 
     Raises:
-        UsageError: A way is unknown, or named twice.
+        UsageError: A way is unknown or is named twice.
     """
     ways = tuple(part.strip() for part in given.split(","))
     if unknown := [way for way in ways if way not in WAYS]:

@@ -1,4 +1,4 @@
-"""Checks which addresses may be loaded: this machine's, and addresses that the user owns."""
+"""Checks that load goes only to addresses of this machine, and to hosts that the user has named as theirs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMES = {
     "grpcs": ("https", "grpc"),
     "grpc+unix": ("http", "grpc"),
 }
-"""The generator's name for each scheme, and the scheme's protocol."""
+"""For each scheme of a target file, the scheme in the load generator's file, and the protocol."""
 MAX_SOCKET_BYTES = 107
 """Maximum length of a Unix socket's path on Linux, in bytes."""
 
@@ -54,7 +54,7 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
     """Splits an endpoint's URL.
 
     Raises:
-        UsageError: The text is not a valid URL.
+        UsageError: The text is not the valid URL of an endpoint.
     """
     parts = urlsplit(url)
     if parts.query or parts.fragment or parts.username or parts.scheme not in SCHEMES:
@@ -76,12 +76,12 @@ def address_of(file: TargetFile, url: str, *where: object) -> SplitResult:
 
 
 def is_socket(parts: SplitResult) -> bool:
-    """Whether an endpoint is a Unix socket."""
+    """Returns whether an endpoint is a Unix socket."""
     return parts.scheme.endswith("+unix")
 
 
 def entries_of(endpoints: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Returns endpoints as the generator's target file has them: a Unix socket has a placeholder host."""
+    """Returns endpoints in the form of the load generator's file, in which a Unix socket has a placeholder host."""
     entries = {}
     for number, (name, url) in enumerate(endpoints.items()):
         parts = urlsplit(url)

@@ -26,7 +26,7 @@ Name = Annotated[str, Field(pattern=NAME, max_length=MAX_NAME)]
 VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 HTTP = rf"^({METHODS.replace(', ', '|')}) (/[^\s#]*|\$\{{\w+\}})$"
 HERE, STORE = "here", r"^(|here|https?://[^\s?#]+)$"
-"""A value of `traces`, for an OTLP endpoint that is open during the run; and the pattern of all values."""
+"""Values of `traces`: `HERE` stands for an OTLP endpoint that is open during the run; `STORE` matches valid values."""
 PATH, RPC = r"^/[^\s#]*$", r"^[\w.]+/\w+$"
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 Header = Annotated[str, Field(pattern=HEADER)]
@@ -48,7 +48,7 @@ class Place(_Part):
     Attributes:
         endpoints: URL of each endpoint, by name: `http://host:port/base`, or `grpc://host:port`; `https` and `grpcs`
             with TLS; `http+unix:/path` and `grpc+unix:/path` for Unix sockets.
-        ports: Ports of the target's other processes on this machine, whose CPU counts as the target's.
+        ports: Ports of the target's other processes on this machine; their CPU time counts as the target's.
     """
 
     endpoints: Annotated[dict[Name, str], Field(min_length=1)]
@@ -59,14 +59,14 @@ Version = Annotated[Literal["1.2", "1.3"], BeforeValidator(str)]
 
 
 class Tls(_Part):
-    """Settings of TLS for `https` and `grpcs`. Paths are relative to the target file; files are in PEM form.
+    """TLS settings for `https` and `grpcs`. Paths are relative to the target file; files are in PEM format.
 
     Attributes:
-        ca: Trusted certificates; the system's if empty.
-        certificate: The client's certificate.
-        key: Its private key.
-        min_version: Lowest version.
-        max_version: Highest version.
+        ca: File of trusted certificates; empty to trust the system's certificates.
+        certificate: File of the client's certificate.
+        key: File of the client's private key.
+        min_version: Lowest TLS version.
+        max_version: Highest TLS version.
     """
 
     ca: str = ""
@@ -102,7 +102,7 @@ class Expect(_Part):
     """The expected answer.
 
     Attributes:
-        status: HTTP statuses; any from 200 to 299 if empty.
+        status: Allowed HTTP status codes; if empty, any code from 200 to 299 is allowed.
         code: gRPC status code.
         equal: Expected value at each pointer.
         there: Pointers to values that must exist.
@@ -128,10 +128,10 @@ class Source(_Part):
     part of the header or the cookie, or of the body if neither is given.
 
     Attributes:
-        pointer: Pointer to a value of the JSON.
-        header: Name of a header, or of gRPC metadata.
+        pointer: Pointer to a value in the answer's JSON.
+        header: Name of a header field, or of gRPC metadata.
         cookie: Name of a cookie that the answer sets.
-        match: Regular expression (RE2) whose only group is taken from a header, a cookie, or the body.
+        match: Regular expression (RE2) with one group, which selects a part of the header, the cookie or the body.
     """
 
     pointer: Pointer = ""
@@ -164,11 +164,11 @@ Pause = Annotated[float, BeforeValidator(_pause)]
 
 
 class Think(_Part):
-    """A customer's pause before a step, drawn evenly from a range.
+    """A customer's pause before a step, drawn uniformly from a range.
 
     Attributes:
-        from_s: Shortest pause in seconds; a duration in the file, like `to`.
-        to_s: Longest pause in seconds.
+        from_s: Shortest pause in seconds; in the file, `from` is a duration.
+        to_s: Longest pause in seconds; in the file, `to` is a duration.
     """
 
     from_s: Pause = Field(alias="from")
@@ -198,18 +198,19 @@ class Step(_Part):
     """A request: `http`, `graphql` or `grpc`.
 
     Attributes:
-        http: Method and path: `GET /products/${id}?page=1`; `GET ${place}` sends a variable unchanged, such as a
-            `Location`.
-        graphql: A document to send with `variables` to `path`.
-        grpc: Full name of a method with one answer or a stream of answers: `shop.v1.Products/Get`, sent with `message`.
-        name: Name of the step in messages; its request if empty.
-        at: Name of the endpoint; not needed if only one fits.
-        body: Body of an HTTP request: JSON, or a text.
-        descriptors: File with a set of protobuf descriptors that has the method, relative to the target file; by
-            default the server's reflection is used.
-        take: Variables that later steps get from the answer, and where each is; in the file a pointer, or a `Source`.
+        http: Method and path: `GET /products/${id}?page=1`. `GET ${place}` uses a variable unchanged, such as the
+            value of a `Location` header.
+        graphql: A GraphQL document, which is sent with `variables` to `path`.
+        grpc: Full name of a unary or server-streaming method, such as `shop.v1.Products/Get`, called with `message`.
+        name: Name of the step in messages; if empty, messages show the request.
+        at: Name of the endpoint; not needed if only one endpoint fits.
+        body: Body of an HTTP request: JSON or text.
+        descriptors: File with a protobuf descriptor set that contains the method, relative to the target file; if
+            empty, the server's reflection service is used.
+        take: Variables that later steps take from this answer, each with its source; in the file, a source is a
+            pointer or a `Source`.
         ignore: Pointers to parts of the answer that vary.
-        think: Pause before the step, which does not count as latency; the journey's by default.
+        think: Pause before the step, which does not count as latency; the journey's pause by default.
     """
 
     http: Annotated[str, Field(pattern=HTTP)] | None = None
@@ -239,7 +240,7 @@ class Step(_Part):
         if idle_check := self.expect.model_fields_set & {"status" if self.grpc else "code"}:
             raise ValueError(f"expect.{idle_check.pop()} goes with {'http and graphql' if self.grpc else 'grpc'}")
         if fixed := [name for name in self.headers if _FIXED["grpc" if self.grpc else "http"].match(name)]:
-            raise ValueError(f"the header {fixed[0]} is the client's own")
+            raise ValueError(f"the header {fixed[0]} is the client's to set")
         if len({name.lower() for name in self.headers}) < len(self.headers):
             raise ValueError(f"two of the headers {', '.join(self.headers)} differ only in case")
         if taken := [name for name in self.take if name in BUILT_IN]:
@@ -253,7 +254,7 @@ _FIXED = {
     "http": re.compile("(content-length|transfer-encoding|trailer)$", re.IGNORECASE),
     "grpc": re.compile("(host|content-type|user-agent|te|grpc-.*)$", re.IGNORECASE),
 }
-"""Headers that the clients always write themselves."""
+"""Patterns of the header fields that the load generator's clients always write themselves."""
 
 
 class Journey(_Part):
@@ -262,8 +263,8 @@ class Journey(_Part):
     Attributes:
         weight: Frequency of the journey, relative to the sum of all weights.
         channel: Channel that determines the customer's network.
-        table: Name of the table that gives a row to each journey; empty for no table.
-        think: Pause between steps, for steps without their own.
+        table: Name of the table from which every journey of this kind takes a row; empty for no table.
+        think: Pause before every step after the first that does not set another pause.
     """
 
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
@@ -299,20 +300,20 @@ class Target(_Part):
     Attributes:
         name: Name of the target, used for results folders.
         about: One sentence about the target.
-        targets: The targets to load, by name; several are compared.
+        targets: The targets to load, by name; if there are several, they are compared.
         journeys: What customers do, by name.
         tables: Variables from CSV files, by name.
         arrival: How customers arrive, as in a workload file.
         networks: Each channel's network, as in a workload file.
-        visit: Whether customers' connections are open from an earlier visit.
-        http: Version that HTTP clients speak.
-        connections: Connections to each endpoint; over HTTP/1.1 they limit concurrent requests.
-        keep_alive: Whether connections are kept; otherwise each request opens its own.
-        timeout: Seconds that a journey may take, all its steps together; in the file a duration, such as `5s`.
-        tls: Settings for `https` and `grpcs`.
-        otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
-        traces: Address of the Jaeger, Tempo or Zipkin that has the target's spans, or `here` for an OTLP endpoint that
-            is open during the run. Empty if the target is not traced.
+        visit: Whether customers' connections are still open from an earlier visit.
+        http: HTTP version that clients speak.
+        connections: Number of connections to each endpoint; over HTTP/1.1 it limits concurrent requests.
+        keep_alive: Whether connections are reused; otherwise each request opens a new connection.
+        timeout: Maximum seconds for all steps of a journey together; in the file, a duration such as `5s`.
+        tls: TLS settings for `https` and `grpcs`.
+        otlp: `host:port` of an OTLP receiver over gRPC, which gets the root spans of traced journeys.
+        traces: Address of the Jaeger, Tempo or Zipkin that stores the target's spans, or `here` for an OTLP endpoint
+            that is open during the run. Empty if the target is not traced.
     """
 
     name: Name
@@ -347,7 +348,7 @@ class TargetFile:
     target: Target
 
     def error(self, problem: str, *where: object) -> Exception:
-        """Makes an error with the line that the keys lead to."""
+        """Makes an error that names the line to which the keys lead."""
         return self.yaml.wrong(problem, *where)
 
     def resolve(self, name: str) -> Path:
@@ -359,7 +360,7 @@ def read_target(path: Path) -> TargetFile:
     """Reads a target file.
 
     Raises:
-        UsageError: The file is not a target file; the message names the line and the mistake.
+        UsageError: The file is not a valid target file; the message names the line and the mistake.
     """
     file = YamlFile.read(path, UsageError)
     target = validate(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))

@@ -1,4 +1,4 @@
-"""Targets to measure instead of topologies: the user's choice, their load, and their entry in the plan."""
+"""Targets that are measured instead of topologies: the user's choice, the load's switches, and the plan's entry."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology
 
 USUAL_SHARE = "0.1"
-"""Share of journeys to trace if the target file names a store of traces."""
+"""Share of journeys to trace if the target file names a trace store."""
 OF_THE_SHOP: Mapping[str, str] = {
     "topologies": "targets= chooses among the targets of the file",
     "topology": "targets= chooses among the targets of the file",
-    "edges": "a target has the entrances of its file",
-    "edge_caches": "a target has the entrances of its file",
+    "edges": "a target has only the endpoints in its file",
+    "edge_caches": "a target has only the endpoints in its file",
     "selections": "the target file says what its requests ask for",
     "workload": "the target file has the journeys",
     "tls": "the target file's endpoints say whether they use TLS, by https or grpcs",
     "tracing": "a target is traced by its own tracer",
 }
-"""Settings that only the shop has, and why. Switches that are missing here change how the shop is started."""
+"""Settings that only the shop has, and why. Switches that are not listed here change how the shop is started."""
 _STARTED = "it changes how the shop is started, and a target is already running"
 
 
@@ -40,21 +40,21 @@ def refuse_of_the_shop(given: Mapping[str, str]) -> None:
         given: The settings that the user gave, including switches.
 
     Raises:
-        UsageError: Only the shop has a setting; the message says why.
+        UsageError: Only the shop has one of the settings; the message says why.
     """
     for name, value in given.items():
         raise UsageError(f"{name}={value} with target=: {OF_THE_SHOP.get(name, _STARTED)}; leave it out")
 
 
 def read_targets(files: str, chosen: str = "") -> TargetFile:
-    """Reads several target files as one: the first file, with the targets of all.
+    """Reads several target files as one: returns the first file with the targets of all files.
 
     Args:
-        files: Paths, comma-separated. The files may differ only in their targets, because all get the same journeys.
+        files: Paths, comma-separated. The files may differ only in their targets, which all get the same journeys.
         chosen: Names of the targets to measure, comma-separated and in this order; empty for all.
 
     Raises:
-        UsageError: A file is wrong, differs in more than its targets, or there is no such target.
+        UsageError: A file is invalid or differs in more than its targets, or a chosen target does not exist.
     """
     first, *others = [read_target(Path(path)) for path in read_items("target", files, str)]
     targets: dict[str, Place] = dict(first.target.targets)
@@ -66,7 +66,7 @@ def read_targets(files: str, chosen: str = "") -> TargetFile:
                 "journeys in the same way"
             )
         if twice := sorted(set(targets) & set(other.target.targets)):
-            raise UsageError(f"{other.path}: another file has a target {twice[0]} too; give it another name")
+            raise UsageError(f"{other.path}: another file has a target {twice[0]} too; rename one of the two")
         targets |= other.target.targets
     if chosen:
         names = read_items("targets", chosen, str)
@@ -82,10 +82,10 @@ def as_topologies(file: TargetFile) -> list[Topology]:
 
 
 def switches_given(file: TargetFile, given: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Returns the switches of the generator: the user's values, and otherwise the target file's.
+    """Returns the load generator's switches; the user's values take precedence over the target file's.
 
     Raises:
-        UsageError: Journeys are to be traced, and the file names no store of traces.
+        UsageError: Journeys are to be traced, but the file names no trace store.
     """
     target = file.target
     share = given.get("trace") or (USUAL_SHARE if target.traces else "0")
@@ -108,10 +108,10 @@ def describe(file: TargetFile, mine: Sequence[str], *, traced: bool) -> dict[str
         traced: Whether journeys are traced.
 
     Raises:
-        UsageError: A target is on another machine that the user has not named as theirs; the generator refuses a step;
-            or no store of traces answers.
+        UsageError: A target is on another machine that the user has not named as theirs, the load generator refuses a
+            step, or no trace store answers.
     """
-    # These imports take a second.
+    # Imported only here, because these imports take a second.
     from experiment.own_target.traces import require_store
     from experiment.own_target.trial import require_steps
 

@@ -24,10 +24,11 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 def steps_of(file: TargetFile) -> dict[str, Any]:
-    """Makes the document of the steps, with the contents of the target file's other files.
+    """Makes the document of the steps, including the contents of the files that the target file names.
 
     Raises:
-        UsageError: Names do not match, or a file is missing or wrong; the message names the line, the file and why.
+        UsageError: A name is unknown, or a file is missing or invalid; the message names the line, the file and the
+            reason.
     """
     target = file.target
     speaks = _endpoints(file)
@@ -183,7 +184,7 @@ def _row(file: TargetFile, name: str, table: Table, columns: list[str], row: lis
 
 
 def _number(text: str) -> float | None:
-    """Parses a finite number; None if the text is not one."""
+    """Parses a finite number; returns None for any other text."""
     try:
         number = json.loads(text) if _NUMBER.fullmatch(text) else math.nan
         return number if math.isfinite(number) and Decimal(text).is_finite() else None

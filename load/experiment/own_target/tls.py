@@ -1,4 +1,4 @@
-"""TLS of endpoints: trusted certificates, and the client's certificate."""
+"""TLS settings for endpoints: trusted certificates, and the client's certificate."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from experiment.own_target.file import TargetFile
 
 
 def tls_of(file: TargetFile) -> dict[str, str]:
-    """Makes the TLS part of the generator's target file; empty if no endpoint is encrypted.
+    """Makes the TLS part of the load generator's target file; it is empty if no endpoint uses TLS.
 
     Raises:
-        UsageError: A certificate or a key is unusable; the message names the line and the file, but no content of it.
+        UsageError: A certificate or a key is unusable; the message names the line and the file, but quotes no content.
     """
     given, target = file.target.tls, file.target
     schemes = {
@@ -23,7 +23,7 @@ def tls_of(file: TargetFile) -> dict[str, str]:
     }
     if "https" not in schemes:
         if given.model_fields_set:
-            raise file.error("is for endpoints of https and grpcs, and there are none", "tls")
+            raise file.error("is for https and grpcs endpoints, but there are none", "tls")
         return {}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusted = given.ca and _path(file, "ca", given.ca)

@@ -1,4 +1,4 @@
-"""Reads the traces of a loaded target, and joins them with the generator's spans by trace id."""
+"""Reads the traces that a target recorded under load, and joins them with the load generator's spans by trace id."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ LIMIT_S, LOOK_S = 60.0, 1.0
 BATCH = 100
 """Number of traces to read between two checks of the time limit."""
 MAX_UNREQUESTED = 2_000
-"""Maximum number of unrequested traces to count; it is limited, because each trace is read completely."""
+"""Maximum number of unrequested traces to count, because each of them is read completely."""
 QUIET_S = 7.0
-"""Traces are complete once no span has come for this time: OpenTelemetry's SDKs send a batch every 5 s."""
+"""Traces count as complete once no span has arrived for this time; OpenTelemetry's SDKs send a batch every 5 s."""
 
 
 Traces = Mapping[str, Sequence[Span]]
-"""Spans by trace id, including the generator's."""
+"""Spans by trace id, including the load generator's spans."""
 
 
 def require_store(where: str) -> None:
     """Checks that a Jaeger, Tempo or Zipkin answers at an address.
 
     Raises:
-        UsageError: None answers; the message says what was tried.
+        UsageError: No such store answers; the message says what was tried.
     """
     try:
         api_at(where, Query())
@@ -53,10 +53,10 @@ def read_target_traces(
     limit_s: float = LIMIT_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Traces:
-    """Reads traces by id until no more spans come.
+    """Reads traces by id until no more spans arrive.
 
     Args:
-        sources: Addresses of the query APIs of two stores: of the target's spans, and of the generator's spans.
+        sources: Query API addresses of the stores with the target's spans and with the load generator's spans.
         trace_ids: The traces of the sampled journeys.
         limit_s: Seconds after which no further batch is read.
         say: Reports how many traces were not read in time.
@@ -76,7 +76,7 @@ def read_target_traces(
                 for answer in answers(source, "", Query(trace_ids=batch)):
                     with suppress(NotFoundError):
                         for trace_id, part in by_trace(span for _, some in answer.batches for span in some).items():
-                            if trace_id in spans:  # a store may keep half of an id, and return another trace's spans
+                            if trace_id in spans:  # a store that keeps half of an id may return another trace's spans
                                 spans[trace_id][source] = part
             asked = max(asked, number)
         count, now = sum(len(part) for own in spans.values() for part in own.values()), time.monotonic()
@@ -91,13 +91,13 @@ def read_target_traces(
 
 
 def count_unrequested(store: str, requested: Collection[str], since_ns: int, until_ns: int) -> int:
-    """Counts the traces that a target recorded unasked, because its sampler ignores the caller's decision.
+    """Counts the traces that a target recorded unrequested, because its sampler ignores the caller's decision.
 
     Args:
         store: Address of the run's own Jaeger.
         requested: The traces of the sampled journeys.
         since_ns: When the load began, Unix time, ns.
-        until_ns: When the load ended, likewise.
+        until_ns: When the load ended, Unix time, ns.
 
     Raises:
         HopsError: Jaeger did not answer.
@@ -114,11 +114,11 @@ def count_unrequested(store: str, requested: Collection[str], since_ns: int, unt
 
 
 def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
-    """Returns the addresses of the stores that have a run's spans: the target's, and the generator's.
+    """Returns the addresses of the stores that hold a run's spans, both the target's and the load generator's.
 
     Args:
-        traces: `here` or an address, as the target file has it; empty if nothing is read.
-        otlp: Receiver of the generator's spans, if it is not the run's own Jaeger.
+        traces: `here` or an address, as in the target file; empty if no traces are read.
+        otlp: Receiver of the load generator's spans; empty if they go to the run's own Jaeger.
         ports: Ports of the run's own Jaeger.
     """
     own = ports.url("jaeger-query-http")
@@ -130,13 +130,13 @@ def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
 
 
 def write_traces(traces: Iterable[Sequence[Span]], path: Path) -> None:
-    """Writes traces to a file, one OTLP document per line, each trace once."""
+    """Writes traces to a file, one OTLP document per line; a trace that occurs twice is written once."""
     documents = {spans[0].trace_id: json.dumps(otlp_document(spans)) for spans in traces}
     path.write_text("".join(f"{document}\n" for document in documents.values()), encoding="utf-8")
 
 
 def budgets_of_target(traces: Traces) -> tuple[list[Budget], Quality, TargetTraces]:
-    """Computes the hop budgets of a target's traces, the quality of the traces, and what they lack."""
+    """Computes the hop budgets of a target's traces, the traces' quality, and what the traces lack."""
     trees = [tree_of(spans) for spans in traces.values()]
     quality = Quality()
     for tree in trees:

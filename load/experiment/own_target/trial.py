@@ -1,4 +1,4 @@
-"""A trial of a target other than the shop: a check of each journey, a warm-up, the replay of the tape."""
+"""A trial of a target other than the shop: a check of every kind of journey, a warm-up, and the replay of the tape."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ ANSWERS = "answers.jsonl"
 
 
 class TargetError(MeshError):
-    """A target's answer is not as its file expects; the message names target, journey, step and check."""
+    """A target's answer differs from what its file expects; the message names the target, journey, step and check."""
 
 
 @contextmanager
 def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
-    """Removes the folder of a run that is refused before it measured anything: there is nothing to resume."""
+    """Removes the folder of a run that is refused before it has measured anything, and so has nothing to resume."""
     try:
         yield
     except (TargetError, UsageError):
@@ -74,16 +74,16 @@ def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class OwnTarget:
-    """A target, which is already running.
+    """A target that is already running.
 
     Attributes:
-        target: File that names the generator's target.
+        target: File that describes the target for the load generator.
         switches: How the load is sent.
         ports: Ports of the target's processes on this machine.
         sockets: Paths of the target's Unix sockets.
-        journeys: The kinds of journeys in its file.
-        sources: Addresses of the stores that have the spans of target and generator; empty if nothing is traced.
-        store: The run's own Jaeger, if the target's spans go there; empty otherwise.
+        journeys: The kinds of journeys in the target file.
+        sources: Addresses of the stores with the spans of target and load generator; empty if no journey is traced.
+        store: Address of the run's own Jaeger if the target's spans go there; empty otherwise.
     """
 
     target: Path
@@ -96,7 +96,7 @@ class OwnTarget:
     database: None = None  # unknown
 
     def pids(self) -> Mapping[str, list[int]]:
-        """Returns the processes that listen at the target's ports, as far as this user may see them."""
+        """Returns the processes that listen on the target's ports and sockets, as far as this user may see them."""
         listening = [one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
         pids = {one.pid for one in listening if one.laddr and one.laddr.port in self.ports and one.pid}
         if self.sockets:
@@ -108,27 +108,28 @@ class OwnTarget:
 
 
 def require_steps(steps: Mapping[str, Any], source: Path) -> None:
-    """Checks that the generator accepts the steps, before the run has a folder.
+    """Checks, before the run has a folder, that the load generator accepts the steps.
 
     Args:
         steps: The document of the steps.
         source: The user's file, for messages.
 
     Raises:
-        UsageError: The generator refuses a step; the message names the user's file, the line, the journey and the step.
+        UsageError: The load generator refuses a step; the message names the user's file, the line, the journey and the
+            step.
     """
     with TemporaryDirectory() as folder:
         file = Path(folder) / "steps.json"
         write_json(file, {**steps, "file": str(source)})
-        # The shortest tape. Whether tables have enough rows depends on the load, and is checked with the load's tape.
+        # This is the shortest tape. Whether tables have enough rows depends on the load, so the load's tape shows that.
         Shopload(BINARY).tape(file, Path(folder) / "tape.jsonl", seed=1, rate=1, duration_s=1, scale=1, steps=True)
 
 
 def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tapes:
-    """Makes the tapes that every trial shares; the check sends the first journeys of the first tape.
+    """Makes the tapes that all trials share; the check before the load sends the first journeys of the first tape.
 
     Raises:
-        UsageError: A table has fewer rows than the journeys take.
+        UsageError: A table has fewer rows than the journeys need.
     """
     folder.mkdir(parents=True, exist_ok=True)
     first = replace(plan.arms[0], load=None)  # arms that are chosen later have their own loads
@@ -140,7 +141,7 @@ def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tap
 def make_target(
     plan: Plan, steps: Path, folder: Path, name: str, switches: Switches, trial: str, ports: Ports
 ) -> OwnTarget:
-    """Writes the generator's target file of a trial, and returns the target."""
+    """Writes the load generator's target file for a trial, and returns the target."""
     place, sent = plan.about["targets"][name], plan.about["sent"]
     addresses = [urlsplit(url) for url in place["endpoints"].values()]
     document = {
@@ -179,11 +180,11 @@ def run_own_trial(
     parity_in_full: bool = True,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
-    """Runs one trial; arguments are those of `experiment.trial.run.run_trial`.
+    """Runs one trial; the arguments are those of `experiment.trial.run.run_trial`.
 
     Raises:
-        TargetError: A journey of the check fails.
-        GeneratorError: The generator failed.
+        TargetError: A journey in the check failed.
+        GeneratorError: The load generator failed.
     """
     clock, sender = Clock(), LocalSender(system, shopload)
     warmup, load = loads_of(tapes, plan, arm)
@@ -225,7 +226,7 @@ def run_own_trial(
         chosen = exemplars(hops)
         write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
         if system.store:
-            # Before the first journey, the generator opens its connections with requests outside any journey.
+            # The generator opens connections with requests outside any journey; these precede the first journey.
             first_ns = cast("int", journeys["started_ns"].min() or ended_ns)
             unrequested = count_unrequested(system.store, ids, first_ns, ended_ns)
         clock.lap("collect")
@@ -272,14 +273,14 @@ def run_own_trial(
 
 
 def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> list[str]:
-    """Sends only the first journey of each kind on the tape, before any load.
+    """Sends the first journey of each kind on the tape, before any load.
 
     Returns:
-        The kinds.
+        The kinds of journeys that were sent.
 
     Raises:
         TargetError: A journey failed, or could not be sent.
-        UsageError: A step does not fit the description of its gRPC method; names the line of the target file.
+        UsageError: A step does not fit the description of its gRPC method; the message names the target file's line.
     """
     try:
         answers = shopload.sample(tapes.parity, system.target, out, each=True)

@@ -25,12 +25,12 @@ from mesh.native.system import System
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """A topology that gave only right answers.
+    """A topology that gave only correct answers.
 
     Attributes:
         topology: Name of the topology.
-        compared: Number of compared journeys, by journey.
-        state: Digest of every table afterwards.
+        compared: Number of compared journeys, by kind of journey.
+        state: Digest of every table after all journeys.
     """
 
     topology: str
@@ -54,7 +54,7 @@ def check_topologies(
         topologies: The topologies to compare.
         switches: The topologies' switches.
         ports: Ports of all components.
-        shopload: The generator.
+        shopload: The load generator.
         make_tape: Makes the sample's tape at a path.
         say: Reports progress.
         extra: Further settings, by topology and component.
@@ -64,7 +64,7 @@ def check_topologies(
 
     Raises:
         ParityError: An answer differs from the reference answer.
-        EffectsDifferError: The writes had a different effect than in the first topology.
+        EffectsDifferError: The writes had a different effect in a topology than in the first one.
         MeshError: A component did not start, or died.
     """
     done: list[Parity] = []
@@ -89,7 +89,7 @@ def check_topologies(
 
 
 def parity_table(done: Sequence[Parity]) -> Table:
-    """Returns the table of how many answers of each journey were equal in each topology."""
+    """Returns a table with the number of matching answers per topology and kind of journey."""
     rows = []
     for one in done:
         by_journey = ", ".join(f"{journey} {count}" for journey, count in sorted(one.compared.items()))

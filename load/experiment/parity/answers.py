@@ -23,7 +23,7 @@ class Difference:
     Attributes:
         seq: Number of the journey on the parity tape.
         journey: Name of the journey.
-        channel: Channel that sent it.
+        channel: Channel that sent the journey.
         params: Parameters of the journey.
         places: Where the answers differ: path, actual value, expected value.
     """
@@ -47,10 +47,10 @@ def check_answers(
 
     Args:
         system: A running system on fresh data.
-        shopload: The generator.
+        shopload: The load generator.
         tape: The sample.
         out: File for the answers.
-        may_differ: Kinds of journey whose answers are not compared; they must still end ok.
+        may_differ: Kinds of journeys whose answers are not compared; these journeys must still end ok.
 
     Returns:
         The answers that were compared, as `shopload sample` wrote them.
@@ -68,7 +68,7 @@ def check_answers(
 
 
 def drop_aborted(rows: list[dict[str, Any]], *, aborts: bool) -> list[dict[str, Any]]:
-    """Returns the answers that must be right: without the shop's failures if calls are aborted on purpose.
+    """Returns the answers that must be correct, without the shop's failures if sidecars abort calls on purpose.
 
     Args:
         rows: Rows that `shopload sample` wrote.
@@ -82,10 +82,10 @@ def compare(rows: Sequence[Mapping[str, Any]], reference: Reference) -> list[Dif
 
     Args:
         rows: Rows that `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
-        reference: The right answers.
+        reference: The correct answers.
 
     Returns:
-        The journeys that differ; empty if the topology answers everything right.
+        The journeys whose answers differ; empty if all answers are correct.
     """
     differences = []
     for row in rows:

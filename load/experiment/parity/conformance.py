@@ -1,4 +1,4 @@
-"""Runs the tests of the contract against a program that implements one of its components."""
+"""Runs the contract's tests against a program that implements a component of the shop."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ SUITES: Mapping[str, tuple[str, ...]] = {
 CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process", "calls", "rest", "spans"))
 """Tests that are the same for every component."""
 SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
-"""Tests that run first: a program that fails them would only time out in all others."""
+"""Tests that run first: a program that fails them would only time out in all other tests."""
 START_S, STOP_S = Component.start_limit_s, Component.stop_limit_s
-"""How long a program may take to answer and to end, in seconds."""
+"""How long a program may take until it first answers, and how long to stop, in seconds."""
 OF_SERVICES = ("grpc", "rest", "graphql", "thrift", "connect")
 PROTOCOLS: Mapping[str, tuple[str, ...]] = {
     component: (GATEWAYS[component].value,) if component in GATEWAYS else OF_SERVICES for component in SUITES
 }
-"""The protocols that each component may be tested over, the default first."""
+"""The protocols over which a component may be tested; the default comes first."""
 VARIABLE = "HOPWISE_CONFORMANCE"
-"""Variable that gives the tests the program to test (services/tests/conforming.py)."""
+"""Environment variable that describes the program to test; the tests read it (services/tests/conforming.py)."""
 LIMIT_S = 1_800
 _ENDED = re.compile(r"RPC that terminated with:\s*status = StatusCode\.(\w+)\s*details = \"(.*)\"")
 _LOGGED = re.compile(r" ended a call with (\w+): (.*)")
@@ -70,7 +70,7 @@ class Law:
 
     @property
     def verdict(self) -> str:
-        """Whether the law holds in all cases that ran."""
+        """Says whether the law holds in all cases that ran."""
         if self.failed:
             return FAILS
         return SKIPPED if self.skipped == self.cases else HOLDS
@@ -79,12 +79,12 @@ class Law:
 def run_suites(
     component: str, argv: Sequence[str], protocols: Sequence[str], suites: Sequence[str]
 ) -> ElementTree.Element:
-    """Runs tests of a component with their progress on the terminal; returns the results as JUnit XML.
+    """Runs tests of a component, shows their progress on the terminal, and returns the results as JUnit XML.
 
     Args:
         component: The component.
-        argv: The command line that runs it.
-        protocols: Protocols to test it over.
+        argv: The command line that runs the component.
+        protocols: Protocols over which the component is tested.
         suites: Files, folders, or single tests, as pytest names them.
 
     Raises:
@@ -95,7 +95,7 @@ def run_suites(
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}"]
-        # Our clients log the code that a call ended with; their errors may not show it.
+        # Our clients log the status code with which a call ended; their errors may not show that code.
         arguments += ["-o", "junit_family=xunit1", "-o", "junit_logging=log"]
         subprocess.run(  # noqa: S603 - our own tests
             [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)],
@@ -107,11 +107,11 @@ def run_suites(
         )
         if not results.exists():
             raise UsageError("the tests could not run; pytest's output is above")
-        return ElementTree.parse(results).getroot()  # noqa: S314 - pytest's own, of this moment
+        return ElementTree.parse(results).getroot()  # noqa: S314 - pytest has just written it
 
 
 def laws_of(results: ElementTree.Element) -> list[Law]:
-    """Returns the tests in their order, each with all its cases."""
+    """Returns the tests in the order in which they ran, each with all its cases."""
     laws: dict[tuple[str, str], Law] = {}
     for case in results.iter("testcase"):
         suite = case.get("file") or case.get("classname", "").replace(".", "/")
@@ -128,9 +128,9 @@ def laws_of(results: ElementTree.Element) -> list[Law]:
 
 
 def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
-    """Returns the first line of why a case failed, with the difference if two values were compared.
+    """Returns the first line of the reason why a case failed, with the difference if two values were compared.
 
-    For a call that ended with a gRPC error, returns its code and message.
+    If a call ended with a gRPC error, the reason is the error's code and message.
     """
     message = (broken.get("message") or "").removeprefix('failed on setup with "').strip()
     first = message.partition("\n")[0].strip() or "failed"
@@ -144,6 +144,6 @@ def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
 
 
 def _difference(message: str) -> list[str]:
-    """Returns pytest's lines about a difference."""
+    """Returns the lines in which pytest describes a difference."""
     lines = [line.strip() for line in message.splitlines()[1:]]
     return [line for line in lines if line and not line.startswith("Use -v")][:_MAX_LINES]

@@ -19,12 +19,12 @@ TABLES: Mapping[str, str] = {
     "checkout": "SELECT user_id, idempotency_key, state, step, order_id FROM shop_order.checkout",
     "payment": "SELECT id, order_id, status, amount_minor, currency FROM shop_payment.payment",
 }
-"""Columns of each table that must be equal after the same writes. Random values and times are left out: names of
-checkouts, timestamps, the process that drove a saga."""
+"""Queries for the columns of each table that must be equal after the same writes. Columns that vary between runs are
+left out: names of checkouts, timestamps, the process that drove a saga."""
 
 
 def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str]:
-    """Returns the SHA-256 of every table's rows, in an order that does not depend on the writes.
+    """Returns the SHA-256 of every table's rows, sorted so that the order of the writes does not matter.
 
     Args:
         connection: A connection that may read all four schemas.

@@ -1,7 +1,7 @@
 """Computes the answer that every journey must get, from the data itself.
 
-The answers come from SQL over the seeded database instead of a topology, so that a fault which all topologies share is
-found too. Prices in the answer to a checkout come from the catalogue; the rest comes from the checkout's own request.
+The answers come from SQL over the seeded database instead of a topology, which also reveals errors that all topologies
+share. Prices in the answer to a checkout come from the catalogue; the rest comes from the checkout's own request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Reference:
             raise KeyError(journey)
         return answer(params)
 
-    # A journey's name is the name of its method.
+    # Each of these methods is named after the journey whose answer it returns.
 
     def _answer_browse(self, params: Mapping[str, Any]) -> Answer:
         products = self._rows(

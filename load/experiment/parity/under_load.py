@@ -19,14 +19,14 @@ from mesh.runtime import Runtime
 
 
 def reference_digests(system: Runtime, tape: Tape, may_differ: Collection[str] = ()) -> Mapping[str, str]:
-    """Returns the SHA-256 of the right answer to each journey of a tape, by seq.
+    """Returns the SHA-256 of the correct answer to each journey on a tape, by the journey's `seq`.
 
-    They are computed once, on fresh data, and kept next to the tape.
+    The digests are computed once, on fresh data, and stored next to the tape.
 
     Args:
-        system: A running system, whose database gives the answers.
+        system: A running system, from whose database the answers are computed.
         tape: The journeys.
-        may_differ: Kinds of journey without a reference answer; the same in all trials of an experiment.
+        may_differ: Kinds of journeys without a reference answer; the same in all trials of an experiment.
     """
     kept = tape.path.with_suffix(".answers.json")
     if not kept.is_file():
@@ -40,6 +40,6 @@ def reference_digests(system: Runtime, tape: Tape, may_differ: Collection[str] =
 
 
 def digest(answer: object) -> str:
-    """Returns the SHA-256 of a canonical answer, equal to the generator's."""
+    """Returns the SHA-256 of a canonical answer, which equals the digest that the load generator computes."""
     text = json.dumps(answer, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

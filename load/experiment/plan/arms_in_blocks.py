@@ -1,4 +1,4 @@
-"""The plan of an experiment: which arms, in how many blocks, in which order."""
+"""The plan of an experiment: which arms run, in how many blocks, and in which order."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
 PLAN = "plan.json"
-"""The file in which a run keeps its plan."""
+"""Name of the file in which a run stores its plan."""
 MAX_BLOCKS = 100
 MIN_FIRST_STAGE = 5
-"""Blocks of a first stage. With fewer, Student's t is so wide that the second stage costs more than the first saves."""
+"""Minimum number of blocks in a first stage. With fewer, Student's t is so wide that the second stage costs more than
+the first saves."""
 MAX_ARMS = 30
-"""A pair of labels must stay readable in a table, and usable as a folder's name."""
+"""Maximum number of arms in a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,15 @@ class Arm:
     """An arm of an experiment: a topology with its switches and its load.
 
     Attributes:
-        label: Name in the results; its topology's name, unless one topology runs in several ways.
-        topology: The topology that runs; a target that is not the shop is a topology without an entry.
+        label: The arm's name in the results: its topology's name, unless a topology has several arms.
+        topology: The topology that runs; a target other than the shop is a topology without an entry.
         switches: The topology's switches.
-        rate: Journeys per second on its tape; None for the profile's.
-        without: Kind of journey that its tape lacks; empty for a whole tape.
-        load: Its own load; None for the plan's.
-        fault: Fault that strikes it during the load; empty for no fault.
-        keeps_traces: Whether its trials keep the traces of all sampled journeys.
-        probe: Probe of its trials, in addition to the journeys; None for no probe.
+        rate: Journeys per second on the arm's tape; None for the profile's rate.
+        without: Kind of journey that the arm's tape lacks; empty if it has all kinds.
+        load: The arm's own load; None for the plan's load.
+        fault: Fault that strikes the topology during the load; empty for no fault.
+        keeps_traces: Whether the arm's trials keep the traces of all sampled journeys.
+        probe: What the arm's trials observe in addition to the journeys; None for no probe.
     """
 
     label: str
@@ -61,7 +62,7 @@ class Arm:
 
     @property
     def tape(self) -> str:
-        """Name of its tape; arms with the same load share a tape."""
+        """Name of the arm's tape; arms with the same load share a tape."""
         if self.load is not None:
             return f"load-{self.load.name}"
         rate = "" if self.rate is None else f"-{self.rate:g}"
@@ -70,7 +71,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A trial of a plan: its block, its place within the block (from 1), and its arm."""
+    """A planned trial: its block, its position within the block (from 1), and its arm."""
 
     block: int
     position: int
@@ -87,18 +88,18 @@ class Plan:
     """The plan of an experiment.
 
     Attributes:
-        kind: Kind of the experiment, as manifests and reports name it: one of `hops.kinds.kinds()`.
-        name: Name of the results folder, which follows the time in it.
+        kind: Kind of the experiment, as in manifests and reports: one of `hops.kinds.kinds()`.
+        name: Part of the results folder's name that follows the time.
         arms: The arms.
-        blocks: Number of blocks; each runs every arm once.
+        blocks: Number of blocks; a block runs every arm once.
         profile: Length and rate of a trial.
         seed: Seed of the tape, of the order within blocks, and of the bootstrap.
-        workload: File of the workload that the tapes are made from.
-        closed: The closed loop that takes the journeys; None if they start at the tape's times.
-        precision: How far intervals may reach from the ratio of two arms' p50, as a share. `blocks` is then the length
-            of the first stage, which decides the total. None if `blocks` is the total.
-        about: Entries of the manifest that only this kind has.
-        chosen: Whether the kind chooses further arms by the results of these arms.
+        workload: The workload file from which the tapes are made.
+        closed: The closed loop that takes the journeys; None for an open loop, where they start at the tape's times.
+        precision: How far a confidence interval may extend from the ratio of two arms' p50, as a share. `blocks` is
+            then the length of the first stage, which decides the total. None if `blocks` is the total.
+        about: Manifest entries that only this kind of experiment has.
+        chosen: Whether the experiment chooses further arms from the results of these arms.
     """
 
     kind: str
@@ -118,7 +119,7 @@ class Plan:
         for name in (self.name, *labels):
             require_folder_name(name)
         refuse_twice(labels)
-        few = self.compares and not any(arm.load for arm in self.arms)  # only arms under one load are compared
+        few = self.compares and not any(arm.load for arm in self.arms)  # only arms under the same load are compared
         if not labels or (few and len(labels) > MAX_ARMS):
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MAX_ARMS}")
         if not 1 <= self.blocks <= MAX_BLOCKS:
@@ -139,12 +140,12 @@ class Plan:
 
     @property
     def compares(self) -> bool:
-        """Whether its arms are compared; arms with faults, and arms that are chosen one by one, are not."""
+        """Whether the plan's arms are compared; arms with faults or probes, or chosen one by one, are not."""
         return not self.chosen and not any(arm.fault or arm.probe for arm in self.arms)
 
     @property
     def may_differ(self) -> Sequence[str]:
-        """Kinds of journey whose answers may differ between arms."""
+        """Kinds of journeys whose answers may differ between arms."""
         return tuple(self.about.get("allow_differences", ()))
 
     @property
@@ -173,7 +174,7 @@ class Plan:
         return self.arms[0].switches.payload
 
     def trials(self) -> list[Planned]:
-        """Returns every trial in its order: block after block, with the arms of each shuffled by the seed."""
+        """Returns all trials in order: block after block, with each block's arms shuffled by the seed."""
         trials: list[Planned] = []
         for block in range(1, self.blocks + 1):
             order = list(self.arms)
@@ -191,10 +192,10 @@ _FIELDS = {field.name for field in fields(Plan)}
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
-    """Makes a plan from a document of `Plan.as_document`.
+    """Makes a plan from a document that `Plan.as_document` returned.
 
     Raises:
-        UsageError: Another version wrote it.
+        UsageError: Another version wrote the document.
     """
     if document.get("schema") != SCHEMA:
         raise UsageError(
@@ -205,29 +206,29 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:
-    """Makes an arm for each topology, all with the same switches as far as `in_comparison` allows."""
+    """Makes an arm for each topology; all arms have the same switches as far as `in_comparison` allows."""
     return tuple(Arm(topology.name, topology, in_comparison(topology, switches, topologies)) for topology in topologies)
 
 
 _NETWORK = ("network", "rtt", "bandwidth")
 SENT = ("trace", "http", "connections", "reuse", "visit", *_NETWORK)
-"""Switches of the generator, which apply to targets other than the shop too."""
+"""Switches of the load generator, which also apply to targets other than the shop."""
 
 
 def is_target(topology: Topology) -> bool:
-    """Whether it is a target other than the shop: it runs already, and its components are unknown."""
+    """Returns whether this is a target other than the shop, which already runs and whose components are unknown."""
     return not topology.entry
 
 
 def read_switches(
     topologies: Sequence[Topology], given: Mapping[str, str | None], networks: Mapping[str, Network] | None = None
 ) -> Switches:
-    """Reads the switches of topologies; targets have only the generator's.
+    """Reads the switches of topologies; targets other than the shop have only the load generator's switches.
 
     Args:
         topologies: Topologies of the shop, or targets.
         given: The switches, as a user gives them.
-        networks: Each channel's network, where the workload says so.
+        networks: The network of each channel for which the workload specifies one.
 
     Raises:
         SwitchError: A switch has an invalid value.
@@ -242,8 +243,8 @@ def read_switches(
 def in_comparison(topology: Topology, switches: Switches, compared: Sequence[Topology]) -> Switches:
     """Returns the switches of a topology in a comparison with others.
 
-    gRPC has no HTTP/3: if others' clients speak it, clients that speak only gRPC stay on HTTP/2. Clients that speak
-    framed Thrift have no edge.
+    gRPC does not run over HTTP/3: if the clients of other topologies speak HTTP/3, clients that speak only gRPC stay on
+    HTTP/2. Clients that speak framed Thrift have no edge.
     """
     if topology in compared:
         switches = as_it_runs(topology, switches)
@@ -264,15 +265,15 @@ def arm_of(
     """Makes an arm from its own switches.
 
     Args:
-        label: Name in the results.
+        label: The arm's name in the results.
         topology: The topology that runs.
         given: The switches, as a user gives them.
-        networks: Each channel's network, where the workload says so.
+        networks: The network of each channel for which the workload specifies one.
         compared: The topologies of all arms.
-        rate: Journeys per second on its tape; None for the profile's.
+        rate: Journeys per second on the arm's tape; None for the profile's rate.
 
     Raises:
-        UsageError: A switch is invalid, or the topology cannot run with them; the message names the arm.
+        UsageError: A switch is invalid, or the topology cannot run with the switches; the message names the arm.
     """
     try:
         switches = read_switches([topology], given, networks)

@@ -1,4 +1,4 @@
-"""Arms along an axis: each topology at each of several places, such as distances or rates."""
+"""Arms along an axis: every topology at every one of several places, such as distances or rates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arms_along(
     read: Callable[[str], T],
     order: Callable[[T], tuple[float, ...]],
 ) -> list[tuple[Topology, T]]:
-    """Reads the places of a setting, and pairs each place with each topology, in the order of the places.
+    """Reads the places that a setting lists, and pairs every place with every topology, in the order of the places.
 
     Args:
         name: Name of the setting.
@@ -31,10 +31,10 @@ def arms_along(
         example: A valid value.
         topologies: The topologies.
         read: Reads one place.
-        order: Key to sort places by.
+        order: Returns the sort key of a place.
 
     Raises:
-        UsageError: A place is invalid or given twice, there is only one, or there are too many arms.
+        UsageError: A place is invalid or is given twice, there is only one place, or there are too many arms.
     """
     places = sorted(read_items(name, given, read), key=order)
     if len(places) < 2:

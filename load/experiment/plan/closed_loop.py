@@ -12,14 +12,14 @@ MAX_THINK = "10m"
 FASTEST_JOURNEY_S = 0.002
 """A journey takes longer than this in every topology, so a tape made for this duration outlasts the loop."""
 MAX_TAPE_RATE = 2500.0
-"""More journeys of any kind per second than two cores can answer; the limit keeps tapes small."""
+"""Two cores cannot answer this many journeys per second of any kind, so a higher rate would only make tapes larger."""
 MARGIN = 1.25
-"""Arrivals are random, so a tape may have somewhat fewer journeys than its rate says."""
+"""Arrivals are random, so a tape may have somewhat fewer journeys than its rate implies."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """Virtual users who take the tape's journeys in order; each takes the next journey once its last one is answered.
+    """Virtual users who take the tape's journeys in order; a user takes another journey once the last one is answered.
 
     Attributes:
         vus: Number of virtual users.
@@ -31,12 +31,12 @@ class ClosedLoop:
 
     @property
     def most_asked(self) -> float:
-        """Journeys per second that the users send if every answer comes at once, plus a margin."""
+        """Journeys per second that the users start if every answer arrives at once, plus a margin."""
         return MARGIN * self.vus / (self.think_s + FASTEST_JOURNEY_S)
 
     @property
     def tape_rate(self) -> float:
-        """Journeys that the tape needs for each second of the loop, so that it does not end first."""
+        """Journeys that the tape needs for each second of the loop, so that the tape does not end before the loop."""
         return min(MAX_TAPE_RATE, self.most_asked)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class ClosedLoop:
 
 
 def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = None) -> ClosedLoop | None:
-    """Checks a user's values of a closed loop.
+    """Reads and checks the user's settings for a closed loop.
 
     Args:
         vus: Virtual users; None or empty for an open loop.
@@ -56,7 +56,7 @@ def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = 
         The closed loop; None for an open loop.
 
     Raises:
-        UsageError: A value is invalid, or belongs to the other loop.
+        UsageError: A value is invalid, or settings of an open and of a closed loop are combined.
     """
     if not vus:
         if think:

@@ -19,10 +19,11 @@ _EXAMPLE = "a name such as 4g, or a mapping such as {rtt: 40ms, bandwidth: 10mbi
 
 
 def channel_networks(workload: Path) -> Mapping[str, Network]:
-    """Reads each channel's network from a workload file; empty if the file gives no networks.
+    """Reads each channel's network from a workload file; the mapping is empty if the file gives no networks.
 
     Raises:
-        UsageError: A channel or a network is unknown, or a channel of the mix lacks a network; names the line.
+        UsageError: A channel or a network is unknown, or a channel of the mix lacks a network. The message names the
+            line.
     """
     file = YamlFile.read(workload, UsageError)
     document = file.data
@@ -47,20 +48,20 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
 
 
 def refuse_networks(workload: Path, command: str) -> None:
-    """Refuses a workload with networks, for a command whose customers are always near.
+    """Refuses a workload with networks, because the command does not emulate customers' networks.
 
     Raises:
         UsageError: The workload gives networks.
     """
     if channel_networks(workload):
         raise UsageError(
-            f"workload={workload.stem} gives its customers networks, which make {command} does not emulate; give a "
-            "workload without networks, such as default"
+            f"workload={workload.stem} gives its customers networks, which `make {command}` does not emulate; give "
+            "a workload without networks, such as default"
         )
 
 
 def _network(given: Any) -> Network:
-    """Reads a network: a name, or a mapping with values of the switches."""
+    """Reads a network, given as a name or as a mapping from switches to values."""
     values = {"network": given} if isinstance(given, str) else given
     if not isinstance(values, dict) or not values or set(values) - set(KEYS):
         raise SwitchError(f"{given} is not a network; give {_EXAMPLE}.")

@@ -1,4 +1,4 @@
-"""The load of a trial, and loads of single arms, which replace the experiment's."""
+"""The load of a trial, and loads of single arms, which replace the experiment's load."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class Sending:
     """How the load of a trial is sent.
 
     Attributes:
-        warmup_s: Seconds of load before the counted part.
+        warmup_s: Seconds of warm-up load, which are not counted.
         duration_s: Seconds of counted load.
         rate: Mean number of journeys per second on the tape.
-        closed: The closed loop that takes the journeys; None if they start at the tape's times.
-        steps: Equally long parts of the load: the share of the loop's users in each, or in an open loop its rate as a
-            multiple of `rate`. Empty for a load of one part.
-        overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
+        closed: The closed loop that takes the journeys; None for an open loop, where they start at the tape's times.
+        steps: An entry for each of the load's equally long parts: in a closed loop, the share of its users; in an open
+            loop, the multiple of `rate`. Empty if the load is not divided.
+        overload: Whether the load exceeds what the shop can take; if so, journeys may fail, and blocks may differ.
         warm_rate: Journeys per second of an open-loop warm-up; None for a warm-up like the load.
-        connections: Connections of all clients together; 0 for the switches' number.
+        connections: Total number of client connections; 0 for the number in the switches.
     """
 
     warmup_s: float
@@ -36,14 +36,14 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class OwnLoad:
-    """The load of an arm that differs from the other arms'.
+    """An arm's own load, which differs from the load of the other arms.
 
     Attributes:
-        name: Name of its tape.
+        name: Name of the load's tape.
         mix: Journey, channel and weight of each share; empty for the mix of the experiment's workload.
-        sending: How it is sent.
+        sending: How the load is sent.
         process: Arrival process, as in a workload file; used only with a mix.
-        draw: Number of the tape among the draws from the seed; 0 for the experiment's own.
+        draw: Number of this tape among the tapes drawn from the seed; 0 for the experiment's own draw.
     """
 
     name: str
@@ -58,6 +58,6 @@ class OwnLoad:
         return self.sending.steps if self.sending.closed is None else ()
 
     def as_workload(self) -> dict[str, Any]:
-        """Returns the workload file of its tape, if it has a mix."""
+        """Returns the content of the workload file for the load's tape, if the load has a mix."""
         mix = [{"journey": journey, "channel": channel, "weight": weight} for journey, channel, weight in self.mix]
         return {"name": self.name, "arrival": {"process": self.process}, "mix": mix}

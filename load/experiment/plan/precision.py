@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 Figure = TypeVar("Figure")
 """A figure from a finished run."""
 USUAL_SCATTER = 0.05
-"""Expected scatter of a trial's p50 if no earlier run shows it, as a share."""
+"""Expected scatter of the p50 of trials, as a share, if no earlier run shows their scatter."""
 TIGHTEST, LOOSEST = 0.0001, 0.5
 
 
 def parse_precision(given: str | None) -> float | None:
-    """Reads a precision such as `5%`, as a share; None if none was given.
+    """Reads a precision such as `5%`, and returns it as a share; None if the user gave no precision.
 
     Raises:
-        UsageError: The value is not a percentage, or out of range.
+        UsageError: The value is not a percentage or is out of range.
     """
     if not given:
         return None
@@ -42,7 +42,7 @@ def parse_precision(given: str | None) -> float | None:
         share = math.nan
     if not given.endswith("%") or not TIGHTEST <= share <= LOOSEST:
         raise UsageError(
-            f"precision={given} is not valid: give percent from {TIGHTEST:.2%} to {LOOSEST:.0%}, such as 5%"
+            f"precision={given} is not valid: give a percentage from {TIGHTEST:.2%} to {LOOSEST:.0%}, such as 5%"
         )
     return share
 
@@ -52,8 +52,8 @@ class Foreseen:
     """Estimate of the blocks and the time that a plan with a precision needs.
 
     Attributes:
-        scatter: Expected scatter of a trial's p50, as a share.
-        known_from: Name of the run that showed this scatter; empty if no run did.
+        scatter: Expected scatter of the p50 of trials, as a share.
+        known_from: Name of the run in which trials scattered so much; empty if no run shows their scatter.
         blocks: Number of blocks.
         seconds: How long the blocks take.
         attainable: The precision that the maximum number of blocks would give.
@@ -67,7 +67,7 @@ class Foreseen:
 
     @property
     def cause(self) -> str:
-        """The assumption behind the estimate."""
+        """States the assumption behind the estimate."""
         if self.known_from:
             return f"if trials scatter by {percent(self.scatter)}, as in {self.known_from}"
         return f"if trials scatter by {percent(self.scatter)}"
@@ -78,11 +78,11 @@ def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
 
     Args:
         plan: The experiment; its blocks are the first stage.
-        results: The folder of all results: the newest finished run with the same arms and profile shows how far trials
-            scatter.
+        results: The folder of all results; the newest finished run in it with the same arms and profile shows how far
+            trials scatter.
         block_s: Length of a block, in seconds.
     """
-    # Statistics take a while to import; a wrong option is reported before that.
+    # Statistics take a while to import, so wrong options are reported before this import.
     from hops.statistics.two_stage import blocks_for, foreseen_half_width, half_width_of
 
     assert plan.precision is not None
@@ -94,11 +94,11 @@ def foresee(plan: Plan, results: Path, block_s: float) -> Foreseen:
 
 
 def require_attainable(plan: Plan, foreseen: Foreseen) -> None:
-    """Checks that a precision is likely to be reached.
+    """Checks that a plan is likely to reach its precision.
 
     Raises:
-        UsageError: It would take more blocks than an experiment may have; the message says how long it would take, and
-            which precision is within reach.
+        UsageError: The precision would need more blocks than an experiment may have. The message says how long it would
+            take, and which precision is within reach.
     """
     assert plan.precision is not None
     if foreseen.blocks > MAX_BLOCKS:
@@ -112,7 +112,7 @@ def require_attainable(plan: Plan, foreseen: Foreseen) -> None:
 
 
 def decision_sentence(decided: Decided) -> str:
-    """Says what the first stage decided, without how long it will take."""
+    """Says what the first stage decided, but not how long the further blocks will take."""
     ran, needed, precision = decided.ran, decided.needed, f"precision={percent(decided.asked, '')}"
     if decided.scatter is None or needed is None:
         return f"{ran} blocks give no interval, so it is unknown how many blocks {precision} takes: ending here"
@@ -134,15 +134,15 @@ def visible_sentence(plan: Plan, results: Path) -> str:
 
     Args:
         plan: The experiment.
-        results: The folder of all results: the newest finished run with the same arms and profile shows how far trials
-            scatter, and how long journeys take.
+        results: The folder of all results; the newest finished run in it with the same arms and profile shows how far
+            trials scatter, and how long journeys take.
     """
     visible = next(_of_runs_like(plan, results, _visible), None)
     blocks = f"{plan.blocks} blocks"
     if visible is None:
         return (
-            f"Which difference {blocks} can show is unknown until the first have run: no finished run in results/ has "
-            "the same arms and load."
+            f"Which difference {blocks} can show is unknown until the first blocks have run: no finished run in "
+            "results/ has the same arms and load."
         )
     (ratio, ms, before), name = visible
     share = math.expm1(math.log(ratio) * math.sqrt(before / plan.blocks))
@@ -153,7 +153,7 @@ def visible_sentence(plan: Plan, results: Path) -> str:
 
 
 def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
-    """Returns the largest visible ratio of the pairs' p50 over all journeys, the median p50 in ms, and the blocks."""
+    """Returns the largest visible ratio of p50 over all journeys, the median p50 in ms, and the number of blocks."""
     rows = [row for row in summary["comparisons"] if (row["journey"], row["metric"]) == (ALL, "p50")]
     ratios = [row["visible_ratio"] for row in rows]
     if not ratios or None in ratios:
@@ -163,14 +163,14 @@ def _visible(summary: Mapping[str, Any]) -> tuple[float, float, int] | None:
 
 
 def _scatter_of_last_run(plan: Plan, results: Path) -> tuple[float, str] | None:
-    """Finds the newest finished run that is like the plan: how far its trials scattered, and its name."""
+    """Returns how far trials scattered in the newest finished run that is like the plan, and the run's name."""
     return next(_of_runs_like(plan, results, _scatter), None)
 
 
 def _of_runs_like(
     plan: Plan, results: Path, figure: Callable[[Mapping[str, Any]], Figure | None]
 ) -> Iterator[tuple[Figure, str]]:
-    """Yields a figure of each finished run that is like the plan, with the run's name, the newest first."""
+    """Yields a figure from each finished run that is like the plan, and the run's name; the newest run comes first."""
     for path in sorted(results.glob(f"2*-{plan.name}*/{MANIFEST}"), reverse=True):
         try:
             if _is_like(plan, read_json(path)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 SETTLE_S = 3.0
 HOLD_S = 7.0
-"""Seconds until memory is steady at each number of connections; for estimates."""
+"""Estimated seconds until memory is steady at one number of connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Holding:
     """Holds connections open before the load, and samples the components' resources until their memory is steady.
 
     Attributes:
-        counts: Numbers of connections to hold, one after another.
+        counts: Numbers of connections to hold open, one number after another.
     """
 
     counts: tuple[int, ...]
@@ -43,7 +43,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Customers who wait for updates of their orders, from before the load until after it.
+    """Customers who wait for updates to their orders, from before the load starts until after it ends.
 
     Attributes:
         way: `push` for streams, `poll` for requests at an interval.

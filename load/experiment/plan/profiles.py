@@ -8,7 +8,7 @@ from experiment.arguments import profile_of
 from experiment.errors import UsageError
 
 DEFAULT_RATE = 20.0
-"""Journeys per second that every topology sustains on two cores, which it shares with the generator and the tracing."""
+"""Journeys per second that every topology sustains while sharing two cores with the load generator and tracing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,11 @@ class Profile:
     """Length and rate of one trial.
 
     Attributes:
-        name: Name that the user gives.
-        warmup_s: Seconds of load before the counted part; not counted.
+        name: Name by which the user selects the profile.
+        warmup_s: Seconds of warm-up load, which are not counted.
         duration_s: Seconds of counted load.
         rate: Mean number of journeys per second, over all channels together.
-        parity_samples: Journeys of each kind compared with the reference answers before the load.
+        parity_samples: Number of journeys of each kind whose answers are compared with the reference before the load.
     """
 
     name: str
@@ -46,11 +46,11 @@ PROFILES = {
 
 
 def profile_named(name: str, *, rate: float | None = None) -> Profile:
-    """Returns the profile of this name, at another rate if given.
+    """Returns the profile with this name, at another rate if one is given.
 
     Args:
         name: One of `PROFILES`.
-        rate: Journeys per second, above 0 and at most 10,000; None for the profile's own.
+        rate: Journeys per second, above 0 and at most 10,000; None for the profile's own rate.
 
     Raises:
         UsageError: There is no such profile, or the rate is out of range.

@@ -15,7 +15,7 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
 
     Args:
         results: The folder of all results.
-        run: The folder's name, or `latest` for the newest; folders with a finished trial come first.
+        run: The folder's name, or `latest` for the newest; `latest` prefers folders with a finished trial.
         kind: Kind of the plan.
 
     Raises:
@@ -32,8 +32,8 @@ def choose_interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) ->
 
     Args:
         folders: The folders, in the order in which `latest` prefers them.
-        run: `latest`, or the folder's name.
-        kind: Noun for the runs, for messages.
+        run: The folder's name, or `latest`.
+        kind: Name for runs of this kind, used in messages.
 
     Raises:
         UsageError: No such folder exists, or another process is running it.
@@ -42,6 +42,6 @@ def choose_interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) ->
     folder = there.get(next(iter(there), "") if run == "latest" else run)
     if folder is None:
         listed = ", ".join(list(there)[:5]) or "none"
-        raise UsageError(f"resume={run} is not an interrupted {kind}; interrupted ones: {listed}")
+        raise UsageError(f"resume={run} is not an interrupted {kind}; interrupted runs: {listed}")
     folder.reopen()
     return folder

@@ -1,7 +1,7 @@
 """Workload files: which journeys customers send through which channels, how often, and how customers arrive.
 
-The generator reads the same files by the same rules (`load/internal/workload`). They are checked here first, so that a
-mistake in the user's file is reported before anything starts.
+The load generator reads the same files by the same rules (`load/internal/workload`). The files are checked here first,
+so that a mistake in the user's file is reported before anything starts.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Arrival(_Strict):
     """How customers arrive.
 
     Attributes:
-        process: Arrival process; the rate of `staircase` changes in equally long steps, the rate of `ramp` linearly.
-        steps: Factor of each step.
-        start: Factor at the start of a ramp.
-        to: Factor at the end of a ramp.
+        process: Arrival process; with `staircase`, the rate changes in equally long steps; with `ramp`, linearly.
+        steps: Factor for the rate in each step.
+        start: Factor for the rate at the start of a ramp.
+        to: Factor for the rate at the end of a ramp.
     """
 
     process: Literal["poisson", "constant", "staircase", "ramp"] = "poisson"
@@ -71,7 +71,7 @@ class Arrival(_Strict):
     to: Factor | None = None
 
     def problems(self) -> Iterator[tuple[Place, str]]:
-        """Yields each value that does not fit the others, as its place below the arrival's and the mistake."""
+        """Yields the place of each value that does not fit the other values, relative to `arrival`, and the mistake."""
         ends = {"from": self.start, "to": self.to}
         if self.process != "staircase":
             if self.steps:
@@ -133,7 +133,7 @@ class _Workload(_Strict):
 
 
 def _thousandths(value: float) -> int:
-    """Converts a factor or weight to thousandths, as tapes keep it."""
+    """Converts a factor or weight to thousandths, the unit that tapes use."""
     return math.floor(value * 1000 + 0.5)
 
 
@@ -141,8 +141,8 @@ def workload_file(given: str) -> Path:
     """Finds a workload by its name or path, and checks it.
 
     Raises:
-        UsageError: The file does not exist, and the message lists the names of workloads. Or the file has a mistake,
-            and the message names the line.
+        UsageError: The file does not exist (the message lists the names of workloads), or has a mistake (the message
+            names the line).
     """
     named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
     path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
@@ -159,7 +159,7 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
         workload: File of the workload.
 
     Raises:
-        UsageError: The file is not a workload; the message names the line, the mistake, and what is valid.
+        UsageError: The file is not a valid workload; the message names the line, the mistake, and the valid values.
     """
     file = YamlFile.read(workload, UsageError, MAX_BYTES)
     checked_workload = validate(file, _Workload)
@@ -169,11 +169,11 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
 
 
 def require_fitting(workload: Path, *of_arms: Switches) -> None:
-    """Checks that a workload's journeys and the switches fit together.
+    """Checks that a workload's journeys fit the switches of all arms.
 
     Raises:
-        UsageError: A payload is not the default and no journey reads it. Or a journey reads notifications, and they are
-            off.
+        UsageError: The payload is not the default, but no journey reads documents; or a journey reads notifications,
+            but they are off.
     """
     journeys = {journey for journey, _ in mix_of(workload)}
     for switches in of_arms:

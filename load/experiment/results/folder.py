@@ -42,7 +42,8 @@ class ResultsFolder:
             name: Name of the run: the topology, or the experiment's name.
 
         Raises:
-            UsageError: The name cannot be a folder's, the disk has too little room, or the folder cannot be written.
+            UsageError: The name is not valid for a folder, the disk has too little room, or the folder cannot be
+                written.
         """
         require_folder_name(name)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -60,13 +61,13 @@ class ResultsFolder:
 
     @property
     def existing(self) -> Path:
-        """Current path of the folder: in use, or set aside."""
+        """Current path of the folder, which is in use or set aside."""
         kept = self.final.with_name(self.final.name + INCOMPLETE)
         return self.path if self.path.exists() else kept
 
     @property
     def has_trials(self) -> bool:
-        """Whether any trial is finished; folders of unfinished trials are hidden, and do not count."""
+        """Whether any trial is finished; unfinished trials, whose folders are hidden, do not count."""
         return any(self.existing.glob("trials/[!.]*"))
 
     def reopen(self) -> None:
@@ -87,7 +88,8 @@ class ResultsFolder:
         """Gives the folder its final name and returns its path.
 
         Args:
-            latest: Whether `latest` points to it from now on; it must then have the files that `find_run` looks for.
+            latest: Whether `latest` points to the folder from now on. The folder must then contain the files that
+                `find_run` looks for.
         """
         self.release()
         (self.path / LOCK).unlink(missing_ok=True)
@@ -104,7 +106,11 @@ class ResultsFolder:
         scratch.replace(latest)
 
     def set_aside(self) -> Path | None:
-        """Keeps the folder of an unfinished run as `<utc>-<name>.incomplete`; None if it is empty."""
+        """Renames the folder of an unfinished run to `<utc>-<name>.incomplete`, or removes it if it is empty.
+
+        Returns:
+            The folder's new path; None without a folder.
+        """
         if not self.path.exists():
             return None
         self.release()
@@ -148,7 +154,7 @@ def require_folder_name(name: str) -> None:
 
 
 def find_unfinished(root: Path, holds: str) -> list[ResultsFolder]:
-    """Finds the folders of interrupted runs that have a file of this name, the newest first."""
+    """Finds the folders of interrupted runs that contain a file named `holds`, the newest first."""
     paths = {}
     for path in root.glob(f"*/{holds}"):
         name = path.parent.name
@@ -163,7 +169,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Writes a JSON file, completely or not at all."""
     scratch = path.with_name(f".{path.name}.partial")
     scratch.unlink(missing_ok=True)
-    with scratch.open("x", encoding="utf-8") as file:  # follows no symbolic link
+    with scratch.open("x", encoding="utf-8") as file:  # does not follow a symbolic link
         file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     scratch.replace(path)
 
@@ -206,7 +212,7 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
         root: The folder of all results.
         run: `latest`, a folder's name, or a path.
         name: Name of the setting, for messages.
-        holds: Files of which the folder must have one.
+        holds: Names of files, at least one of which the folder must contain.
 
     Raises:
         UsageError: There is no such run; the message lists the newest runs.
@@ -219,8 +225,8 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
         listed = f"available: {', '.join(there[:5])}"
     elif others := finished_runs(root, "report.html"):
         listed = (
-            f"no run there fits: runs without a {holds[0]}, such as {others[0]}, do not; runs of bench, compare, "
-            "ladder and rates do: run `make bench` first"
+            f"the runs there, such as {others[0]}, have no {holds[0]}; runs of bench, compare, ladder and rates have "
+            "it: run `make bench` first"
         )
     else:
         listed = "there are no runs yet: run `make bench` first"
@@ -228,7 +234,7 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
 
 
 def finished_runs(root: Path, *holds: str) -> list[str]:
-    """Returns the names of the finished runs whose folder has one of these files, the newest first."""
+    """Returns the names of the finished runs whose folders contain one of these files, the newest first."""
     names = {path.parent.name for file in holds for path in root.glob(f"2*/{file}")}
     return sorted((name for name in names if not name.endswith(INCOMPLETE)), reverse=True)
 

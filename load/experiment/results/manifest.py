@@ -90,7 +90,10 @@ def versions() -> dict[str, str]:
 
 
 def git_state(root: Path) -> dict[str, Any]:
-    """Returns the commit of the checkout at `root`, and whether files differ from it; empty outside a git checkout."""
+    """Returns the commit of the checkout at `root`, and whether files differ from it.
+
+    Outside a git checkout, the commit is empty.
+    """
     commit = _git(root, "rev-parse", "HEAD")
     if not commit:
         return {"commit": "", "dirty": None}

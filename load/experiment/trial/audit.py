@@ -1,4 +1,4 @@
-"""Checks the shop's invariants on the database that a run left."""
+"""Checks the shop's invariants in the database that a run left behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LIMIT_S = 120.0
 
 
 def mark(database_url: str, name: str, trial: str) -> None:
-    """Records in a database which trial it belongs to."""
+    """Records in a database to which trial the database belongs."""
     with psycopg.connect(database_url, autocommit=True, connect_timeout=10) as connection:
         comment = psycopg.sql.SQL("COMMENT ON DATABASE {} IS {}")
         connection.execute(comment.format(psycopg.sql.Identifier(name), psycopg.sql.Literal(trial)))
@@ -29,7 +29,7 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
     """Checks that a database still has a trial's data.
 
     Raises:
-        UsageError: The database is gone, or has another trial's data.
+        UsageError: The database no longer exists, or has another trial's data.
     """
     try:
         with psycopg.connect(database_url, connect_timeout=10) as connection:
@@ -47,12 +47,12 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
 
 @contextmanager
 def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[], str]]:
-    """Checks every invariant of the shop on a database while the block runs.
+    """Checks every invariant of the shop in a database while the block runs.
 
     Args:
         admin_url: URL of the server, as its administrator.
         name: Name of the database.
-        journeys: Rows of the replay; each acknowledged checkout must be in the database exactly once.
+        journeys: File with the replay's rows; each acknowledged checkout must be in the database exactly once.
 
     Yields:
         A function that waits for the findings and returns them as JSON: `ok`, and each invariant with its promise,
@@ -63,7 +63,7 @@ def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[],
 
 
 def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
-    """Checks every invariant of the shop on a database, and prints the findings.
+    """Checks every invariant of the shop in a database, and prints the findings.
 
     Args:
         admin_url: URL of the server, as its administrator.
@@ -100,7 +100,7 @@ def _start(
         try:
             yield process
         finally:
-            process.kill()  # it still runs only if an error or the user ended the block
+            process.kill()  # the process still runs only if an error or the user ended the block
 
 
 def _finish(process: subprocess.Popen[str]) -> str:

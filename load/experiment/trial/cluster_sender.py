@@ -76,8 +76,8 @@ class ClusterSender:
     """Sends loads from pods of the system's namespace.
 
     Attributes:
-        system: System to send to.
-        shopload: The generator of this machine, which merges the results of the cluster's generators.
+        system: System to which the loads are sent.
+        shopload: The generator on this machine, which merges the results of the cluster's generators.
         meanwhile: Called when a replay begins.
     """
 
@@ -106,13 +106,13 @@ class ClusterSender:
         return sampler.during(*_span_ns(journeys))
 
     def _look(self, sampler: PodSampler) -> None:
-        """Takes a sample now, when it disturbs nothing, so that none is taken during a short load."""
+        """Takes a sample now, when that disturbs nothing, so that no sample is taken during a short load."""
         sampler.look()
         self.system.check_now()
 
     @contextmanager
     def _nodes(self, load: Load, job: str, *, trace: float) -> Iterator[ShardedReplay]:
-        """Starts nodes, and yields them when they are ready; removes their job afterwards."""
+        """Starts load nodes, and yields their replay when the nodes are ready; removes the nodes' job afterwards."""
         system, count = self.system, self.system.switches.load_nodes
         arguments = node_arguments(
             load,

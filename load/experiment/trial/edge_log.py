@@ -17,7 +17,7 @@ from hops.run.rows import AT_EDGE
 
 
 def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]:
-    """Reads the requests of some traces.
+    """Reads the requests that belong to the given traces.
 
     Args:
         path: Log of a stopped edge; a running edge buffers the last lines.
@@ -46,7 +46,7 @@ def at_edge(journeys: pl.DataFrame, logged: Sequence[LoggedRequest] | None) -> p
 
     Args:
         journeys: A row for each journey.
-        logged: The edge's log of their requests; None without an edge.
+        logged: The edge's log of the journeys' requests; None without an edge.
     """
     rows = [(line.trace_id, line.duration_ns, line.behind_ns) for line in logged or ()]
     log = pl.DataFrame(rows, schema=pl.Schema([("trace_id", pl.String()), *AT_EDGE.items()]), orient="row")

@@ -18,7 +18,7 @@ Exemplars = Mapping[str, Mapping[str, str]]
 
 
 def save(query_url: str, chosen: Exemplars, path: Path) -> None:
-    """Copies traces from Jaeger to a file, one OTLP document per line, each trace once.
+    """Copies traces from Jaeger to a file, one OTLP document per line; repeated traces are written once.
 
     Args:
         query_url: URL of Jaeger's query API.

@@ -48,7 +48,7 @@ class TrialFiles:
         return unfinished
 
     def scratch(self, planned: Planned) -> Path:
-        """Returns the folder where a trial works, which does not exist yet."""
+        """Returns the working folder for a trial, which does not exist yet."""
         path = self._root / f".{planned.name}.partial"
         shutil.rmtree(path, ignore_errors=True)
         return path
@@ -61,7 +61,7 @@ class TrialFiles:
         Raises:
             OSError: The disk is full; earlier trials are untouched.
         """
-        # Not at the top: the first trial need not wait for the import of tables.
+        # Not imported at the top, so that the first trial does not wait for the import of tables.
         from experiment.trial.record import record_of, write_rows
 
         scratch = self._root / f".{planned.name}.partial"
@@ -80,7 +80,7 @@ class TrialFiles:
         return record
 
     def record(self, name: str) -> TrialRecord | None:
-        """Reads the record of a finished trial; None if it is unfinished."""
+        """Reads the record of a finished trial; returns None if the trial is unfinished."""
         path = self._root / name / RECORD
         return _record(path) if path.is_file() else None
 
@@ -94,13 +94,13 @@ class TrialFiles:
         return sorted(records, key=lambda record: (record["block"], record["position"], record["attempt"]))
 
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
-        """Yields the rows of all trials together, with the name of their file."""
+        """Yields, for each file name, the name and the rows of all trials together."""
         names = {file.stem for one in trials for file in (self._root / one.name).glob("*.parquet")}
         for name in sorted(names):
             yield name, self.frame(name, trials)
 
     def frame(self, name: str, trials: Sequence[Planned]) -> pl.DataFrame:
-        """Returns the rows of all trials together, from their files with this name."""
+        """Returns the rows of all trials together, read from each trial's file with this name."""
         import polars as pl
 
         files = [self._root / one.name / f"{name}.parquet" for one in trials]

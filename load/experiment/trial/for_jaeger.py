@@ -1,6 +1,6 @@
 """Prepares saved traces for people who read them in Jaeger: in the terms of the hop budget, with uniform attributes.
 
-The saved file is the measurement; what is made here is a copy to look at, with the same times.
+The saved file is the measurement; this module only makes a copy for viewing, with the same times.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hops.traces.span import Span
 from hops.units import NS_PER_MS
 
 PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
-"""Attributes of a span on the critical path: its part of the hop budget, its time there, and its time in connection
-pools if too short for a row."""
+"""Attributes of a span on the critical path: its part of the hop budget, its time on the path, and waits for pooled
+connections too short for a row."""
 MIN_POOL_NS = 50_000
-"""A shorter wait for a connection becomes an attribute of the span around it instead of a row."""
+"""A shorter wait for a connection becomes an attribute of the enclosing span instead of a row."""
 
 _CONVENTION = {
     "http.method": "http.request.method",
@@ -36,15 +36,15 @@ _CONVENTION = {
     "response_size": "http.response.body.size",
     "user_agent": "user_agent.original",
 }
-"""The edge's names of attributes, each with the name that services use, which follows OpenTelemetry's conventions."""
+"""The edge's attribute names, each with the name that services use, which follows OpenTelemetry's conventions."""
 _NOTHING = ("", "-")
 
 Values = dict[str, Any]
-"""Attributes by key, each value as OTLP JSON has it."""
+"""Attributes by key, with values in the form of OTLP JSON."""
 
 
 def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[str], Mapping[str, str]]) -> bytes:
-    """Makes the copy of one trace.
+    """Makes the copy of a trace that Jaeger shows.
 
     Args:
         line: The trace, an OTLP JSON document.

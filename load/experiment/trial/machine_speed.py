@@ -1,7 +1,7 @@
 """Measures how fast the machine is at the moment, with a fixed piece of work.
 
-A virtual machine's host may slow it down unnoticed: by another guest on the same core's second thread, or by a lower
-clock rate. Neither counts as steal; the same journeys just take more CPU seconds.
+The host of a virtual machine may slow the machine down unnoticed: through another guest on the same core's second
+thread, or a lower clock rate. Neither counts as steal; the same journeys just take more CPU seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def usual_speed(results: Path) -> tuple[float, int] | None:
     Returns:
         None if no kept run on this machine measured its speed.
     """
-    # Not at the top: a trial need not wait for the import of what reads rows.
+    # Not imported at the top, so that trials do not wait for the import of modules that read rows.
     from hops.run.files import MANIFEST, TRIALS
 
     here, speeds = machine(), []
@@ -48,14 +48,14 @@ def usual_speed(results: Path) -> tuple[float, int] | None:
 
 
 def machine_speed(clock: Callable[[], int] = time.perf_counter_ns) -> float:
-    """Measures one core for about a quarter of a second, while nothing else should run.
+    """Measures the speed of one core for about a quarter of a second, during which nothing else should run.
 
     Args:
         clock: Returns the time in nanoseconds.
 
     Returns:
-        Millions of rounds of a small loop per second, as the median of several repetitions. It is comparable only with
-        values that the same version of Python measured.
+        Millions of rounds of a small loop per second, as the median of several repetitions. The value is comparable
+        only with values that the same version of Python measured.
     """
     return statistics.median(_rounds_per_us(clock) for _ in range(REPETITIONS))
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from hops.run.documents.trial import Fault, Program
 
 FRAMES = ("journeys", "hops", "resources", "calls", "paths")
-"""Tables of every trial; each is a parquet file in its folder."""
+"""Tables of every trial; each is a parquet file in the trial's folder."""
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 TRACES = "traces.jsonl"
 VEGETA = "vegeta.gob"
 GENERATOR = "generator.json"
 JOURNEYS = "journeys.jsonl"
-"""Other files of the folder."""
+"""Other files in a trial's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class Trial:
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
         phases_s: How long each phase took, in seconds.
-        machine_speed: Speed of the machine, the mean of the values before the system started and after it stopped; None
-            for a step, whose system keeps running.
+        machine_speed: Speed of the machine: the mean of the values before the system started and after it stopped.
+            None for a step, whose system keeps running.
         origin: Source of CPU seconds and memory; None for this machine's kernel.
         cache: Requests to the cache during the load, by component; empty without a cache.
         programs: The busiest programs that did not belong to the run.
-        observed: The rows of its probe (`hops.run.rows.OBSERVED`), by the name of their file.
+        observed: The rows of the trial's probe (`hops.run.rows.OBSERVED`), by the name of their file.
         edge_cache: Counts of a shared cache in front of the edge during the load; None without such a cache.
         tracing: The spans, and the cost of each; None if nothing was traced.
         fault: The fault during the load; None without a fault.
@@ -87,7 +87,7 @@ class Clock:
     _since: float = field(default_factory=time.monotonic)
 
     def lap(self, phase: str) -> None:
-        """Ends a phase; the next begins now."""
+        """Ends a phase; the next phase begins now."""
         now = time.monotonic()
         self.phases_s[phase] = round(self.phases_s.get(phase, 0.0) + now - self._since, 3)
         self._since = now

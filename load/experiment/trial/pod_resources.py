@@ -17,7 +17,7 @@ from mesh.kubernetes.cluster.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The newest figures at one moment.
+    """The newest figures available at one moment.
 
     Attributes:
         usages: The figures of each container.
@@ -32,18 +32,18 @@ class Look:
 
 
 class PodSampler:
-    """Samples the containers until the block ends, and then until the figures cover all the time before.
+    """Samples the containers until the block ends, and then until the figures cover the whole block.
 
-    Figures that count since the last look are most exact if the caller calls `look` when the load begins and when it
-    ends. Otherwise a figure covers both idle time and load, as a mean.
+    Figures that count since the previous look are most exact if the caller calls `look` when the load begins and when
+    it ends. Otherwise a figure is a mean over both idle time and load.
 
     Args:
         look: Returns the newest figures of every container.
         machines: Returns the CPU times of every node.
         source: Source of the figures.
-        interval_s: Seconds between looks; figures that change less often are seen more than once.
-        settle_s: Maximum seconds to wait for figures of the last moments.
-        settling_s: Seconds between looks during that wait, when they no longer disturb anything.
+        interval_s: Seconds between two looks; figures that change less often are read more than once.
+        settle_s: Maximum seconds to wait, after the block, for figures that cover its last moments.
+        settling_s: Seconds between two looks during that wait, when looks no longer disturb anything.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PodSampler:
             self._thread.join(timeout=60)
 
     def look(self) -> None:
-        """Looks once; if that fails, the next look covers the time between."""
+        """Reads the newest figures; if that fails, the figures at the next look cover the gap."""
         with self._looking:
             try:
                 usages = self._ask()
@@ -103,8 +103,8 @@ class PodSampler:
         """Returns the resources used during a part of the sampled time.
 
         Args:
-            began_ns: Start of the load, in nanoseconds of the Unix epoch by the nodes' clocks.
-            ended_ns: End of the load, in the same way.
+            began_ns: Start of the load by the nodes' clocks, in nanoseconds of the Unix epoch.
+            ended_ns: End of the load by the nodes' clocks, in nanoseconds of the Unix epoch.
 
         Raises:
             MeshError: The cluster gave no figures.
@@ -123,7 +123,7 @@ class PodSampler:
     def _covers(self, until_ns: int) -> bool:
         if not self._looks:
             return False
-        # A container that has ended gives no new figures.
+        # A container that has ended yields no new figures.
         began_ns = self._looks[0].at_ns
         ends = [usage.ended_ns for usage in self._looks[-1].usages if usage.ended_ns > began_ns]
         return bool(ends) and min(ends) >= until_ns
@@ -134,17 +134,17 @@ class PodSampler:
 
 
 class PodResources:
-    """The cost of a load, an implementation of `Resources`.
+    """The resources that a load used; an implementation of `Resources`.
 
-    Figures that begin before the load or end after it count by the share of their time within it. Containers of one
-    component, such as its replicas, are added up.
+    A figure whose period begins before the load or ends after it counts by the share of the period within the load.
+    Containers of one component, such as its replicas, are added up.
 
     Args:
         looks: The looks, ordered by time.
         machines: CPU times of every node, before the load and after it.
         source: Source of the looks.
         began_ns: Start of the load, in nanoseconds of the Unix epoch.
-        ended_ns: End of the load, likewise.
+        ended_ns: End of the load, in nanoseconds of the Unix epoch.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class PodResources:
 
     @property
     def origin(self) -> Origin:
-        """The source, and the longest time that a figure covers; 0 without figures."""
+        """Source of the figures, and the longest time that a figure covers (0 without figures)."""
         lengths_s = ((usage.ended_ns - usage.began_ns) / 1e9 for usage in self._within)
         return Origin(self._source, max(lengths_s, default=0.0))
 
@@ -177,7 +177,7 @@ class PodResources:
         return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest memory of all components at one look, in MiB."""
+        """Returns the largest total memory of all components at any one look, in MiB."""
         return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:
@@ -186,21 +186,21 @@ class PodResources:
         return self._of_machines(lambda times: times.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs outside the run used during the load, as the mean over the nodes.
+        """Returns how many cores programs outside the run used during the load, as the mean over the nodes.
 
         Args:
             cpu_s: CPU seconds of each component of the run.
         """
-        # All nodes' figures end at the same time, apart from the time that requests for the figures take.
+        # The figures of all nodes end at the same time, apart from the time that requesting them takes.
         nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
         return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
 
     def other_programs(self) -> tuple[()]:
-        """Returns nothing: a pod does not see the programs of its node."""
+        """Returns an empty tuple: a pod cannot see the programs on its node."""
         return ()
 
     def disk_stall_share(self) -> None:
-        """Returns None: kubelets do not report waits for disks."""
+        """Returns None, because kubelets do not report waits for disks."""
 
     def _of_machines(self, figure: Callable[[MachineTimes], float]) -> float:
         first, last = self._machines
@@ -231,7 +231,7 @@ def rename(usages: Iterable[Usage], names: Mapping[str, str]) -> list[Usage]:
 
 
 def _cpu_within(usage: Usage, began_ns: int, ended_ns: int) -> float:
-    """Returns the CPU seconds between two moments, as if they were used evenly."""
+    """Returns the CPU seconds used between two moments, assuming even use throughout the figure's period."""
     length_ns = usage.ended_ns - usage.began_ns
     overlap_ns = min(usage.ended_ns, ended_ns) - max(usage.began_ns, began_ns)
     return usage.cpu_s * max(0, overlap_ns) / length_ns if length_ns > 0 else 0.0

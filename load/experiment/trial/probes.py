@@ -1,4 +1,4 @@
-"""Runs the probe of an arm in its trial, and makes rows of its observations."""
+"""Runs an arm's probe during a trial, and makes rows from the probe's observations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 
 LOOK_S, MAX_HOLD_S = 1.0, 20.0
-"""Seconds between two samples at a number of connections, and the maximum time to hold that number."""
+"""Seconds between two samples while a number of connections is open, and the maximum seconds to hold them open."""
 POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
 TRACES_S = 20.0
 """Seconds that the last spans of updates may take to reach Jaeger."""
@@ -39,7 +39,7 @@ DATABASE_SIZE = "SELECT pg_database_size(current_database())"
 
 @dataclass(slots=True)
 class Observation:
-    """The additions of a probe to a trial.
+    """What a probe adds to a trial.
 
     Attributes:
         sender: Sends the load; None for the usual sender.
@@ -104,7 +104,7 @@ class Looks:
 
     Args:
         system: The system.
-        database: A connection to its database; None if the database is unknown.
+        database: A connection to the system's database; None if the database is unknown.
     """
 
     def __init__(self, system: Loaded, database: psycopg.Connection | None) -> None:
@@ -165,7 +165,7 @@ def _looks(system: Loaded) -> Iterator[Looks]:
 
 
 def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
-    """Counts the descriptors, threads and IP connections of a process; 0 for a process that has just ended."""
+    """Counts the descriptors, threads and IP connections of a process; all are 0 for a process that has just ended."""
     try:
         process = psutil.Process(pid)
         return process.num_fds(), process.num_threads(), connections
@@ -176,7 +176,7 @@ def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
 def read_updates(
     system: Runtime, folder: Path, before: Mapping[int, int]
 ) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """Reads which updates reached the watchers, and from the shop's database which updates should have reached them.
+    """Reads which updates reached the watchers and, from the shop's database, which updates should have reached them.
 
     Args:
         system: The running system.

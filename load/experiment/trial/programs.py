@@ -10,7 +10,7 @@ import psutil
 from hops.run.documents.trial import Program
 
 MIN_CORES = 0.02
-"""Programs that use less are not named."""
+"""Programs that use fewer cores are not named."""
 MAX_PROGRAMS = 5
 
 
@@ -29,7 +29,7 @@ class Programs:
     def name_busy(self, excluded: Collection[int] = ()) -> list[Program]:
         """Names the programs that used the processors since the start, the busiest first.
 
-        A program that ended meanwhile is not named.
+        A program that has ended since then is not named.
 
         Args:
             excluded: Process ids of the run; this process and its children are always excluded.
@@ -58,5 +58,5 @@ def _cpu_times() -> dict[tuple[int, float], tuple[str, float]]:
                 used = process.cpu_times()
                 times[process.pid, process.create_time()] = (process.name(), used.user + used.system)
         except psutil.Error:
-            continue  # it ended, or another user's processes are hidden
+            continue  # the process has ended, or belongs to another user and is hidden
     return times

@@ -14,7 +14,7 @@ from hops.run.rows import write_parquet
 
 
 def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
-    """Writes a trial's rows as parquet files, with block and topology as the first columns.
+    """Writes a trial's rows as parquet files, with `block` and `topology` as the first columns.
 
     Raises:
         OSError: The disk is full.

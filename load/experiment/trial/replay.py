@@ -51,7 +51,7 @@ class Replay:
         load: The load to send.
         folder: Folder for the replay's files.
         clock: Measures how long each phase takes.
-        reference: SHA-256 of the right answers, by seq; None if only the parity sample was compared.
+        reference: SHA-256 of the correct answers, by `seq`; None if only the parity sample was compared.
         sender: Sends the load; None for the usual sender.
 
     Raises:
@@ -116,7 +116,7 @@ class Replay:
 
     @property
     def audit_in_words(self) -> str:
-        """The finding of the audit."""
+        """The audit's finding in words."""
         if not self.audited:
             return f"left out; {NOT_AUDITED}"
         return f"BROKEN: {'; '.join(self.broken)}" if self.broken else "every invariant of the shop holds"
@@ -124,14 +124,14 @@ class Replay:
     def collect(
         self, acknowledged: Path, release_services: Callable[[], None] = lambda: None, *, keep_traces: bool = False
     ) -> None:
-        """Reads the traces, keeps the exemplars, reads the sidecars, and audits the data if it is in the database.
+        """Reads the traces, saves the exemplars, reads the sidecars' counts, and audits the data if a database has it.
 
         The system must still run.
 
         Args:
-            acknowledged: Rows of journeys; the data must have all checkouts that ended ok.
+            acknowledged: File with rows of journeys; the data must include all checkouts that ended ok.
             release_services: Called when gateways and services are no longer needed; the audit runs meanwhile.
-            keep_traces: Whether the folder gets the traces of all sampled journeys.
+            keep_traces: Whether to save the traces of all sampled journeys in the folder.
 
         Raises:
             MeshError: The audit failed.
@@ -249,8 +249,8 @@ def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
     """Counts the journeys that ended ok with a wrong answer.
 
     Args:
-        journeys: Rows of `run.rows.JOURNEYS`.
-        reference: SHA-256 of the right answers, by seq; journeys without an entry may have any answer.
+        journeys: Rows of `hops.run.rows.JOURNEYS`.
+        reference: SHA-256 of the correct answers, by `seq`; journeys without an entry may have any answer.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")
     return sum(reference.get(str(seq), sha256) != sha256 for seq, sha256 in ok.iter_rows())

@@ -18,15 +18,15 @@ from experiment.trial.programs import Programs
 from hops.run.documents.trial import Program
 
 CLIENT = "client"
-"""The load generator among the components."""
+"""Component name of the load generator."""
 MEMORY_EVERY = 5
-"""Memory is read at every Nth look, because the kernel walks all pages of a process for it."""
+"""Memory is read only at every Nth look, because the kernel must walk all pages of a process to measure it."""
 PRESSURE = Path("/proc/pressure/io")
 """The kernel's account of waits for disks: https://docs.kernel.org/accounting/psi.html."""
 STALL_S = 0.2
-"""A disk stalls if the wait for it between two looks is this much longer than usual, in seconds."""
+"""The disk stalls between two looks if processes wait for it this many seconds longer than usual."""
 Processes = Callable[[], Mapping[str, Sequence[int]]]
-"""Component -> ids of its head processes, whose children are found from them."""
+"""Component -> ids of the component's head processes, from which their children are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,10 @@ class Sample:
     Attributes:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
         component: Name of the component.
-        cpu_s: CPU seconds (user and system) used since the first look, or since a later start of the component.
-        memory_mb: Resident memory in MiB, with pages that processes share counted once (proportional set size); as of
-            the last look that read memory.
-        processes: Number of its processes.
+        cpu_s: CPU seconds (user and system) used since the first look, or since the component's start if that is later.
+        memory_mb: Resident memory in MiB at the last look that read memory; pages that processes share are counted once
+            (proportional set size).
+        processes: Number of the component's processes.
     """
 
     at_ns: int
@@ -63,11 +63,11 @@ class Origin:
 
 
 class Resources(Protocol):
-    """The cost of a load."""
+    """The resources that a load used."""
 
     @property
     def samples(self) -> Sequence[Sample]:
-        """Every sample of a component."""
+        """All samples, of every component."""
 
     @property
     def origin(self) -> Origin | None:
@@ -80,13 +80,13 @@ class Resources(Protocol):
         """Returns each component's largest sampled memory, in MiB."""
 
     def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest memory of all components at one look, in MiB."""
+        """Returns the largest total memory of all components at any one look, in MiB."""
 
     def steal_share(self) -> float:
         """Returns the share of CPU time that the machines' hosts took away during the load, 0 to 1."""
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs outside the run used during the load."""
+        """Returns how many cores programs outside the run used during the load."""
 
     def other_programs(self) -> Sequence[Program]:
         """Returns the busiest programs outside the run; empty if they cannot be seen."""
@@ -104,7 +104,7 @@ def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
 
 
 def peak_memory_of_all_mb(samples: Iterable[Sample]) -> float:
-    """Returns the largest memory of all components at one look, in MiB."""
+    """Returns the largest total memory of all components at any one look, in MiB."""
     sums: dict[int, float] = {}
     for sample in samples:
         sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
@@ -128,7 +128,7 @@ def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dic
 
 
 def stall_share(waits_s: Sequence[float]) -> float | None:
-    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; always slow disks do not stall.
+    """Returns the share of intervals between looks in which the disk stalled, 0 to 1; constant slowness is no stall.
 
     Args:
         waits_s: Seconds of waiting for a disk in each interval.
@@ -144,7 +144,7 @@ class ResourceSampler:
 
     Args:
         processes: Returns the components' process ids; called at each look, because components may restart.
-        interval_s: Seconds between looks.
+        interval_s: Seconds between two looks.
     """
 
     origin: Origin | None = None
@@ -190,7 +190,7 @@ class ResourceSampler:
         return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest memory of all components at one look, in MiB."""
+        """Returns the largest total memory of all components at any one look, in MiB."""
         return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:
@@ -200,7 +200,7 @@ class ResourceSampler:
         return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs outside the run used during the load, including this program.
+        """Returns how many cores programs outside the run, including this program, used during the load.
 
         Args:
             cpu_s: CPU seconds of each component of the run.
@@ -210,7 +210,7 @@ class ResourceSampler:
         return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
 
     def other_programs(self) -> Sequence[Program]:
-        """Returns the busiest programs outside the run, without this program."""
+        """Returns the busiest programs outside the run, excluding this program."""
         return self._others
 
     def disk_stall_share(self) -> float | None:
@@ -237,7 +237,7 @@ class ResourceSampler:
                         cpu[(process.pid, process.create_time())] = times.user + times.system
                         alive += 1
                 except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-                    continue  # it has ended since it was listed; its last figure stays
+                    continue  # the process has ended since it was listed; its last figure stays
             used = sum(cpu.values())
             # A component that starts after the first look counts its CPU from its start.
             used -= self._cpu_at_start.setdefault(component, used if self._looks == 1 else 0.0)
@@ -252,7 +252,7 @@ class ResourceSampler:
 
 
 def _read_disk_wait_s() -> float | None:
-    """Reads the time that tasks of this machine have waited for a disk, in seconds; None if the kernel does not say."""
+    """Reads how long tasks on this machine have waited for a disk, in seconds; None if the kernel does not say."""
     try:
         some = PRESSURE.read_text(encoding="ascii").partition("\n")[0]
     except OSError:
@@ -282,7 +282,7 @@ def _machine() -> _Machine:
 
 
 class OtherWork:
-    """Counts the CPU time of processes other than this one and its children, while processes come and go.
+    """Counts the CPU time of all processes except this process and its children, while processes come and go.
 
     Args:
         heads: Returns the process ids of daemons that belong to the run and are not children of this process.
@@ -294,7 +294,7 @@ class OtherWork:
 
     @property
     def cores(self) -> float:
-        """Returns the cores that other programs have used since the start."""
+        """How many cores other programs have used since the start, on average."""
         now = _machine()
         others_s = now.busy_s - self._machine.busy_s - (self._own_cpu_s() - self._own_s)
         return max(0.0, others_s) / max(now.at_s - self._machine.at_s, 1e-3)
@@ -303,13 +303,13 @@ class OtherWork:
         this, used_s = psutil.Process(), 0.0
         pids = {this.pid, *self._heads(), *(child.pid for child in this.children(recursive=True))}
         for pid in pids:
-            with suppress(psutil.Error):  # it has just ended, and its parent has its time
+            with suppress(psutil.Error):  # the process has just ended, and its time counts with its parent
                 used_s += sum(psutil.Process(pid).cpu_times()[:4])  # children that have ended count with their parent
         return used_s
 
 
 def _families(heads: Mapping[str, Sequence[int]]) -> dict[str, list[psutil.Process]]:
-    """Finds the processes of each component, its heads and their children, in one pass over all processes."""
+    """Finds each component's processes (its heads and their children) in one pass over all processes."""
     there: dict[int, psutil.Process] = {}
     children: dict[int, list[int]] = {}
     for process in psutil.process_iter():

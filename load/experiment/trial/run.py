@@ -1,4 +1,4 @@
-"""Runs one trial: a fresh system, parity, warm-up, the replay of a tape."""
+"""Runs one trial: a fresh system, the parity check, the warm-up, and the replay of a tape."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
 MAX_COMPARED = 10_000
-"""In an overload, or a load with a probe, answers are compared with the data only up to this number of journeys,
+"""Under overload, or with a probe, answers are compared with the data only if the load has at most this many journeys,
 because comparing them is slow."""
 REST_CORES, MAX_REST_S = 0.25, 12.0
 """A shop has come to rest when it uses fewer cores than `REST_CORES`; the wait for that ends after `MAX_REST_S`."""
@@ -56,7 +56,7 @@ def run_trial(
         folder: Folder for the generator's files and the components' logs.
         say: Reports progress.
         parity_in_full: Whether to send the whole parity sample before the load, instead of a spot check.
-        meanwhile: Work of this process during the warm-up; it ends before the load begins.
+        meanwhile: Work that this process does during the warm-up; it ends before the load begins.
 
     Raises:
         ParityError: The system's answers do not match the data.
@@ -76,7 +76,7 @@ def run_trial(
     compared = not (sending.overload or arm.probe) or load.tape.journeys <= MAX_COMPARED
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare, plan.may_differ):
-        # Not at the top: the system's start need not wait for these imports.
+        # Not imported at the top, so that the system's start does not wait for these imports.
         from experiment.trial.probes import observe
         from experiment.trial.replay import Replay
 
@@ -128,7 +128,7 @@ def ready(
         clock: Measures how long each phase takes.
         say: Reports progress.
         meanwhile: Work during the warm-up, as for `run_trial`.
-        may_differ: Kinds of journey whose answers are not compared.
+        may_differ: Kinds of journeys whose answers are not compared.
 
     Raises:
         ParityError: The system's answers do not match the data.

@@ -21,7 +21,7 @@ class Sender(Protocol):
     """Sends loads to a running system."""
 
     def warm_up(self, load: Load, out: Path) -> None:
-        """Sends a load without tracing it and without keeping rows."""
+        """Sends a load without tracing it or writing rows."""
 
     def replay(self, load: Load, out: Path) -> Resources:
         """Sends a load, and writes its rows and the generator's figures into a folder.
@@ -37,7 +37,7 @@ class Loaded(Protocol):
 
     @property
     def target(self) -> Path:
-        """File that names the generator's target."""
+        """File that describes the target for the load generator."""
 
     @property
     def switches(self) -> Switches:
@@ -48,7 +48,7 @@ class Loaded(Protocol):
         """The system's database server; None if unknown."""
 
     def pids(self) -> Mapping[str, list[int]]:
-        """The processes of each component on this machine."""
+        """Returns the process ids of each component on this machine."""
 
     def check(self) -> None:
         """Checks that the system still runs."""
@@ -59,7 +59,7 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
-        system: System to send to.
+        system: System to which the loads are sent.
         shopload: The generator.
         meanwhile: Called when a replay begins.
         helpers: Process ids of other parts of the generator, by name; their CPU time counts as the generator's.
@@ -75,7 +75,7 @@ class LocalSender:
 
     def replay(self, load: Load, out: Path) -> Resources:
         system, heads = self.system, dict(self.helpers)
-        # The first look takes a moment; on a busy machine a short load would be over by then.
+        # The sampler starts first: its first look takes a moment, in which a short load could end on a busy machine.
         with ResourceSampler(lambda: {**system.pids(), **heads}) as sampler:
             process = self.shopload.start_replay(load, system.target, out, trace=system.switches.trace)
             heads[CLIENT] = [process.pid]
@@ -87,7 +87,7 @@ class LocalSender:
                     time.sleep(min(WATCH_S, max(0.0, load_over - time.monotonic())))
                 self.shopload.finish_replay(process)
             finally:
-                stop(process)  # it still runs only if the user or a dead component ended the trial
+                stop(process)  # the process still runs only if the user or a dead component ended the trial
         return sampler
 
 

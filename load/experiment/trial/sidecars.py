@@ -1,4 +1,4 @@
-"""Reads evidence for the gates of a mesh from the running sidecars."""
+"""Reads the evidence for a mesh's gates from the running sidecars."""
 
 from __future__ import annotations
 

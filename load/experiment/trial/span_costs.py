@@ -14,14 +14,14 @@ from hops.traces.span import Span
 Spans = dict[str, dict[str, dict[str, float]]]
 """Mean number of spans per journey, by kind of journey, component and kind of span."""
 Costs = Mapping[str, float]
-"""Cost of a span, ns, by kind."""
+"""Cost of a span in ns, by kind of span."""
 
 
 def spans_of(traces: Iterable[tuple[str, Sequence[Span]]]) -> Spans:
     """Counts the spans in traces.
 
     Args:
-        traces: A journey's name and its spans, for each trace.
+        traces: For each trace, the journey's name and the spans.
     """
     count: Counter[str] = Counter()
     made: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
@@ -40,7 +40,7 @@ def tracing_record(spans: Spans, accounts: Mapping[str, Costs], generator: Mappi
 
     Args:
         spans: Spans of the trial.
-        accounts: Costs of spans, by process; the process of a replica is named `<component>-<number>`.
+        accounts: Costs of spans, by process; a replica's process is named `<component>-<number>`.
         generator: The generator's account of the replay.
     """
     costs = {

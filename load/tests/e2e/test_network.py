@@ -93,4 +93,4 @@ def test_bad_input_is_refused_before_anything_starts(
 def test_commands_whose_customers_are_near_refuse_a_workload_with_networks(
     refused: Callable[[list[str], str], None], command: str
 ) -> None:
-    refused(["workload=distant", command], f"which make {command} does not emulate")
+    refused(["workload=distant", command], f"which `make {command}` does not emulate")

@@ -174,9 +174,9 @@ def test_same_summary_gives_the_same_file(tmp_path: Path) -> None:
     [
         ("WRONG", {}, "is WRONG, so it is not kept as pair"),
         ("NOISY", {}, "is NOISY, so it is not kept as pair"),
-        ("VALID", {"kind": "bench"}, "has make=bench, and pair takes make=compare"),
-        ("VALID", {"blocks": 3}, "has blocks=3, and pair takes blocks=12"),
-        ("VALID", {"topologies": {"a": {}}}, "has topologies=a, and pair takes topologies=a,b"),
+        ("VALID", {"kind": "bench"}, "has make=bench, but pair needs make=compare"),
+        ("VALID", {"blocks": 3}, "has blocks=3, but pair needs blocks=12"),
+        ("VALID", {"topologies": {"a": {}}}, "has topologies=a, but pair needs topologies=a,b"),
     ],
 )
 def test_run_that_shows_less_replaces_nothing(verdict: str, more: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_run_does_not_get_the_settings_of_the_page(monkeypatch: pytest.MonkeyPat
         ("[times, b, a, all, p50]", "[speed, b]", "there is no figure speed; valid: "),
         ("{ratio}", "{rate}", "there is no figure rate; .*valid: ratio"),
         ("because: [slower]", "because: [faster]", "there is no finding faster; .*valid: slower"),
-        ("make: compare", "make: guess", "is no target of make; valid: "),
+        ("make: compare", "make: guess", "is not a target of make; valid: "),
     ],
 )
 def test_mistake_in_the_table_is_named_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def test_a_run_that_could_not_start_does_not_hide_an_interrupted_run(tmp_path: P
 
 
 def test_without_an_interrupted_run_resuming_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted ones: none"):
+    with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted runs: none"):
         take_up(tmp_path, "latest", "compare")
 
 
@@ -262,7 +262,7 @@ def test_an_interrupted_experiment_is_resumed_by_its_own_command(
     with pytest.raises(KeyboardInterrupt):
         run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]}))
     assert "2 of 6 trials are finished" in (output := capsys.readouterr().err)
-    assert f"`make {kind} resume=latest` resumes it." in output
+    assert f"`make {kind} resume=latest` resumes the run." in output
     folder, again = take_up(tmp_path, "latest", kind)
     assert again.arms == arms
     runs = FakeRuns()

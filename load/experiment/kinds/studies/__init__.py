@@ -1,4 +1,4 @@
-"""`make studies`: published studies replayed by their own designs, and a verdict on each of their claims."""
+"""`make studies`: replays published studies according to their own designs, and gives a verdict on each claim."""
 
 from __future__ import annotations
 

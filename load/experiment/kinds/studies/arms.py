@@ -1,4 +1,4 @@
-"""Makes the plan of a replay from the files of studies: an arm for each topology under each load."""
+"""Makes the plan of a replay from the studies' files: an arm for each topology under each load."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class StudyProfile:
     """The length of a replay.
 
     Attributes:
-        name: Name that the user gives.
+        name: Name by which the user selects the profile.
         blocks: Number of blocks.
-        length: Factor on the length of each load, in addition to the study's own scale.
-        warmup_s: Seconds of load before the counted part.
+        length: Factor for the length of each load, in addition to the study's own scale.
+        warmup_s: Seconds of warm-up load, which are not counted.
     """
 
     name: str
@@ -50,10 +50,10 @@ PROFILES = {
 
 
 def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, ...]]:
-    """Returns a study as the manifest has it, and the arms of its replay: each topology under each load.
+    """Returns a study's entry for the manifest, and the arms of the study's replay: each topology under each load.
 
     Raises:
-        UsageError: An arm cannot run: its topology or one of its switches is unknown, or they do not fit.
+        UsageError: An arm cannot run: its topology or one of its switches is unknown, or the two do not fit together.
     """
     arms: list[Arm] = []
     loads: dict[str, StudyLoad] = {}
@@ -78,13 +78,13 @@ def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, 
 
 
 def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: int, seed: int) -> Plan:
-    """Makes the plan of a replay of studies, whose arms run together in each block.
+    """Makes the plan for replaying studies; every block contains the arms of all of them.
 
     Args:
         studies: The studies.
-        profile: The length of their loads.
+        profile: The length of the studies' loads.
         blocks: Number of blocks.
-        seed: Seed of tapes and order.
+        seed: Seed of the tapes and of the order of the arms.
 
     Raises:
         UsageError: An arm cannot run.
@@ -98,7 +98,7 @@ def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: in
         blocks=blocks,
         profile=Profile(profile.name, math.ceil(profile.warmup_s), 0, 0.0, parity_samples=3),
         seed=seed,
-        # Before the load, answers to this workload's journeys are compared with the data.
+        # The parity check before each load sends this workload's journeys and compares the answers with the data.
         workload=workload_file("document" if any(_reads_documents(arm) for arm in arms) else "default"),
         about={"studies": [about for about, _ in replays], "study_rules": digest_rules()},
     )
@@ -120,7 +120,7 @@ def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) 
     by_users = scale.by if "users" in scale.divides else 1.0
     duration_s = max(MIN_S, entry.duration_s / by_time * profile.length)
     if entry.arrivals is not None:
-        # The rate of arrivals does not depend on the load's length, because users and ramp-up shrink together.
+        # The arrival rate does not depend on the profile's length: the number of users shrinks with the duration.
         rate = entry.arrivals / entry.duration_s * by_time / by_users
         return OwnLoad(
             name, _mix(entry), Sending(profile.warmup_s, duration_s, rate, overload=entry.overload), "constant"

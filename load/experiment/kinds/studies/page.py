@@ -2,8 +2,8 @@
 
     .venv/bin/python -m experiment.kinds.studies.page results/RUN
 
-The run's verdicts are kept in a file next to the page, from which a test rebuilds the table. The table says if a study
-or the rules have changed since that run.
+The run's verdicts are stored in a file next to the page, from which a test rebuilds the table. The table says so if a
+study or the rules have changed since that run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mesh.paths import ROOT
 
 PAGE = ROOT / "docs" / "experiments" / "studies.md"
 KEPT = PAGE.with_name("studies-verdicts.json")
-"""Name of the run, digest of its rules, and its verdicts."""
+"""Stores the name of the run, the digest of its rules, and its verdicts."""
 MARK = "verdicts"
 NO_RUN = "No run has been made under the rules, arms and loads above.\n"
 OLDER = "**This run is older than the rules, arms and loads above.**"
@@ -37,13 +37,13 @@ _HEADS = ("claim", "the study says", "its condition", "arms", "direction", "size
 
 
 def digest_rules(folder: Path = STUDIES) -> str:
-    """Returns a digest of all studies and of the rules of verdicts, as a run's manifest has it."""
+    """Returns a digest of all studies and of the rules for verdicts; a run's manifest contains the same digest."""
     studies = [read_study(folder / f"{name}.yaml").model_dump(mode="json") for name in all_studies(folder)]
     return hashlib.sha256(json.dumps([RULE, studies], sort_keys=True).encode()).hexdigest()
 
 
 def verdicts_of(run: Path) -> dict[str, Any]:
-    """Returns the parts of a run that the page keeps.
+    """Returns the parts of a run from which the page is made.
 
     Raises:
         UsageError: The folder has no finished replay of studies.
@@ -52,15 +52,15 @@ def verdicts_of(run: Path) -> dict[str, Any]:
         raise UsageError(f"{run}: there is no {SUMMARY}; give the folder of a finished run of `make {KIND}`")
     summary, manifest = read_document(run / SUMMARY), read_document(run / MANIFEST)
     if summary["kind"] != KIND:
-        raise UsageError(f"{run}: it is a run of {summary['kind']}; valid: one of `make {KIND}`")
+        raise UsageError(f"{run}: this is a run of kind {summary['kind']}; give a run of `make {KIND}`")
     return {"run": run.resolve().name, "rules": manifest["study_rules"], "studies": summary["studies"]}
 
 
 def section(kept: Mapping[str, Any] | None, rules: str) -> str:
-    """Returns the text between the marks of the page.
+    """Returns the text for the marked part of the page.
 
     Args:
-        kept: Kept parts of the run; None before the first run.
+        kept: The stored parts of the run; None before the first run.
         rules: Digest of the current rules.
     """
     return NO_RUN if kept is None else "\n".join(_lines(kept, rules)) + "\n"
@@ -104,7 +104,7 @@ def _cells(verdict: Verdict) -> list[str]:
 
 
 def write(run: Path) -> None:
-    """Keeps the verdicts of a run, and puts their table on the page."""
+    """Stores the verdicts of a run, and writes their table into the page."""
     kept = verdicts_of(run)
     KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_marked(PAGE, MARK, section(kept, digest_rules()))

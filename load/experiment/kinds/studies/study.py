@@ -19,11 +19,11 @@ from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
 OF_AN_ORDER = "saturation_users"
-"""The metric of claims that rank several sides."""
+"""The metric of a claim that ranks several sides."""
 OVER_TWO_LOADS = "payload_effect"
 
 USUAL = "The services behind the edge: one hop more than in the study, for both sides."
-"""Why the topologies of `SIDES` represent a claim's sides."""
+"""Reason why the topologies in `SIDES` represent a claim's sides."""
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,39}$")]
 Positive = Annotated[FiniteFloat, Field(gt=0)]
@@ -50,19 +50,19 @@ class ClaimEntry(_Strict):
 
 
 class LoadEntry(_Strict):
-    """A load of a study, with the study's own figures.
+    """A load in a study, with the study's own figures.
 
     Attributes:
         about: The load in words.
         mix: Weights by `journey/channel`, or the name of a workload.
         users: Users of a closed loop; None with `arrivals`.
-        arrivals: Users who send one request each, evenly over the duration; None with `users`.
+        arrivals: Number of users who send one request each, spread evenly over the duration; None with `users`.
         think_s: Seconds between a user's journeys.
-        steps: Users in each of equally long parts of the load, as shares of the maximum.
-        max_per_s: Rate of a closed loop's tape, in journeys per second; higher than two cores can answer.
+        steps: Share of the maximum number of users in each of the load's equally long parts.
+        max_per_s: Rate of a closed loop's tape, in journeys per second; above what two cores can answer.
         duration_s: Length, in seconds.
-        overload: Whether the load exceeds what the shop can take: journeys may fail, and blocks may differ.
-        switches: Switches of all arms, in addition to those of the replay.
+        overload: Whether the load exceeds what the shop can take; if so, journeys may fail, and blocks may differ.
+        switches: Switches of all arms under this load, in addition to the replay's switches.
         topologies: Names of the topologies that run under this load.
         answers: Claims that this load decides.
         also: Claims that this load shows but does not decide.
@@ -92,7 +92,7 @@ class Scale(_Strict):
 
     @property
     def text(self) -> str:
-        """The scale in words."""
+        """Describes the scale in words."""
         return f"One factor: {join_names(self.divides)} divided by {self.by:g}. {self.why}"
 
 
@@ -104,7 +104,7 @@ class Side(_Strict):
 
 
 class ClaimArms(_Strict):
-    """The topologies that a claim compares where `SIDES` would be unfair, and the reason."""
+    """The topologies that a claim compares if the topologies in `SIDES` would be an unfair comparison, and why."""
 
     left: str
     right: str
@@ -118,11 +118,12 @@ class Replay(_Strict):
         scale: The factor that divides the study's figures.
         not_replayed: What the replay leaves out.
         switches: Switches of all arms.
-        sides: Topologies of sides, where they differ from `SIDES`.
-        arms: Topologies of a claim, where the sides' topologies would be unfair.
+        sides: The topology of each side whose topology differs from `SIDES`.
+        arms: The topologies of each claim for which the sides' topologies would be an unfair comparison.
         loads: The loads, by name.
-        published: Path of a claim's absolute figures in the tables, and their unit: `latency_ms.{side}.p50 ms`.
-        not_comparable: Why a claim has no load.
+        published: For each claim, the path of its absolute figures in the tables, and their unit, such as
+            `latency_ms.{side}.p50 ms`.
+        not_comparable: For each claim without a load, the reason.
     """
 
     scale: Scale
@@ -136,7 +137,7 @@ class Replay(_Strict):
 
 
 class StudyFile(_Strict):
-    """A study's file: what the study is, how it was made, what it printed and claims, and how it is replayed."""
+    """A study's file: what the study is, its design, the figures that it printed, its claims, and its replay."""
 
     id: Name
     title: str
@@ -149,22 +150,22 @@ class StudyFile(_Strict):
     replay: Replay
 
     def loads_of(self, claim: str) -> list[str]:
-        """Returns the names of the loads that answer a claim."""
+        """Returns the names of the loads that decide a claim."""
         return [name for name, load in self.replay.loads.items() if claim in load.answers]
 
     def topologies_of(self, claim: ClaimEntry) -> list[str]:
-        """Returns the topologies that represent the sides of a claim under the loads that answer it."""
+        """Returns the topologies that represent a claim's sides under the loads that decide the claim."""
         if claim.id in self.replay.arms:
             return [self.replay.arms[claim.id].left, self.replay.arms[claim.id].right]
         return self.usual_topologies_of(claim)
 
     def usual_topologies_of(self, claim: ClaimEntry) -> list[str]:
-        """Returns the topologies that represent the sides of a claim in this study, unless the claim has others."""
+        """Returns the topologies that represent a claim's sides unless the study's file gives the claim others."""
         own = {name: side.topology for name, side in self.replay.sides.items()}
         return [{**SIDES, **own}.get(side, side) for side in sides_of(claim)]
 
     def why_topologies(self, claim: ClaimEntry) -> str:
-        """Says why these topologies represent the sides of a claim."""
+        """Says why the topologies of `topologies_of` represent the sides of a claim."""
         if claim.id in self.replay.arms:
             return self.replay.arms[claim.id].why
         own = self.replay.sides
@@ -178,7 +179,7 @@ class StudyFile(_Strict):
 
 
 def sides_of(claim: ClaimEntry) -> list[str]:
-    """Returns the sides of a claim, in its order."""
+    """Returns the sides of a claim, in the claim's order."""
     return [claim.left, *claim.between, claim.right]
 
 
@@ -188,10 +189,10 @@ def all_studies(folder: Path = STUDIES) -> list[str]:
 
 
 def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
-    """Reads studies by their comma-separated ids; `all` reads all of them.
+    """Reads the studies with the given comma-separated ids; `all` stands for every study.
 
     Raises:
-        UsageError: A study is unknown, given twice, or its file is wrong.
+        UsageError: A study is unknown or is given twice, or its file is invalid.
     """
     known = all_studies(folder)
 
@@ -208,7 +209,7 @@ def read_study(file: Path) -> StudyFile:
     """Reads and checks the file of a study.
 
     Raises:
-        UsageError: The file cannot be read or has a mistake; the message names the line, the claim, and what is valid.
+        UsageError: The file cannot be read or has a mistake; the message names the line, the claim and valid values.
     """
     opened = YamlFile.read(file, UsageError)
     study = validate(opened, StudyFile)
@@ -287,7 +288,7 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
 
 
 def _at(tables: Mapping[Any, Any], where: str) -> Any:
-    """Looks up dot-separated keys in nested tables; a key that is a number matches its digits."""
+    """Looks up dot-separated keys in nested tables; a numeric key in a table matches its digits in the path."""
     value: Any = tables
     for key in where.split("."):
         if not isinstance(value, Mapping):

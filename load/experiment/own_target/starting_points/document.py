@@ -77,7 +77,7 @@ def about(what: str) -> Iterator[None]:
 
 
 def part(whole: Any, key: str, kind: type[Kind], default: Kind | None = None) -> Kind:
-    """Returns a member of a mapping.
+    """Returns the value of a member of a mapping.
 
     Args:
         whole: The mapping.
@@ -129,7 +129,7 @@ def base_of(url: SplitResult) -> str:
 
 
 def is_json(media: str) -> bool:
-    """Whether a media type is JSON, with or without parameters."""
+    """Returns whether a media type is JSON, with or without parameters."""
     kind = kind_of(media)
     return kind == "application/json" or kind.endswith("+json")
 
@@ -140,23 +140,23 @@ def kind_of(media: str) -> str:
 
 
 def body_as(media: str, body: Any) -> Document:
-    """Returns a body, with a header for its media type unless the default is right."""
+    """Returns a step's body, with a header for its media type unless the default header is correct."""
     is_default = not isinstance(body, str) and kind_of(media) == "application/json"
     return {**({} if is_default or not media else {"headers": {"content-type": kind_of(media)}}), "body": body}
 
 
 def encode(path: str) -> str:
-    """Encodes characters that a path and query may not have, and leaves what is already encoded."""
+    """Percent-encodes characters that paths and queries must not contain; existing encodings stay unchanged."""
     return re.sub(r"[^!-~]|[\"<>#]", lambda one: quote(one[0]), path)
 
 
 def literal(text: str) -> str:
-    """Escapes a text so that nothing in it is a variable."""
+    """Escapes a text so that no part of the text is read as a variable."""
     return text.replace("${", "$${")
 
 
 def escape(value: Any) -> Any:
-    """Escapes a JSON value so that nothing in it is a variable."""
+    """Escapes a JSON value so that no text inside is read as a variable."""
     if isinstance(value, dict):
         return {str(key): escape(one) for key, one in value.items()}
     if isinstance(value, list):

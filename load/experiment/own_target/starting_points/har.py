@@ -37,11 +37,11 @@ _ERROR = re.compile(r"[\w:.-]{1,60}", re.ASCII)
 
 
 class _LeftOut(Exception):  # noqa: N818 - the entry is not wrong
-    """An entry of the recording does not become a step; the text says what kind of entry it is."""
+    """Raised for an entry of the recording that does not become a step; the text names the kind of entry."""
 
 
 def from_har(har: Any) -> Start:
-    """Makes a journey of all requests of a recording to its busiest host, without their headers."""
+    """Makes a journey from all requests that a recording sent to its busiest host, without the requests' headers."""
     steps: list[tuple[SplitResult, Document]] = []
     secrets: set[str] = set()
     left = Counter[str]()
@@ -71,7 +71,7 @@ def from_har(har: Any) -> Start:
 
 
 def _host(url: SplitResult) -> str:
-    """Returns the host of a URL, which the endpoints of a target share, with or without TLS."""
+    """Returns the scheme and host of a URL, which all endpoints of a target share."""
     return f"{url.scheme}://{url.hostname}"
 
 
@@ -83,11 +83,11 @@ def _step(request: Document, response: Document, entry: Document) -> tuple[Split
     if scheme not in ("http", "https") or not (url := split(address)).hostname:
         raise _LeftOut(f"{scheme}: URLs")
     if method not in METHODS.split(", "):
-        raise _LeftOut(f"requests by {method}")
+        raise _LeftOut(f"{method} requests")
     status = _status_of_server(response, entry)
     path = encode(literal(url.path or "/") + (f"?{literal(url.query)}" if url.query else ""))
     step = _request(method, path, part(request, "postData", dict, {}))
-    # 304 answers a conditional request, whose header is left out.
+    # 304 answers a conditional request, but the step leaves out the request's headers.
     if status != 304 and not 200 <= status < 300:
         step["expect"] = {"status": status}
     return url, step
@@ -96,8 +96,8 @@ def _step(request: Document, response: Document, entry: Document) -> tuple[Split
 def _status_of_server(response: Document, entry: Document) -> int:
     """Returns the server's status; raises `_LeftOut` for an entry without an answer from the server.
 
-    HAR has no standard members for that: `_error`, `_fromCache` and `_fetchedViaServiceWorker` are Chrome's,
-    `_failureText` is Playwright's, and `_fetchType` is Safari's.
+    HAR has no standard members for that: `_error`, `_fromCache` and `_fetchedViaServiceWorker` come from Chrome,
+    `_failureText` from Playwright, and `_fetchType` from Safari.
     """
     status, fetched = response.get("status"), entry.get("_fetchType")
     if entry.get("_fromCache") or fetched in ("Memory Cache", "Disk Cache"):
@@ -140,7 +140,7 @@ def _json(text: str) -> Any:
 
 
 def _is_graphql(body: Document) -> bool:
-    """Whether a GraphQL step can send a body: steps have no operation names and no extensions."""
+    """Returns whether a GraphQL step can send a body; steps support neither operation names nor extensions."""
     if not set(body) <= _GRAPHQL or body.get("extensions"):
         return False
     if not isinstance(body.get("query"), str) or not isinstance(body.get("variables") or {}, dict):

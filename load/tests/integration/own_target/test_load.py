@@ -172,7 +172,7 @@ def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, traced: str, tmp
     text = traced.replace("\n\n  borrow:", f"{WATCH}\n  borrow:")
     done = loaded(text + "traces: here\n", "--rate", "30", "--trace", "0.3", "--json")
     assert done.exit_code == 0, done.stderr
-    assert "Open for the target's spans: http://127.0.0.1:" in done.stderr
+    assert "Listening for the target's spans: http://127.0.0.1:" in done.stderr
     summary = json.loads(done.stdout)
     held = {gate["name"]: gate["ok"] for gate in summary["gates"]}
     of_traces = ("traces_missing", "calls_unanswered", "orphan_share", "budget_gap_ns", "spans_lost")

@@ -61,7 +61,7 @@ def test_program_is_ours_unless_one_is_given() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("edge", "", ""), "component=edge: there are no such tests; valid: product, user"),
+        (("edge", "", ""), "component=edge: there are no tests for it; valid: product, user"),
         (("product", "./p", "product:go"), "give one of them"),
         (("product", "", "user:go"), "there is no such component; valid: product:go, graphql-gateway:go"),
         (("product", "", "product:go,user:python"), "give one"),

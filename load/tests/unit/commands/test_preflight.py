@@ -71,7 +71,10 @@ def test_ci_gets_no_question(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     [
         ("capacity --topologies rest", "Sweep of rest: p99 below 100 ms"),
         ("capacity --load stress --topologies rest --users 100", "Stress of rest: 100 users"),
-        ("capacity --load overload --topologies rest --factors 2,5", "Overload of rest: 2 and 5 times what each holds"),
+        (
+            "capacity --load overload --topologies rest --factors 2,5",
+            "Overload of rest: 2 and 5 times the rate that each sustains",
+        ),
         (
             "watch --topologies rest --watchers 100 --blocks 1",
             "rest, rest-push-100, rest-poll-100: 1 block",

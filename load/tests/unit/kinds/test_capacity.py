@@ -140,7 +140,7 @@ class TestOverload:
         [
             ("rest:fast", "capacity=rest:fast: give journeys per second, from 1 to 10000"),
             ("rest:0", "capacity=rest:0: give journeys per second, from 1 to 10000"),
-            ("soap:9", "capacity=soap:9: soap is not measured; measured are rest, grpc"),
+            ("soap:9", "capacity=soap:9: soap is not measured; measured topologies: rest, grpc"),
         ],
     )
     def test_an_impossible_capacity_is_refused(self, given: str, message: str) -> None:

@@ -122,7 +122,7 @@ def test_a_cluster_has_its_own_faults(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(FAULTS, kind, replace(FAULTS[kind], lacks=lambda: ""))
     whole = [f"evict:{part}" for part in (*HYBRID.components, "edge")]
     assert [*map(str, parse_faults("all", [HYBRID], IN_CLUSTER)["hybrid"])] == [*whole, "drain:shop"]
-    with pytest.raises(UsageError, match="faults=kill:order: kill strikes processes of this machine; valid: all, evic"):
+    with pytest.raises(UsageError, match="faults=kill:order: kill strikes processes on this machine; valid: all, evic"):
         parse_faults("kill:order", [HYBRID], IN_CLUSTER)
     monkeypatch.setitem(FAULTS, "drain", replace(FAULTS["drain"], lacks=lambda: "the right to patch nodes"))
     with pytest.raises(UsageError, match="faults=drain needs the right to patch nodes; or leave it out"):

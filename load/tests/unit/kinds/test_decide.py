@@ -186,8 +186,8 @@ def test_a_run_over_rates_decides_at_one_of_them():
     assert {name for one in decision["answers"] for name in one["quickest"]["values"]} == {"hybrid", "rest"}
     assert "3 blocks at 40 journeys a second" in invoke("--rate", "40", run=run).stdout
     for arguments, message in {
-        (): "is over rates: give the rate to decide at, rate= one of 10, 40",
-        ("--rate", "25"): "rate=25 was not measured for all topologies by 20260105T000000Z-rates; it has 10, 40",
+        (): "has several rates: give the rate at which to decide, rate= one of 10, 40",
+        ("--rate", "25"): "rate=25 was not measured for all topologies by 20260105T000000Z-rates; valid: 10, 40",
     }.items():
         refused = invoke(*arguments, run=run)
         assert refused.exit_code != 0
@@ -197,7 +197,7 @@ def test_a_run_over_rates_decides_at_one_of_them():
 def test_a_comparison_has_one_rate():
     refused = invoke("--rate", "40")
     assert refused.exit_code != 0
-    assert "rate=40 is for a run over rates" in " ".join(refused.stderr.split())
+    assert "rate=40 is for a run at several rates" in " ".join(refused.stderr.split())
 
 
 def test_a_summary_from_before_percentiles_of_meetings_is_read(results, tmp_path, monkeypatch):
@@ -221,7 +221,7 @@ def test_a_summary_from_before_percentiles_of_meetings_is_read(results, tmp_path
         (("--watchers", "100"), "there is no run of watchers yet: run `make watch` first"),
         (("--watchers", "100", "--rate", "4"), "rate= cannot be combined with watchers=; valid with it: run, lateness"),
         (("--watchers", "100", "--lateness", "soon"), "lateness=soon is not valid: give a duration from 1ms to 60m"),
-        (("--lateness", "1s"), "lateness=1s needs watchers=, the number of customers who wait"),
+        (("--lateness", "1s"), "lateness=1s needs watchers=, the number of waiting customers"),
     ],
 )
 def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, message):

@@ -52,14 +52,14 @@ def test_percent_refer_to_the_newest_sweep_with_all_topologies(results: Path) ->
 @pytest.mark.parametrize(
     ("rates", "message"),
     [
-        ("0,20", "rates=0,20: 0 is not a rate; give journeys a second from 0.1 to 1000"),
+        ("0,20", "rates=0,20: 0 is not a rate; give journeys per second, from 0.1 to 1000"),
         ("20,120%", "120% is not a rate"),
         ("fast,20", "fast is not a rate"),
         ("20,", "an empty item is not a rate"),
         ("20,20.0", "20 is given twice"),
         ("20", "is a single rate; give at least two, such as 10,20,30,40,60"),
         (",".join(map(str, range(1, 17))), "2 topologies at 16 rates make 32 arms, and an experiment has at most 30"),
-        ("20,500", "500 journeys a second are more than any of these topologies held in 20260101T000000Z-sweep"),
+        ("20,500", "500 journeys a second are more than any of these topologies sustained in 20260101T000000Z-sweep"),
     ],
 )
 def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> None:
@@ -68,7 +68,7 @@ def test_invalid_rates_are_refused(rates: str, message: str, results: Path) -> N
 
 
 def test_percent_need_a_sweep(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no `make sweep` of rest, hybrid says that; run one"):
+    with pytest.raises(UsageError, match="no `make sweep` has measured it for rest, hybrid; run one"):
         rate_arms([REST, HYBRID], "20%,40%", {}, WORKLOAD, tmp_path)
 
 

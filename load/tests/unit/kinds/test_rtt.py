@@ -56,7 +56,7 @@ def test_with_http_3_grpc_stays_on_http_2_at_every_distance() -> None:
         ("0,3s", "3s is not a round-trip time"),
         (
             "near,far",
-            "near is not a round-trip time from 0ms to 2s; give them separated by commas, such as 0,20,50,100",
+            "near is not a round-trip time from 0ms to 2s; separate times by commas, such as 0,20,50,100",
         ),
         ("0,", "an empty item is not a round-trip time"),
         ("20,0,20ms", "20 is given twice"),

@@ -107,7 +107,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "small.yaml:10: journeys.look.steps[0].http: 'FETCH /users/${id}' is not valid; give",
         ),
         ("http: GET /users/${id}", "http: GET ${id}/a", "'GET ${id}/a' is not valid; give a method"),
-        ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's own"),
+        ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's to set"),
         ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie differ only in case"),
         ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
         ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
@@ -285,7 +285,7 @@ def test_the_generator_gets_the_client_s_certificate(tmp_path: Path, pair: Certi
 
 def test_without_encryption_tls_settings_are_refused(tmp_path: Path) -> None:
     assert tls_of(write_target(tmp_path, SMALL)) == {}
-    with pytest.raises(UsageError, match="is for endpoints of https and grpcs, and there are none"):
+    with pytest.raises(UsageError, match="is for https and grpcs endpoints, but there are none"):
         tls_of(write_target(tmp_path, "tls: {ca: a.pem}\n" + SMALL))
 
 

@@ -48,7 +48,7 @@ def test_a_precision_is_a_percentage(given: str | None, share: float | None) -> 
 def test_anything_else_is_refused(given: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse_precision(given)
-    assert str(refused.value) == f"precision={given} is not valid: give percent from 0.01% to 50%, such as 5%"
+    assert str(refused.value) == f"precision={given} is not valid: give a percentage from 0.01% to 50%, such as 5%"
 
 
 @pytest.mark.parametrize("given", ["0", "200%"])
@@ -56,7 +56,7 @@ def test_the_command_refuses_it_before_anything_starts(given: str, monkeypatch: 
     monkeypatch.setattr("experiment.commands.in_blocks.begin", lambda *_: pytest.fail("an experiment began"))
     done = CliRunner().invoke(app, ["compare", "--precision", given])
     assert done.exit_code != 0
-    assert f"precision={given} is not valid: give percent from 0.01% to 50%, such as 5%" in done.stderr
+    assert f"precision={given} is not valid: give a percentage from 0.01% to 50%, such as 5%" in done.stderr
 
 
 def test_the_command_says_that_it_would_take_days_before_anything_starts(
@@ -150,7 +150,7 @@ def test_the_last_run_with_the_same_arms_gives_the_expected_scatter(tmp_path: Pa
 
 
 def test_the_last_run_with_the_same_arms_gives_the_visible_difference(tmp_path: Path) -> None:
-    assert "10 blocks can show is unknown until the first have run" in visible_sentence(plan(), tmp_path)
+    assert "10 blocks can show is unknown until the first blocks have run" in visible_sentence(plan(), tmp_path)
     finished_run(tmp_path, "20261120T100000Z-compare", plan(), CALM, visible=1.1)
     finished_run(tmp_path, "20261121T100000Z-compare", plan(), CALM)
     ten, forty = (visible_sentence(replace(plan(), blocks=blocks), tmp_path) for blocks in (10, 40))

@@ -112,7 +112,7 @@ def test_unfit_runs_are_named_with_the_kinds_that_fit(tmp_path: Path) -> None:
     name = "20260101T000000Z-chaos"
     (tmp_path / name).mkdir()
     (tmp_path / name / "report.html").touch()
-    with pytest.raises(UsageError, match=rf"without a summary\.json, such as {name}, do not; runs of bench, .* do: "):
+    with pytest.raises(UsageError, match=rf"such as {name}, have no summary\.json; runs of bench, .* have it: "):
         find_run(tmp_path, "latest")
 
 

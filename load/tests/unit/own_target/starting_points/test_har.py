@@ -108,7 +108,7 @@ def test_other_entries_are_left_out_and_counted() -> None:
     )
     assert [step["http"] for step in steps] == ["GET /a", "GET /b", "GET /c"]
     assert note == (
-        "left out: data: URLs (1), WebSockets (1), requests by CONNECT (1), uploads (multipart) (1), "
+        "left out: data: URLs (1), WebSockets (1), CONNECT requests (1), uploads (multipart) (1), "
         "bodies that are not text (1), requests to https://cdn.example (2)"
     )
 
