@@ -59,7 +59,8 @@ def run_struck(
             replay = Replay(struck, shopload, load, folder, clock, reference, sender)
             record = folder / "acknowledged.jsonl"
             asked = _ask_again(struck, shopload, replay.rows, load.tape, folder, record) | _settle(struck)
-            say(f"{asked['repeated']} purchases repeated; all settled after {asked['settle_s']:.1f} s")
+            settled = f"{asked['unsettled']} not settled" if asked["unsettled"] else "all settled"
+            say(f"{asked['repeated']} purchases repeated; {settled} after {asked['settle_s']:.1f} s")
             replay.collect(record, release_services=struck.stop_serving)
             say(f"audit: {replay.audit_in_words}")
     trial = replay.trial(overload=True, edge_log=struck.edge_log)

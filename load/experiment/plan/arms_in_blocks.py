@@ -121,7 +121,7 @@ class Plan:
         refuse_twice(labels)
         few = self.compares and not any(arm.load for arm in self.arms)  # only arms under the same load are compared
         if not labels or (few and len(labels) > MAX_ARMS):
-            raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MAX_ARMS}")
+            raise UsageError(f"{len(labels)} arms are not possible: give from 1 to {MAX_ARMS}")
         if not 1 <= self.blocks <= MAX_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MAX_BLOCKS}")
         if self.precision is not None:
