@@ -186,7 +186,7 @@ func (c *Client) newTransport(version, connections int) transport {
 // reach is how a client's connections reach the edge: directly, or over an emulated network.
 type reach interface {
 	wire.Dialer
-	// Packets returns a socket that sends and receives through the given socket, over the emulated network if there is one.
+	// Packets returns a socket that uses the given socket, over the emulated network if there is one.
 	Packets(socket net.PacketConn) net.PacketConn
 	// At returns the connection with the given local address; nil if no network is emulated.
 	At(local net.Addr) *connection
@@ -227,8 +227,8 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return connection, nil
 }
 
-// transport returns the transport for the next request, which is new or the next of the shared transports, and a function
-// to call after the answer.
+// transport returns a transport for the next request, which is new or the next of the shared transports. It also returns
+// a function to call after the answer.
 func (c *Client) transport() (t transport, leave func()) {
 	if c.fresh {
 		own := c.newTransport(c.http, 0)

@@ -19,8 +19,8 @@ import (
 // crossed. "Written" means something different in each library:
 //
 //   - HTTP/1.1: in a buffer. The connection carries nothing else before the answer, so all bytes belong to the request.
-//   - HTTP/2: sent. Bytes of other requests cannot come between headers and their event, but may come between a body and
-//     its event.
+//   - HTTP/2: sent. Bytes of other requests cannot come between headers and their event, but may come between a body
+//     and its event.
 //   - HTTP/3: in a buffer; the next datagram contains the end of the request.
 //   - gRPC: queued. Its frames show when it is sent (see frames).
 type crossing struct {
@@ -90,8 +90,8 @@ func (w *crossing) near(opened time.Time) {
 	}
 }
 
-// open records until when the request waited for its connection to open; until is zero if it did not wait. If the request
-// waited behind another request, the round trips belong to that request.
+// open records until when the request waited for its connection to open; until is zero if it did not wait. If the
+// request waited behind another request, the round trips belong to that request.
 func (w *crossing) open(until time.Time) {
 	w.request, w.wrote = sentRequest{}, time.Time{}
 	w.opened, w.trips, w.slowed = until, 0, w.connection.SlowStart()

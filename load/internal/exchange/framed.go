@@ -13,8 +13,8 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-// A service closes a connection that is idle for 75 s. A connection that has been idle for longer than framedIdle is not
-// used, because the service may be about to close it.
+// A service closes a connection that is idle for 75 s. A connection that has been idle for longer than framedIdle is
+// not used, because the service may be about to close it.
 const framedIdle = 60 * time.Second
 
 // framed holds the connections to one service over framed Thrift, each of which carries one call at a time.

@@ -84,7 +84,8 @@ func (m *multiplexed) isOpen() bool {
 	}
 }
 
-// open opens a connection for all requests that arrive in the meantime, so no single request's deadline ends the attempt.
+// open opens a connection for all requests that arrive in the meantime, so no single request's deadline ends the
+// attempt.
 func (m *multiplexer) open(address string) (*http2.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*dialTimeout)
 	defer cancel()

@@ -32,7 +32,8 @@ const traceparent = "traceparent"
 // journeyHeader sends the kind of journey to the edge.
 const journeyHeader = "x-journey"
 
-// NewChannel returns a gRPC channel with one connection, which is not open yet; the options come after the usual options.
+// NewChannel returns a gRPC channel with one connection, which is not open yet. The options are added to the usual
+// options.
 func (c *Client) NewChannel(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
 	if c.tls != nil {

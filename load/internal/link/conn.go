@@ -60,8 +60,8 @@ func (l *Link) Dial(ctx context.Context, d Dialer, network, address string) (*Co
 
 // Conn is a stream connection through a link.
 //
-// Write never blocks: data that a real sender would have to buffer is already on its way here. Data written before Close
-// is still delivered.
+// Write never blocks: data that a real sender would have to buffer is already on its way here. Data written before
+// Close is still delivered.
 type Conn struct {
 	net.Conn
 	record
@@ -75,7 +75,7 @@ var _ net.Conn = (*Conn)(nil)
 
 const (
 	readSize = 64 << 10
-	// linger is how long the far end may take to accept data written before Close, counted from when the data is due there.
+	// linger is how long the far end may take to accept data written before Close, once the data is due there.
 	linger = time.Second
 )
 

@@ -25,7 +25,7 @@ func newRecord(up, down *queue, opening int) record {
 // Sent returns the crossing of the last sent data.
 func (r record) Sent() Crossing { return r.sent.last() }
 
-// SentSince returns the crossing of the first data sent at the given instant or later, if little was sent after that data.
+// SentSince returns the crossing of the first data sent at the given instant or later, if little was sent after it.
 func (r record) SentSince(at time.Time) Crossing { return r.sent.since(at) }
 
 // Received returns the passage of the last byte, or the last datagram, that was read so far.
