@@ -11,8 +11,8 @@ import (
 // MaxVUs is the maximum number of virtual users of a closed loop.
 const MaxVUs = 10_000
 
-// Closed is a closed loop: virtual users take the journeys in the order of the tape, and ignore their arrival times. Each
-// user sends the next journey once its previous journey has been answered and a think time has passed.
+// Closed is a closed loop: virtual users take the journeys in the order of the tape, and ignore their arrival times.
+// Each user sends the next journey once its previous journey has been answered and a think time has passed.
 //
 // Users with a think time start one after another, spread evenly over the first think time. If they started together,
 // they would send their journeys in waves throughout the loop. Users without a think time start together.

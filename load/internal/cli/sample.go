@@ -17,8 +17,8 @@ import (
 	"hopwise/load/internal/record"
 )
 
-// sampleLine is one line of the file of answers: the row of a journey, and figures that can only be measured for a single
-// journey.
+// sampleLine is one line of the file of answers: the row of a journey, and figures that can only be measured for a
+// single journey.
 type sampleLine struct {
 	record.Row
 	Params  journey.Params  `json:"params"`

@@ -9,8 +9,8 @@ import (
 // Popularity draws identifiers as shoppers choose products: the probability of the k-th most popular identifier is
 // proportional to 1/k (Zipf, exponent 1).
 //
-// A multiplicative shuffle assigns the ranks, so that popular identifiers are spread over the pages of the database. Only
-// reads use it: sales drawn this way would empty the stock of the most popular product in a long run.
+// A multiplicative shuffle assigns the ranks, so that popular identifiers are spread over the pages of the database.
+// Only reads use it: sales drawn this way would empty the stock of the most popular product in a long run.
 type Popularity struct {
 	ids   shopdata.Range
 	upTo  []int64 // cumulative weights by rank

@@ -227,8 +227,8 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return connection, nil
 }
 
-// transport returns a transport for the next request, which is new or the next of the shared transports. It also returns
-// a function to call after the answer.
+// transport returns a transport for the next request, which is new or the next of the shared transports, and a
+// function to call after the answer.
 func (c *Client) transport() (t transport, leave func()) {
 	if c.fresh {
 		own := c.newTransport(c.http, 0)

@@ -43,8 +43,8 @@ func (c *Clock) Close() {
 	c.timer.Close()
 }
 
-// lead is how long before an exact alarm the timer expires; the remaining time is spent in a busy wait. An idle processor
-// takes 0.05 to 0.2 ms to wake up, which would delay data from a link.
+// lead is how long before an exact alarm the timer expires; the remaining time is spent in a busy wait. An idle
+// processor takes 0.05 to 0.2 ms to wake up, which would delay data from a link.
 const lead = 100 * time.Microsecond
 
 func (c *Clock) run() {
