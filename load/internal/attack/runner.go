@@ -210,7 +210,7 @@ func (r *Runner) enter(
 	return client, func(ok bool) { r.Customers.Return(client, channel, ok) }, nil
 }
 
-// within returns the error stopped. For a target other than the shop, it adds the step in which the journey was stopped.
+// within returns the error stopped. For a target other than the shop, it adds the step in which the journey stopped.
 func within(err, stopped error) error {
 	if failed := (*steps.Failure)(nil); errors.As(err, &failed) {
 		return fmt.Errorf("%s: %w", failed.Where(), stopped)

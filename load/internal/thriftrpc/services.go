@@ -137,5 +137,5 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 // ListNotifications is not supported: there are no notifications over Thrift, and workloads that read them are refused
 // earlier.
 func (s Services) ListNotifications(context.Context, int64) ([]shop.Notification, error) {
-	return nil, outcome.Failed(outcome.Client, "no service answers with notifications over Thrift")
+	return nil, outcome.Failed(outcome.Client, "no service returns notifications over Thrift")
 }
