@@ -8,8 +8,8 @@ import (
 	"hopwise/load/internal/shop"
 )
 
-// Gateway reaches the shop through the REST gateway: it has the services' APIs, but joins orders with their products and
-// payments.
+// Gateway reaches the shop through the REST gateway: it has the services' APIs, but joins orders with their products
+// and payments.
 type Gateway struct{ Services }
 
 // NewGateway returns access to the shop, with the same parameters as NewServices.

@@ -36,8 +36,8 @@ var _ shop.Services = Services{}
 // Opener returns a connection that sends calls in the session of a token.
 type Opener func(token string) grpc.ClientConnInterface
 
-// NewServices returns access to the shop in the session of the token. Reads select the fields, by their names in REST, or
-// all fields if none are given. With streams, a document comes in chunks, not as one message.
+// NewServices returns access to the shop in the session of the token. Reads select the fields, by their names in REST,
+// or all fields if none are given. With streams, a document comes in chunks, not as one message.
 func NewServices(open Opener, token string, streams bool, fields ...string) Services {
 	channel := open(token)
 	var mask *fieldmaskpb.FieldMask
