@@ -29,7 +29,7 @@ func (c Caller) RequireOwner(user int64, field string) error {
 	return nil
 }
 
-// Require checks that a call admits the caller.
+// Require checks that a call with this level admits the caller.
 func (c Caller) Require(level Level) error {
 	switch {
 	case level == typev1.Access_ACCESS_EVERYBODY, level == typev1.Access_ACCESS_CALLER:
