@@ -46,7 +46,7 @@ func internalOnly() error {
 	return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
 }
 
-// CustomerID returns the calling user.
+// CustomerID returns the id of the calling customer, or an error if the caller is not a customer.
 func (c Caller) CustomerID() (int64, error) {
 	if c.role != customer {
 		return 0, shoperr.New(shoperr.PermissionDenied, "", "this needs a customer's token")
