@@ -43,7 +43,7 @@ type Guard struct {
 	Authenticator *access.Authenticator
 	Rules         access.Rules
 	Compresses    bool          // whether answers are compressed for clients that accept gzip
-	Delay         time.Duration // delay before the work of every request, for proofs of the measurement
+	Delay         time.Duration // delay before the work of every request, to prove the measurement
 }
 
 // Unary guards unary methods.
