@@ -1,8 +1,8 @@
 // Package access decides which caller may call which method.
 //
 // A service trusts internal calls, which its callers have checked already, and checks calls from the edge. Where
-// callers have no identity, the edge marks each request with x-hopwise-edge, and overwrites this header if a client sent
-// it. In a mesh with certificates, the caller's identity shows whether the caller is the edge, and a call without an
+// callers have no identity, the edge marks each request with x-hopwise-edge, and overwrites this header if a client
+// sent it. In a mesh with certificates, the caller's identity shows whether the caller is the edge, and a call without an
 // identity is refused.
 package access
 

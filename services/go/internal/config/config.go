@@ -70,7 +70,7 @@ type Config struct {
 	Peers  map[string]Peer
 }
 
-// rule returns the value of a setting in the form that go-envconfig reads, or an error that says which values are valid.
+// rule returns a setting's value in the form that go-envconfig reads, or an error that says which values are valid.
 type rule func(string) (string, error)
 
 func rulesOf(component string) map[string]rule {

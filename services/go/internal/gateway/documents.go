@@ -118,7 +118,7 @@ func hashOf(x *exchange, extensions map[string]any) (string, error) {
 	return "", x.refusal.Failure
 }
 
-// find returns the document of a request, which has a text, the SHA-256 of an earlier text, or both to persist the text.
+// find returns the document of a request, which has a text, the SHA-256 of an earlier text, or both to persist it.
 func (d *documents) find(ctx context.Context, text, hash string) (*document, error) {
 	if hash == "" {
 		if text == "" {

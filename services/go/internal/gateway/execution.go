@@ -130,7 +130,7 @@ func (e *execution) resolve(ctx context.Context, next graphql.Resolver) (any, er
 	return result, nil
 }
 
-// fieldsOf counts the fields of an item, without the fields inside lists, which are counted when the lists are resolved.
+// fieldsOf counts the fields of an item, without the fields inside lists: resolving a list counts these.
 func fieldsOf(set ast.SelectionSet, fragments map[string]int) int {
 	total := 0
 	for _, one := range set {

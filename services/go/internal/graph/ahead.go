@@ -10,9 +10,9 @@ import (
 	"hopwise/proto/stubs/productv1"
 )
 
-// The functions here prefetch what a query needs for the items of a list, with one call to each service; path leads from
-// the current field to the items. Each function calls a loader's Expect only once: between two calls, the scheduler may
-// run other work for longer than a loader waits.
+// The functions here prefetch what a query needs for the items of a list, with one call to each service; path leads
+// from the current field to the items. Each function calls a loader's Expect only once: between two calls, the scheduler
+// may run other work for longer than a loader waits.
 
 // ExpectProducts prefetches, in one call, the products that the query selects at its root, as products or as nodes.
 func ExpectProducts(ctx context.Context) {

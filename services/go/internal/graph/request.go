@@ -78,8 +78,8 @@ func (r *Request) AdmitFor(call string, user int64, field string) error {
 	return err
 }
 
-// Show checks that the caller may see the result of a call, which belongs to a user; missing is the error for an unknown
-// id.
+// Show checks that the caller may see the result of a call, which belongs to a user; missing is the error for an
+// unknown id.
 func (r *Request) Show(call string, user int64, missing error) error {
 	if rules[call].GetOwner() == "" {
 		return nil

@@ -1,8 +1,8 @@
 // Package pagetoken makes page tokens that clients cannot forge, bound to the call and the filter that issued them.
 //
 // A token is the base64url form of the last id of the previous page (8 bytes), and the first 12 bytes of the
-// HMAC-SHA256 of that id with a scope. All implementations of the shop use this form, so each implementation accepts the
-// tokens of the others.
+// HMAC-SHA256 of that id with a scope. All implementations of the shop use this form, so each implementation accepts
+// the tokens of the others.
 package pagetoken
 
 import (

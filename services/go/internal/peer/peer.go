@@ -113,7 +113,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 	return connection
 }
 
-// serviceConfig returns gRPC's configuration for a service: retries of read-only calls, and load balancing over replicas.
+// serviceConfig returns gRPC's service config: retries of read-only calls, and load balancing over replicas.
 func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) string {
 	type object = map[string]any
 	var reads []object

@@ -93,7 +93,7 @@ func (s store) add(ctx context.Context, p *pb.Product) (*pb.Product, error) {
 		p.Title, p.Description, p.Category, price.GetAmountMinor(), price.GetCurrency(), p.Stock)
 }
 
-// change changes a product; it returns nil if there is no such product, or if the product differs from the expected one.
+// change changes a product; it returns nil if the product does not exist, or differs from a given expected product.
 func (s store) change(ctx context.Context, id int64, c change, expected *pb.Product) (*pb.Product, error) {
 	var e change
 	if expected != nil {

@@ -125,8 +125,8 @@ func valid(holder []string, in protoreflect.MessageDescriptor, inList bool) stri
 	return strings.Join(paths, ", ")
 }
 
-// inside returns the message type of a field; nil if the fields inside it cannot be named, as in a timestamp, whose type
-// is not the contract's.
+// inside returns the message type of a field; nil if the fields inside it cannot be named, as in a timestamp, whose
+// type is not the contract's.
 func inside(f protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	if f.Message() == nil || f.Message().ParentFile().Package() == "google.protobuf" {
 		return nil

@@ -1,4 +1,4 @@
-// Package rest serves the contract's calls over HTTP as resources in JSON, with entity tags, caching and problem details.
+// Package rest serves the contract's calls over HTTP as JSON resources, with entity tags, caching and problem details.
 package rest
 
 import (
