@@ -330,7 +330,7 @@ func flush(o *opened) (*record.TracingCost, error) {
 	return &cost, err
 }
 
-// watchExport records the last error of the span exporter, which would otherwise write it to the standard log.
+// watchExport records the span exporter's last error; otherwise each error would be written to the standard log.
 func watchExport() *atomic.Pointer[error] {
 	last := &atomic.Pointer[error]{}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { last.Store(&err) }))

@@ -32,7 +32,7 @@ func NewPopularity(ids shopdata.Range) Popularity {
 	return p
 }
 
-// Draw returns a random identifier; the more popular it is, the more often.
+// Draw returns a random identifier; popular identifiers are drawn more often.
 func (p Popularity) Draw(random Source) int64 {
 	ticket := random.Below(p.total)
 	rank := sort.Search(len(p.upTo), func(i int) bool { return p.upTo[i] > ticket })

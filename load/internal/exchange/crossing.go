@@ -13,7 +13,7 @@ import (
 )
 
 // crossing follows one request and its answer: it records the wait for a connection to open and, if a network is
-// emulated, the way through the customer's link. It is nil, and records nothing, without either.
+// emulated, the way through the customer's link. It is nil, and records nothing, if neither applies.
 //
 // Libraries report when they have written a request; the bytes that the connection sent then show how the request
 // crossed. "Written" means something different in each library:
