@@ -10,7 +10,8 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-// Generator names the algorithm of the random numbers. The name must change whenever the same seed would give another tape.
+// Generator names the algorithm of the random numbers. The name must change whenever the same seed would give another
+// tape.
 //
 // It is math/rand/v2's ChaCha8, keyed with SHA-256 of (format, stream, seed), with one stream per purpose. All
 // arithmetic is on integers, so a seed gives the same bytes on every processor and with every Go version.
